@@ -11,7 +11,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test lint style types layers prose quick whole architecture bench faults programs \
-	assets vendored screenshots reference docs images test-images clean
+	typescript test-browsers assets vendored screenshots reference docs images test-images clean
 
 setup: $(DEV_READY)
 
@@ -66,14 +66,31 @@ quick:
 	$(PYTEST) tests/unit tests/architecture
 
 test: setup programs
-	@$(TOGETHER) $(LINT) whole
+	@$(TOGETHER) $(LINT) whole typescript
+
+# The SDK for browsers and Node: its types, its units, and the vectors of the project.
+TYPESCRIPT := client_sdk/typescript
+MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
+
+$(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
+	@cd $(TYPESCRIPT) && npm ci --silent --ignore-scripts
+	@touch $@
+
+typescript: setup $(MODULES)
+	@$(BIN)/python -m tests.support.typescript $(TYPESCRIPT)/dist/compiled.json
+	@cd $(TYPESCRIPT) && npm test --silent
+
+# Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage.
+test-browsers: PROGRAMS += firefox-esr
+test-browsers: setup programs $(MODULES)
+	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm run --silent test:browsers
 
 whole:
 	$(PYTEST)
 
 # Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks, its
-# Prometheus scrapes; who is not root installs them beforehand.
-PROGRAMS := chromium nginx faketime prometheus
+# Prometheus scrapes, its npm tests the SDK for browsers; who is not root installs them beforehand.
+PROGRAMS := chromium nginx faketime prometheus npm
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \

@@ -23,6 +23,7 @@ EXAMPLES = {
     "check": "metrics.toml",
     "init": "metrics.toml --app acme-notes",
     "codegen": "metrics.toml --output questions.py",
+    "compile": "metrics.toml --target web --output hearsay.js",
     "schema": "",
     "completion": "bash",
 }

@@ -43,7 +43,8 @@ class Labels:
     def _learn(self, registry: Registry) -> None:
         self.latest = self.latest or registry
         for metric in registry.metrics.values():
-            self._metrics.setdefault((metric.name, metric.edition), metric)
+            for edition in metric.editions:
+                self._metrics.setdefault((metric.name, edition), metric)
 
     def _of(self, entry: HistoryEntry | PendingReport) -> str:
         key = entry.metric, entry.edition

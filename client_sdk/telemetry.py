@@ -6,7 +6,7 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -85,6 +85,7 @@ class Telemetry:
         on_budget: OnBudget | None = None,
         warn_at: Sequence[float] = WARN_AT,
         sender: Literal["thread", "process"] = "thread",
+        strata: Mapping[str, str] | None = None,
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
@@ -114,15 +115,18 @@ class Telemetry:
             sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
                 within a few minutes and works by HTTP only. It suits commands that run for a second.
+            strata: this device's values of the registry's public variables, such as
+                ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
+                that are counted by them; a value that the registry does not list counts as others.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
                 not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction
-                is not above 0, or is above 1; if ``coins`` are given without a ``transport``; or
-                if ``sender`` is neither of the two, or is a process without a ``data_dir`` or with
-                a ``transport``.
+                is not above 0, or is above 1; if ``coins`` are given without a ``transport``; if
+                ``sender`` is neither of the two, or is a process without a ``data_dir`` or with a
+                ``transport``; or if ``strata`` names a variable that the registry lacks.
             TypeError: if ``consent`` is no bool.
 
         """
@@ -131,6 +135,7 @@ class Telemetry:
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+        registry = registry.of(strata) if strata else registry
         self._registry = registry
         self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins

@@ -177,7 +177,7 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
 def _refusal(metric: Metric | None, edition: str, window: Window) -> Refusal | None:
     if metric is None:
         return Refusal.UNKNOWN_METRIC
-    if edition != metric.edition:
+    if edition not in metric.editions:
         return Refusal.UNKNOWN_EDITION
     if window.kind is not metric.window:
         return Refusal.WRONG_WINDOW

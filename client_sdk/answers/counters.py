@@ -93,5 +93,5 @@ def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, in
     return [
         EndedCount(registry.metrics[name], Window.parse(text), count)
         for name, edition, text, count in ended
-        if name in registry.metrics and registry.metrics[name].edition == edition
+        if name in registry.metrics and edition in registry.metrics[name].editions
     ]

@@ -263,6 +263,8 @@ class Schedule:
             return Recorded.EXPIRED
         if stops.is_stopped(connection, definition.name, definition.edition):
             return Recorded.STOPPED
+        if slot is None and _is_paid_elsewhere(connection, definition, window):
+            return Recorded.ALREADY_RECORDED
         if slot is None and participation.has_slots(self._registry, definition):
             return Recorded.NOT_ASKED
         return Recorded.ALREADY_RECORDED if slot is Slot.REPORTED else None
@@ -301,9 +303,12 @@ class Schedule:
                 charges.close_slot(connection, key)
 
     def _current(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a slot or report; None if it is not asked in that window."""
+        """Return the metric of a slot or report; None if it is not asked in that window.
+
+        A report of another stratum stays as it is: the device belonged there when the window began.
+        """
         definition = self._registry.metrics.get(name)
-        if definition is None or definition.edition != edition or definition.has_expired(Window.parse(window)):
+        if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
             return None
         return definition
 
@@ -329,3 +334,10 @@ class Schedule:
 
     def _randomise_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomised:
         return self.randomise(definition, answer, partial(self.learn_secret, connection))
+
+
+def _is_paid_elsewhere(connection: sqlite3.Connection, definition: Metric, window: Window) -> bool:
+    """Whether a window has its charge in another stratum: a device that moves reports it once all the same."""
+    return bool(definition.strata) and any(
+        charges.slot(connection, (definition.name, edition, window.text)) is not None for edition in definition.editions
+    )

@@ -130,8 +130,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return f"Sequence[float] | {_literal(values)}"
         case Category(values=values, other=other):
             return _literal(values) if other is None else "str"
-        case Subset(values=values):
-            member = _literal(values)
+        case Subset(values=values, other=other):
+            member = _literal(values) if other is None else "str"
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
         case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"

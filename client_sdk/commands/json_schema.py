@@ -20,6 +20,7 @@ from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
 from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
+from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
@@ -61,6 +62,7 @@ def registry_schema() -> Schema:
                 "budget": _budget(),
                 "metric": _metrics(),
                 "stopped": _stopped(),
+                "strata": _variables(),
             },
             4,
         ),
@@ -73,6 +75,16 @@ def _stopped() -> Schema:
     entry = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}:{EDITION.pattern}$"}
     what = "on a collector: the questions that all devices shall ask no more, as metric:edition"
     return _list(entry, 1, MAX_STOPPED) | {"uniqueItems": True, "description": what}
+
+
+def _variables() -> Schema:
+    values = _list({"type": "string", "pattern": f"^{VALUE.pattern}$"}, 1, MOST_STRATA) | {"uniqueItems": True}
+    return {
+        "type": "object",
+        "description": "public variables, whose values devices send in the clear",
+        "propertyNames": {"pattern": f"^{METRIC_NAME.pattern}$"},
+        "additionalProperties": values,
+    }
 
 
 def _has(key: str, value: object) -> Schema:
@@ -101,6 +113,7 @@ def _budget() -> Schema:
             "per_window": number | {"description": "the most that all reports of a window may cost"},
             "lifetime": number | {"description": "the most that all reports of a device may ever cost"},
             "per_month": number | {"description": "the most that all reports of a calendar month may cost"},
+            "web_year": number | {"description": "for browsers: the most of a year whose storage is wiped"},
             "window": _one_of(WindowKind, "the period of per_window, and of metrics that name none"),
             "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
@@ -150,7 +163,7 @@ def _rule_of_kind(kind: str) -> Schema:
         foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
-    if kind != "category":
+    if kind not in ("category", "set"):
         foreign["other"] = False
     return {
         "if": _has("kind", kind),
@@ -167,7 +180,7 @@ def _metric_keys() -> dict[str, Schema]:
         "cross": _list({"type": "string"}, 2, 2)
         | {"description": "instead of kind: two other questions together; the second may be a number with a mean"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
-        "other": _text("of a category: the value that stands for every answer which is not listed"),
+        "other": _text("of a category or a set: the value that stands for every answer or member which is not listed"),
         "prototypes": _prototypes(),
         "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
         "low": {"type": "number", "description": "the least answer"},
@@ -187,6 +200,8 @@ def _metric_keys() -> dict[str, Schema]:
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},
         "utility": _list(_list({"type": "number"}, 2), 2),
         "window": _one_of(WindowKind, "how often it is asked"),
+        "strata": _list({"type": "string"}, 1, MOST_STRATA)
+        | {"uniqueItems": True, "description": "the variables of [strata] by which its reports are counted apart"},
         "owner": _text("who answers for it"),
         "expires": {"type": "string", "format": "date", "description": "the last day on which it is asked"},
         "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),

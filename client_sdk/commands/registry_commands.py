@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from client_sdk.commands.check import check
 from client_sdk.commands.codegen import codegen
+from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
@@ -37,6 +38,10 @@ def add_to(commands: Subparsers) -> None:
         lambda given: codegen(given.file, given.output),
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
+    compiling = _add(commands, "compile", "write the questions for the SDK of browsers and Node", _compile)
+    compiling.add_argument("--target", choices=tuple(Target), required=True, help="where the app runs")
+    compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
+    compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
     of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
     completing = commands.add_parser("completion", help=_COMPLETION, description=_COMPLETION)
@@ -57,6 +62,10 @@ def _add(
     )
     parser.set_defaults(work=work)
     return parser
+
+
+def _compile(given: argparse.Namespace) -> Outcome:
+    return compile_registry(given.file, Target(given.target), given.output, check=given.check)
 
 
 def _init(given: argparse.Namespace) -> Outcome:

@@ -66,6 +66,8 @@ class Budget:
         lifetime_attos: the most that the deltas of all reports may add up to, in units of 10**-18.
         strategy: which questions a device answers in a window.
         answers: how many questions are drawn per window; None if none are drawn.
+        web_year_nanos: the most that the app states for a year in a browser that wipes its storage
+            again and again; None if the app is none for browsers.
 
     """
 
@@ -76,6 +78,7 @@ class Budget:
     lifetime_attos: int = 0
     strategy: Strategy = Strategy.SPLIT
     answers: int | None = None
+    web_year_nanos: int | None = None
 
     @property
     def least_ceiling_nanos(self) -> int:

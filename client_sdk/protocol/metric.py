@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -77,7 +78,12 @@ class Metric:
         retention_days: how many days the collector keeps a tally after the grace of its window;
             None if it keeps it for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
+        strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
+            together.
+        stratum: the stratum of the reports of this definition, as the device sends it in the clear;
+            empty for all others.
         edition: hex digest of what a report means.
+        editions: the editions of all strata: that of the others, then in the order of ``strata``.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
             billionths, rounded up.
 
@@ -96,12 +102,16 @@ class Metric:
     persist: bool = False
     retention_days: int | None = None
     unit: str = ""
+    strata: tuple[str, ...] = ()
+    stratum: str = ""
     edition: str = field(init=False)
+    editions: tuple[str, ...] = field(init=False)
     epsilon_nanos: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Derive the edition and the exact epsilon."""
-        object.__setattr__(self, "edition", _edition(self))
+        object.__setattr__(self, "edition", _edition(self, self.stratum))
+        object.__setattr__(self, "editions", tuple(_edition(self, stratum) for stratum in ("", *self.strata)))
         object.__setattr__(self, "epsilon_nanos", epsilon_nanos(self.channel))
 
     @property
@@ -153,6 +163,14 @@ class Metric:
             return self.channel
         return cast("RotatedAxes", self.channel).in_window(window)  # no other channel takes vectors
 
+    def of(self, strata: Mapping[str, str]) -> Metric:
+        """Return the definition for a device with these values of public variables.
+
+        A device with a value that the registry does not list is one of the others.
+        """
+        own = {f"{variable}={value}" for variable, value in strata.items()}
+        return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
+
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return the input symbol of a true answer; of a vector, its integers.
 
@@ -191,10 +209,11 @@ def _fill_value(metric: Metric) -> dict[str, object]:
     return {"fill_value": str(metric.fill.answer)}
 
 
-def _edition(metric: Metric) -> str:
+def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry and unit are not part of it: editing them must not redraw anything.
+    Purpose, owner, expiry, unit and the list of strata are not part of it: editing them must not redraw anything. The
+    stratum of a report is, so that each stratum has tallies of its own.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
@@ -203,6 +222,6 @@ def _edition(metric: Metric) -> str:
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),
-    }
+    } | ({"stratum": stratum} if stratum else {})
     canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:EDITION_DIGITS]

@@ -16,7 +16,16 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Category, Cross, Filled, MeanByGroup, Nearest, Vector
+from client_sdk.protocol.domain import (
+    Activity,
+    Category,
+    Cross,
+    Filled,
+    MeanByGroup,
+    Nearest,
+    Subset,
+    Vector,
+)
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
@@ -113,6 +122,7 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
         f"* How often: at most once a {metric.window}, {until}",
         *_others(metric),
+        *_public(metric),
         *_kept(metric),
         *_answered(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
@@ -128,9 +138,15 @@ def _but(metric: Metric) -> str:
 def _others(metric: Metric) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
     for part in (domain.first, domain.second) if isinstance(domain, Cross | MeanByGroup) else (domain,):
-        if isinstance(part, Category) and part.other is not None:
+        if isinstance(part, Category | Subset) and part.other is not None:
             counted = f"counts as “{escaped(part.other)}”"
             yield f"* An answer that is not on the list {counted}, and its text stays on your device"
+
+
+def _public(metric: Metric) -> Iterator[str]:
+    if metric.strata:
+        names = "; ".join(escaped(name) for name in metric.strata)
+        yield f"* What is sent with it openly and unchanged: which of these holds for your device: {names}; or none"
 
 
 def _kept(metric: Metric) -> Iterator[str]:

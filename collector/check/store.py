@@ -182,7 +182,7 @@ def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckRes
 
 
 def _editions(store: StoreHandle, registry: Registry) -> Iterator[CheckResult]:
-    known = {(name, metric.edition) for name, metric in registry.metrics.items()}
+    known = {(name, edition) for name, metric in registry.metrics.items() for edition in metric.editions}
     counted = {(metric, edition) for metric, edition, _ in (name.split(":") for name in store.index())}
     for metric, edition in sorted(counted - known):
         yield CheckResult(

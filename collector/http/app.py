@@ -104,6 +104,7 @@ def _allow_origins(app: Flask, origins: tuple[str, ...]) -> None:
         if origin not in origins:
             return response
         response.headers["Access-Control-Allow-Origin"] = origin
+        response.headers.add("Access-Control-Expose-Headers", "Retry-After")
         if request.method == "OPTIONS":
             response.headers["Access-Control-Allow-Methods"] = "POST"
             response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"

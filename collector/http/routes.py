@@ -25,6 +25,7 @@ from collector.judge import judge, judge_all
 from collector.live_config.state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
+from collector.store.strata import folded
 from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024
@@ -134,7 +135,8 @@ def get_tallies() -> Response:
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
     # Complete before the first byte: a store that dies meanwhile must cause an error, not a shorter
     # answer.
-    body = "".join(_lines(tally for tally in tallies if key.may_read(tally.metric)))
+    readable = (tally for tally in tallies if key.may_read(tally.metric))
+    body = "".join(_lines(folded(readable, service.served().registry)))
     return Response(body, mimetype=NDJSON, headers=headers)
 
 

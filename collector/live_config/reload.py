@@ -37,7 +37,7 @@ def require_additive(served: Registry, new: Registry) -> None:
     for name, metric in served.metrics.items():
         if name not in new.metrics:
             mistakes.append((f"metric.{name}", "is served and may not disappear; put it back, or let it expire"))
-        elif new.metrics[name].edition != metric.edition:
+        elif new.metrics[name].edition != metric.edition or not set(metric.editions) <= set(new.metrics[name].editions):
             mistakes.append((f"metric.{name}", "is served and must keep its meaning; give the new question a new name"))
     if mistakes:
         raise RegistryError.of(mistakes)

@@ -18,7 +18,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
 from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
-from estimator.plan.power import smallest_share
+from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor
@@ -67,6 +67,23 @@ class ShareErrors:
 
 
 @dataclass(frozen=True, slots=True)
+class StrataPlan:
+    """How well strata of equal size can be told apart.
+
+    Attributes:
+        strata: how many there are.
+        reports: of each.
+        difference: the smallest difference of two of them that is seen 9 times in 10: of a share, or else of the mean.
+            None without reports.
+
+    """
+
+    strata: int
+    reports: int
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class MetricPlan:
     """How precise a metric will be in one window.
 
@@ -84,6 +101,7 @@ class MetricPlan:
         rotations: of vectors that are all alike, the error that is left of any number of reports, as
             a part of their length. None for other kinds.
         change: what the newest schema would change. None where it changes nothing.
+        strata: how well public strata can be told apart. None where there are none.
 
     """
 
@@ -98,6 +116,7 @@ class MetricPlan:
     central: Central | None
     rotations: float | None
     change: SchemaChange | None
+    strata: StrataPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +191,20 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         _central(metric, reports, request.delta, part),
         rotation_error(metric),
         change,
+        _strata(metric, reports),
     )
+
+
+def _strata(metric: Metric, reports: int) -> StrataPlan | None:
+    if not metric.strata:
+        return None
+    each = reports // len(metric.strata)
+    errors, variance = _share_errors(metric, each), mean_variance(metric)
+    if errors is not None:
+        worst: float | None = errors.worst**2 * each
+    else:
+        worst = None if variance is None else variance * mean_range(metric) ** 2
+    return StrataPlan(len(metric.strata), each, None if worst is None else smallest_difference(worst, each))
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:

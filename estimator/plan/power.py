@@ -24,6 +24,22 @@ sciences", 2.4."""
 
 Z_OF_POWER: Final = NormalDist().inv_cdf(POWER)
 
+Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
+"""For differences of strata: who compares two releases acts on what is not seen."""
+
+
+def smallest_difference(variance: float, reports: int) -> float | None:
+    """Return the smallest difference of two strata that would be seen 9 times in 10; None without reports.
+
+    It is seen if its own 95 % interval excludes 0: before the correction for other comparisons.
+
+    Args:
+        variance: n times the variance of the figure in one stratum, in the worst population.
+        reports: n of each stratum.
+
+    """
+    return None if reports == 0 else (Z + Z_OF_NINE_IN_TEN) * math.sqrt(2 * variance / reports)
+
 
 def smallest_share(squares: Squares, reports: int) -> float | None:
     """Return the smallest share that would be seen. None if not even the share 1 would be.

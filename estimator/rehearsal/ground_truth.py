@@ -51,7 +51,7 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column.
+        missing: metrics without a column; in a drawn population, vectors.
 
     """
 
@@ -107,7 +107,8 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         floats = np.array([float(weight) for weight in weights.values()])
         crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
     _refuse(mistakes)
-    return GroundTruth(tuple(crowds), tuple(name for name in registry.metrics if name not in drawn))
+    left_out = tuple(metric for name, metric in registry.metrics.items() if name not in drawn)
+    return GroundTruth(tuple(crowds), missing=left_out)
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

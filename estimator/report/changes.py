@@ -35,8 +35,8 @@ from estimator.statistics.holm import PAIR, holm
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """The two windows of one question, with their differences and uncorrected p-values."""
+class Compared:
+    """Two tallies of one question, with their differences and uncorrected p-values."""
 
     first: MetricEstimate
     last: MetricEstimate
@@ -65,7 +65,7 @@ def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
         estimate for estimate in estimates if estimate.closed and estimate.reports and estimate.coordinates is None
     ]
     windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
-    compared = [_compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
+    compared = [compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
     tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
     return tuple(_changes(question, [next(corrected) for _ in range(question.tests)]) for question in compared)
@@ -105,11 +105,12 @@ def reaches(figure: Estimate) -> tuple[float, float]:
     return max(reach, figure.estimate - figure.low), max(reach, figure.high - figure.estimate)
 
 
-def _compare(first: MetricEstimate, last: MetricEstimate) -> _Compared:
+def compare(first: MetricEstimate, last: MetricEstimate) -> Compared:
+    """Compare two tallies of one question with reports of different devices, or of different windows."""
     reports = min(first.reports, last.reports)
     differences = tuple(difference(before, after, reports, width) for before, after, width in _pairs(first, last))
     p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
-    return _Compared(first, last, differences, p_values)
+    return Compared(first, last, differences, p_values)
 
 
 def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estimate, Estimate, float]]:
@@ -128,26 +129,33 @@ def _p_value(change: Estimate) -> float:
     return math.erfc(abs(estimate) / (max(reach, Z * (change.standard_error or math.inf)) / Z * math.sqrt(2)))
 
 
-def _changes(question: _Compared, corrected: list[float]) -> Changes:
+def figures(question: Compared, corrected: list[float]) -> tuple[tuple[ShareChange, ...], Change | None]:
+    """Return the differences of the shares and of the mean, with the corrected p-values of `Compared.tests` of them."""
     corrected_values: list[float | None] = [*corrected]
     if len(question.p_values) > question.tests:
         corrected_values.insert(PAIR - 1, corrected[0])
     p_values: list[float | None] = [*question.p_values]
     unknown = [None] * len(question.differences)
-    figures = [
+    every = [
         Change(**asdict(difference), p_value=p_value, p_value_corrected=corrected)
         for difference, p_value, corrected in zip(
             question.differences, p_values or unknown, corrected_values or unknown, strict=True
         )
     ]
     labels = () if question.first.estimates is None else question.first.estimates.labels
-    of_shares = zip(labels, figures[: len(labels)], strict=True)
+    of_shares = zip(labels, every[: len(labels)], strict=True)
+    shares = tuple(ShareChange(**asdict(change), value=value) for value, change in of_shares)
+    return shares, None if question.first.mean is None else every[-1]
+
+
+def _changes(question: Compared, corrected: list[float]) -> Changes:
+    shares, mean = figures(question, corrected)
     return Changes(
         metric=question.first.metric,
         edition=question.first.edition,
         first=question.first.window,
         last=question.last.window,
         tests=question.tests,
-        estimates=tuple(ShareChange(**asdict(change), value=value) for value, change in of_shares),
-        mean=None if question.first.mean is None else figures[-1],
+        estimates=shares,
+        mean=mean,
     )

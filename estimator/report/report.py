@@ -17,6 +17,7 @@ from estimator.report.group_differences import corrected_differences
 from estimator.report.highlights import highlights_of
 from estimator.report.pooling import pooled
 from estimator.report.ranges import check_ranges
+from estimator.report.strata import apart, counted_apart, effects_of
 from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
@@ -55,8 +56,9 @@ def make_report(
         UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
     """
+    asked, registry = registry, apart(registry)
     check_ranges(registry, request.ranges)
-    of_metrics, skipped = _sorted_out(registry, tallies, selection, advance)
+    of_metrics, skipped = _sorted_out(registry, counted_apart(asked, tallies), selection, advance)
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []
     for name, of_metric in of_metrics.items():
@@ -73,6 +75,7 @@ def make_report(
         composed=_composed(registry, estimated, request.central_delta),
         pooled=pooled(estimated, registry.metrics) if request.pool else (),
         changes=changes_of(estimated) if request.pool else (),
+        effects=effects_of(estimated, asked),
         highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
     )
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from estimator.results.central import Composed
 from estimator.results.changes import Changes
+from estimator.results.effect import Effect
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
@@ -51,6 +52,7 @@ class EstimateReport(Shown, Record, frozen=True, tag_field="population", tag=POP
         composed: by window; empty unless central epsilons were requested.
         pooled: all windows of a metric together; empty unless requested.
         changes: from the first to the last window of a metric; empty unless requested.
+        effects: the differences between public strata, by question and window; empty without strata.
         highlights: what a table or a page shows first about each question, in their order; empty
             unless requested. Not in JSON.
         snapshot_at: when the collector read the windows that are still open, in UTC. None if it
@@ -65,5 +67,6 @@ class EstimateReport(Shown, Record, frozen=True, tag_field="population", tag=POP
     composed: tuple[Composed, ...] = ()
     pooled: tuple[Pooled, ...] = ()
     changes: tuple[Changes, ...] = ()
+    effects: tuple[Effect, ...] = ()
     highlights: tuple[Highlight, ...] = ()
     snapshot_at: datetime | None = None

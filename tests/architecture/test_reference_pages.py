@@ -11,7 +11,7 @@ from client_sdk.protocol import Registry
 from tools.reference.__main__ import FOLDER, PAGES
 from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
 
-HEAD = 'schema = 1\n[app]\nname = "a"\nowner = "o"\n'
+HEAD = 'schema = 1\n[strata]\nplatform = ["ios", "android"]\n[app]\nname = "a"\nowner = "o"\n'
 CEILINGS = "[budget]\nper_window = 6\nlifetime = 60\ndelta = 0.1\n"
 QUESTION = 'purpose = "p"\nepsilon = 1\nkind = "boolean"\nexpires = 2027-12-31\n'
 METRICS = f"[metric.first]\n{QUESTION}[metric.second]\n{QUESTION}"
@@ -42,7 +42,7 @@ def test_a_page_of_reference_is_what_the_code_says(name: str) -> None:
 
 
 def test_the_page_of_keys_has_every_key_and_no_other() -> None:
-    assert set(registry_schema()["properties"]) == {"schema", "app", "budget", "metric", "stopped"}
+    assert set(registry_schema()["properties"]) == {"schema", "app", "budget", "metric", "stopped", "strata"}
     for table, keys in (("app", APP), ("budget", BUDGET), ("metric", METRIC)):
         assert set(keys) == set(properties(table))
 

@@ -101,7 +101,9 @@ def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a question's table shows, in its order."""
     mean = [entry["mean"]] if "mean" in entry else []
     quantiles = entry.get("distribution", {}).get("quantiles", [])
-    return [*entry.get("estimates", []), *entry.get("answered", []), *entry.get("at_least", []), *mean, *quantiles]
+    groups = entry["joint"]["groups"] if entry["kind"] == "mean-by-group" else []
+    shares = [*entry.get("estimates", []), *entry.get("answered", []), *entry.get("at_least", [])]
+    return [*shares, *(group["estimates"][0] for group in groups), *mean, *quantiles]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
@@ -115,6 +117,7 @@ def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
         assert drawn == {
             "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
             "steps": 4, "pages": 4, "crashes": 2, "used": 3, "topic": 2, "seen": 3, "constant": 2, "both": 3,
+            "startup_by_os": 3,
         }  # fmt: skip
         assert view.page.evaluate("document.documentElement.scrollWidth") <= size[0]
         named = view.page.locator("svg.chart[role=img][aria-label]").count()
@@ -202,6 +205,30 @@ def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -
     for share, entry in zip(shares, bins, strict=True):
         assert abs(share - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
     assert shown.locator("svg.chart[aria-label^=Histogram]").count() == 1
+
+
+def test_days_of_use_have_a_bar_for_each_number_of_days_with_its_interval(whole: Page, written: Written) -> None:
+    shares = written.metric("used")["estimates"]
+    chart = article(whole, "used").locator("svg.chart[aria-label^='Share of devices by days of use']")
+    assert chart.count() == 1
+    heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".days rect").all()]
+    assert len(heights) == len(shares) == 8
+    tallest = max(shares, key=lambda share: abs(share["estimate"]))
+    scale = max(heights) / abs(tallest["estimate"])
+    for height, share in zip(heights, shares, strict=True):
+        assert abs(height / scale - abs(share["estimate"])) <= (share["high"] - share["low"]) / 50
+    assert article(whole, "os").locator("svg.chart[aria-label^='Share of devices by days']").count() == 0
+
+
+def test_the_means_of_groups_are_drawn_with_the_numbers_of_the_json(whole: Page, written: Written) -> None:
+    shown = article(whole, "startup_by_os")
+    assert shown.locator("svg.chart[aria-label^='Mean of startup_ms by os']").count() == 1
+    assert shown.locator(".heat svg, table.joint").count() == 0
+    joint = written.metric("startup_by_os")["joint"]
+    known = [group["estimates"][0] for group in joint["groups"]]
+    rows = shown.locator("tbody[data-group='1'] data").all()
+    for cell, mean in zip(rows, known, strict=True):
+        assert abs(float(cell.get_attribute("value") or "nan") - mean["estimate"]) <= (mean["high"] - mean["low"]) / 100
 
 
 @pytest.fixture(scope="module")

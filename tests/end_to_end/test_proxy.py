@@ -175,6 +175,7 @@ def test_what_nginx_answers_by_itself_is_as_the_collector_would_say_it_and_any_p
             name: value for name, value in NOT_CACHED if name != "Server"
         }
         assert headers["Access-Control-Allow-Origin"] == "*"
+        assert headers["Access-Control-Expose-Headers"] == "Retry-After"
         assert ("Retry-After" in headers) is ("Retry-After" in problem.headers)
     _, headers, _ = proxy.ask("GET", "/healthz", address=another_address(), headers=asking)
     passed_on = {name.lower(): value for name, value in headers.items()}

@@ -37,6 +37,7 @@ BUDGET: Final[Mapping[str, Key]] = {
     "per_window": Key(REQUIRED, "per_window = 2.5", "lifetime = 60"),
     "lifetime": Key(REQUIRED, "lifetime = 5.0", "per_window = 5.0"),
     "per_month": Key(NONE, "per_month = 10", _CEILINGS),
+    "web_year": Key(NONE, "web_year = 324", _CEILINGS),
     "window": Key('window = "day"', 'window = "week"', _CEILINGS),
     "delta": Key("delta = 0", "delta = 1e-6", _CEILINGS),
     "strategy": Key('strategy = "split"', 'strategy = "pace"', _CEILINGS),
@@ -77,6 +78,7 @@ METRIC: Final[Mapping[str, Key]] = {
         f'{_CATEGORY}\nmechanism = "exponential"',
     ),
     "window": Key("(the budget's)", 'window = "week"'),
+    "strata": Key("(none: all are counted together)", 'strata = ["platform"]'),
     "owner": Key("(the app's)", 'owner = "notes@example.com"'),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
@@ -104,7 +106,8 @@ The first line of a file is `schema = 1` or `schema = 2`. They differ in what `a
 [Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
 
 A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
-[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once).
+[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once). The table `[strata]` holds
+[public variables](metrics.md#public-strata): each a name with a list of values.
 """
 
 PARTS: Final = (

@@ -28,6 +28,7 @@ class Subset:
     Attributes:
         values: at least two different texts, in the registry's order.
         max_items: s, from 1 to the number of values.
+        other: the value that stands for every text which is not listed; None if such a text is no member.
 
     """
 
@@ -35,11 +36,12 @@ class Subset:
 
     values: tuple[str, ...]
     max_items: int
+    other: str | None = field(default=None, kw_only=True)
     _members: Category = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Index the values."""
-        object.__setattr__(self, "_members", Category(self.values))
+        object.__setattr__(self, "_members", Category(self.values, other=self.other))
 
     @property
     def size(self) -> int:
@@ -49,12 +51,15 @@ class Subset:
     @property
     def expected(self) -> str:
         """The answers that are allowed, in words."""
-        return f"a set, list or tuple of at most {self.max_items} different ones of {preview(self.values)}"
+        members = f"at most {self.max_items} different ones of {preview(self.values)}"
+        if self.other is None:
+            return f"a set, list or tuple of {members}"
+        return f"a set, list or tuple of different texts: {members}, where any other text counts as {self.other!r}"
 
     @property
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes the domain."""
-        return {"values": list(self.values), "max_items": self.max_items}
+        return {**self._members.definition, "max_items": self.max_items}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -68,8 +73,7 @@ class Subset:
         takes one draw.
 
         Raises:
-            DomainError: if the answer is no set, list or tuple, has more than ``max_items``
-                members, or members that are repeated or are not among the values.
+            DomainError: as `members` does.
 
         """
         members = self.members(answer, coins)
@@ -79,13 +83,17 @@ class Subset:
     def members(self, answer: object, coins: Coins) -> list[int]:
         """Return the input symbols of an answer's members, in rising order.
 
+        Different texts that all count as `other` are one member, so that what is new in the world
+        makes no set too large.
+
         Raises:
-            DomainError: as `encode` does.
+            DomainError: if the answer is no set, list or tuple, has more than ``max_items``
+                members, a text twice, or one that is not listed while `other` is None.
 
         """
-        if not isinstance(answer, AbstractSet | list | tuple) or len(answer) > self.max_items:
+        if not isinstance(answer, AbstractSet | list | tuple):
             raise DomainError
-        members = sorted(self._members.encode(value, self._members.size, coins) for value in answer)
-        if len(set(members)) < len(members):
+        members = sorted({self._members.encode(value, self._members.size, coins) for value in answer})
+        if len(members) > self.max_items or len(set(answer)) < len(answer):
             raise DomainError
         return members

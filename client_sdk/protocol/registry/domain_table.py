@@ -117,11 +117,17 @@ def _read_values(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[str, ...
 
 
 def _read_category(table: TomlTable) -> Category | None:
-    values, other = _read_values(table), table.text("other")
+    values, other = _read_with_other(table)
+    return None if values is None else Category(values, other=other)
+
+
+def _read_with_other(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[tuple[str, ...] | None, str | None]:
+    """Return values, None if they or the one that stands for other texts have a mistake, and that one."""
+    values, other = _read_values(table, most), table.text("other")
     if other and values is not None and other not in values:
         table.mistake("other", f"must be one of values{suggestion(other, values)}")
-        return None
-    return None if values is None else Category(values, other=other or None)
+        return None, None
+    return values, other or None
 
 
 def _read_ordinal(table: TomlTable) -> Ordinal | None:
@@ -130,9 +136,9 @@ def _read_ordinal(table: TomlTable) -> Ordinal | None:
 
 
 def _read_set(table: TomlTable) -> Subset | None:
-    values = _read_values(table, MAX_CATEGORIES - 1)
+    values, other = _read_with_other(table, MAX_CATEGORIES - 1)
     max_items = table.whole("max_items", MAX_CATEGORIES if values is None else len(values))
-    return None if values is None or max_items is None else Subset(values, max_items)
+    return None if values is None or max_items is None else Subset(values, max_items, other=other)
 
 
 def _read_number(table: TomlTable) -> Number | None:

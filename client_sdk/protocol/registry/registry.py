@@ -25,6 +25,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.feasibility import shortages
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
+from client_sdk.protocol.registry.strata import Variables, read_strata, read_variables
 from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
@@ -55,6 +56,7 @@ class Registry:
         schema: the number that says which rule ``auto`` follows.
         source: the text that it was read from; empty if it was made otherwise.
         stopped: the questions that are asked no more, whichever registry a device has.
+        strata: the public variables by which questions may be counted apart, each with its values.
 
     """
 
@@ -65,6 +67,7 @@ class Registry:
     schema: int = 1
     source: str = field(default="", repr=False, compare=False)
     stopped: tuple[Question, ...] = ()
+    strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -73,7 +76,7 @@ class Registry:
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source, self.stopped
-        return Registry, fields
+        return Registry, (*fields, dict(self.strata))
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -85,6 +88,18 @@ class Registry:
         if not isinstance(name, str) or name not in self.metrics:
             raise UnknownMetricError(name, tuple(self.metrics))
         return self.metrics[name]
+
+    def of(self, strata: Mapping[str, str]) -> Registry:
+        """Return the registry for a device with these values of public variables.
+
+        Raises:
+            ValueError: if the registry has no such variable.
+
+        """
+        for variable in strata:
+            if variable not in self.strata:
+                raise ValueError(f"the registry has no public variable {variable!r} in [strata]")
+        return replace(self, metrics={name: metric.of(strata) for name, metric in self.metrics.items()})
 
     def neglected(self, today: date) -> list[str]:
         """Return a sentence for each metric that has expired, or that nobody owns."""
@@ -189,12 +204,15 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     name, owner = app.text("name", required=True), app.text("owner")
     app.nothing_else()
     budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
-    metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, mistakes)
+    strata = read_variables(top.take("strata"), mistakes)
+    metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, strata, mistakes)
     stopped = _read_stopped(top)
     top.nothing_else()
     if mistakes:
         raise RegistryError.of(mistakes)
-    return Registry(app=name, owner=owner, budget=budget, metrics=metrics, schema=schema, stopped=stopped)
+    return Registry(
+        app=name, owner=owner, budget=budget, metrics=metrics, schema=schema, stopped=stopped, strata=strata
+    )
 
 
 def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
@@ -213,8 +231,8 @@ def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
 def _read_budget(table: TomlTable) -> Budget:
     window = table.window("window", WindowKind.DAY)
     ceilings = {}
-    for key in ("per_window", "lifetime", "per_month"):
-        ceiling = table.number(key, required=key != "per_month")
+    for key in ("per_window", "lifetime", "per_month", "web_year"):
+        ceiling = table.number(key, required=key in ("per_window", "lifetime"))
         if ceiling is not None and ceiling <= 0:
             table.mistake(key, "must be above 0")
             ceiling = None
@@ -235,11 +253,12 @@ def _read_budget(table: TomlTable) -> Budget:
         lifetime_attos=int(delta * ATTOS),
         strategy=strategy,
         answers=answers,
+        web_year_nanos=ceilings["web_year"],
     )
 
 
-def _read_metrics(
-    raw: object, owner: str, budget: Budget, schema: int, mistakes: list[tuple[str, str]]
+def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of metrics
+    raw: object, owner: str, budget: Budget, schema: int, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
     """Return every metric in the file's order; crosses are read last, after their parts."""
     if raw is None:
@@ -252,8 +271,9 @@ def _read_metrics(
     plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
     for name in [*plain, *(name for name in raw if name not in plain)]:
         table = TomlTable(raw[name], f"metric.{name}", mistakes)
+        names = read_strata(table, strata)
         metric = read_metric(name, table, owner, budget, domains, schema=schema)
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
-            read[name] = metric
+            read[name] = replace(metric, strata=names)
     return {name: read[name] for name in raw if name in read}

@@ -79,6 +79,10 @@ class TomlTable:
             self.mistake(key, "is missing")
         return self._raw.pop(key, None)
 
+    def has(self, key: str) -> bool:
+        """Whether a key stands in the table and was not taken yet."""
+        return key in self._raw
+
     def text(self, key: str, *, required: bool = False, default: str = "", most: int = MAX_TEXT) -> str:
         """Return a printable text; the default if missing, the empty text if mistaken."""
         value = self.take(key, required=required)

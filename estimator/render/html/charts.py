@@ -52,6 +52,8 @@ def data_of(
         "open": [slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
         "groups": list(_groups(with_reports, positions, pooled)),
     }
+    if shown.at_least:
+        data["days"] = True  # the first group has a share for each number of days
     if pooled is not None:
         data["pooled"] = pooled.reports
     return data | _distribution(with_reports) | _joint(with_reports)

@@ -11,6 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.render.html.questions import QuestionView, question_of, unasked
+from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
@@ -138,6 +139,7 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
 
     """
     _check_size(report.metrics)
+    registry = apart(registry)
     by_metric = {name: list(windows) for name, windows in groupby(report.metrics, key=lambda window: window.metric)}
     highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
     calendars = _calendars(report.metrics)

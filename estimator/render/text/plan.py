@@ -153,6 +153,9 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     of_mean = unit if plan.shares is None else ""
     devices = "" if plan.needed_devices is None else f" of {plural(plan.needed_devices, 'device')}"
     yield f"  {f'reports for an error of {plan.target_error:.4g}{of_mean}':34} {plan.needed_reports:>14,}{devices}"
+    if plan.strata is not None and plan.strata.difference is not None:
+        yield f"  {'difference of two strata seen':34} {plan.strata.difference:>14.5g}{of_mean}"
+        yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.change is not None:
         yield f"  in schema 2: {change_words(plan.change)}"
     yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
@@ -237,6 +240,12 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         if plan.change is None
         else {"mechanism": plan.change.after.channel.name, "devices_saved": plan.change.saved},
     }
+    if plan.strata is not None:
+        document["strata"] = {
+            "strata": plan.strata.strata,
+            "reports": plan.strata.reports,
+            "smallest_difference": plan.strata.difference,
+        }
     if shares is not None:
         document["share"] = {
             "standard_error_uniform": shares.uniform,

@@ -138,7 +138,7 @@ def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys
         device.record("dark_mode", value=True)
         device.flush(timeout_s=60)
     document = as_json(tmp_path, capsys)
-    assert set(document) == {"history", "pending", "waiting", "spent", "budget", "dropped", "problem"}
+    assert set(document) == {"history", "pending", "waiting", "spent", "budget", "dropped", "stopped", "problem"}
     (entry,) = document["history"]
     assert (entry["label"], entry["symbol"], entry["outcome"]) == ("false", 0, "accepted")
     assert document["budget"]["lifetime_ceiling"] == 4.0

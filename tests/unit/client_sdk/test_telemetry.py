@@ -35,7 +35,7 @@ from client_sdk.ledger import charges
 from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
-from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.protocol import Refusal, Registry, Report, Upload
 from client_sdk.protocol.statement import statement
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
@@ -271,6 +271,13 @@ def not_asked(_: Telemetry) -> Recorded:
     return other
 
 
+def stopped(_: Telemetry) -> Recorded:
+    registry = ask('[metric.a]\nkind = "boolean"')
+    listing = Registry.parse(f'stopped = ["a:{registry.metric("a").edition}"]\n{registry.source}')
+    with telemetry(None, registry=listing) as device:
+        return device.record("a", value=True)
+
+
 def after_closing(device: Telemetry) -> Recorded:
     device.close()
     return device.record("dark_mode", value=True)
@@ -280,6 +287,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.QUEUED: lambda device: device.record("dark_mode", value=True),
     Recorded.COUNTED: lambda device: device.count("taps"),
     Recorded.NOT_ASKED: not_asked,
+    Recorded.STOPPED: stopped,
     Recorded.ALREADY_RECORDED: twice,
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,

@@ -92,6 +92,32 @@ function intervals(group, slot, width, where) {
   );
 }
 
+// Days of use: a bar for each number of days, with its interval.
+function days(group, slot, width, where) {
+  const rows = figures(group, slot);
+  if (rows.length < 2) return null;
+  const room = width - 80;
+  const every = Math.ceil((3 * CHARACTER * rows.length) / room); // so that the numbers below do not touch
+  const title = (estimate) => sentence(estimate.label, estimate);
+  return captioned(
+    `Days of use, ${where}`,
+    svg(`Share of devices by days of use, ${where}: ${rows.length} bars; the numbers are in the table below.`, width, {
+      height: 240,
+      marginLeft: 60,
+      x: { type: "band", label: "days of use", domain: rows.map((estimate) => estimate.row), tickFormat: (row) => (row % every ? "" : group.labels[row]), tickSize: 0 },
+      y: axis(true, { grid: true }),
+      marks: [
+        Plot.barY(rows, { x: "row", y: "value", fill: "var(--accent)", fillOpacity: 0.35, className: "days" }),
+        Plot.ruleX(rows, { x: "row", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45 }),
+        Plot.dot(rows, { x: "row", y: "value", r: 3, fill: "var(--accent)", ariaLabel: title }),
+        Plot.ruleY([0], { stroke: "var(--text)" }),
+        Plot.tip(rows, Plot.pointerX({ x: "row", y: "value", title })),
+      ],
+    }),
+    legend(key("dot", "share of devices with so many days"), key("bar", "interval")),
+  );
+}
+
 // One figure over the windows: a line with its band, broken where there is no window or too little data.
 function pointsOf(question, group, row) {
   return page.calendars[question.kind].map(([name, start], slot) => {

@@ -32,7 +32,7 @@ function start(article, question) {
   const room = () => (printing ? PAPER : charts.clientWidth);
   const snapshot = () => {
     const width = room();
-    single.replaceChildren(...question.groups.map((group) => intervals(group, state.slot, width, where())).filter(Boolean));
+    single.replaceChildren(...question.groups.map((group, place) => (question.days && place === 0 ? days : intervals)(group, state.slot, width, where())).filter(Boolean));
     const bars = question.bins && histogram(question, state.slot, width, where());
     if (bars) {
       single.append(bars);

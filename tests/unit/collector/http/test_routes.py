@@ -314,6 +314,9 @@ def test_a_page_of_a_configured_origin_may_report(client: FlaskClient) -> None:
     assert preflight.headers["Access-Control-Allow-Headers"] == "Authorization, Content-Type"
     answer = client.post("/v1/reports", data=upload().encode(), headers=JSON | {"Origin": PAGE})
     assert answer.headers["Access-Control-Allow-Origin"] == PAGE
+    assert answer.headers["Access-Control-Expose-Headers"] == "Retry-After"  # else a page could not wait as asked
+    assert "Access-Control-Allow-Credentials" not in answer.headers
+    assert int(preflight.headers["Access-Control-Max-Age"]) >= 3600
     assert "Origin" in answer.headers["Vary"]
 
 

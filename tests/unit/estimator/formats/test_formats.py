@@ -30,6 +30,7 @@ from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
 from estimator.tallies.read import decode
+from tests.support.estimates import of_strata
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
 from tools.schema_page import PAGE, page, schema
 
@@ -129,6 +130,9 @@ def test_every_field_of_the_schema_occurs() -> None:
     }
     of_rehearsals = ("Coverage", "DistributionCoverage")
     written = {field for requested in REQUESTS for field in _fields(document_of(report_of(requested)))}
+    written |= set(
+        _fields(document_of(make_report(of_strata.REGISTRY, [of_strata.drawn(0.5, 500, i, i) for i in (1, 2)])))
+    )
     assert {field for name, field in promised if name not in of_rehearsals} - rehearsed <= written
 
 

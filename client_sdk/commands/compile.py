@@ -1,0 +1,115 @@
+"""``hearsay-client compile``: the questions as a module for the SDK of browsers and Node.
+
+A browser reads no TOML and derives no law: it gets integers. What a target cannot keep its promises
+for is refused here, before anything ships.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from client_sdk.commands.check import read
+from client_sdk.commands.javascript import KINDS, MECHANISMS, module_of, types_of
+from client_sdk.commands.outcome import Outcome
+from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.domain import Activity
+from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import WindowKind
+
+
+class Target(StrEnum):
+    """Where the SDK runs."""
+
+    WEB = "web"
+    NODE = "node"
+
+
+IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 13}
+"""Windows that 366 days in a row may touch."""
+
+
+def compile_registry(path: Path, target: Target, output: Path | None, *, check: bool) -> Outcome:
+    """Write the module and its types, or compare them with what is there; without a file, return the module."""
+    registry, problems = read(path)
+    if registry is None:
+        return Outcome(problems=problems)
+    problems = tuple(f"{path}: {problem}" for problem in refusals(registry, target))
+    if problems:
+        return Outcome(problems=problems)
+    module = module_of(registry, target)
+    if output is None:
+        return Outcome(module) if not check else Outcome(problems=("--check needs the file of --output",))
+    files = {output: module, output.with_suffix(".d.ts"): types_of(registry)}
+    if check:
+        return _compared(files, path)
+    try:
+        for file, text in files.items():
+            file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        return Outcome(problems=(f"{error.filename} cannot be written: {error.strerror}; name another file",))
+    return Outcome(f"wrote {' and '.join(map(str, files))}\n{_promise(registry.budget, target)}")
+
+
+def refusals(registry: Registry, target: Target) -> Iterator[str]:
+    """Yield a sentence for everything that a target cannot keep its promises for."""
+    if registry.budget.strategy is not Strategy.SPLIT:
+        yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, and this SDK keeps none; remove it'
+    for name, metric in registry.metrics.items():
+        reason = _refusal(metric)
+        if reason is not None:
+            yield f"metric.{name}: {reason}"
+    if target is Target.WEB:
+        yield from _unstated_year(registry.budget)
+
+
+def _refusal(metric: Metric) -> str | None:
+    if metric.kind not in KINDS:
+        return f"this SDK does not know the kind {metric.kind}"
+    if metric.channel.name.removeprefix("permanent ") not in MECHANISMS:
+        return f"this SDK does not have the mechanism {metric.channel.name}; name another one"
+    if isinstance(metric.channel, Permanent):
+        return "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none"
+    if metric.fill is not None:
+        return "fill_in needs a device that runs in every window; a page runs only while it is open"
+    if isinstance(metric.domain, Activity):
+        return "an activity needs the days of use of weeks on the disk, which this SDK does not keep"
+    return None
+
+
+def _unstated_year(budget: Budget) -> Iterator[str]:
+    year = _year_nanos(budget)
+    if budget.web_year_nanos is None or budget.web_year_nanos < year:
+        yield (
+            f"[budget] web_year must be at least {_epsilon(year)}: browsers wipe storage, and with it the ledger, so "
+            f"that only per_window holds, and {IN_YEAR[budget.window]} windows touch a year"
+        )
+
+
+def _year_nanos(budget: Budget) -> int:
+    """Return the most of a year without a ledger that outlives a window."""
+    return IN_YEAR[budget.window] * budget.per_window_nanos
+
+
+def _promise(budget: Budget, target: Target) -> str:
+    within = f"at most {_epsilon(budget.per_window_nanos)} per {budget.window}"
+    if target is Target.NODE:
+        return f"{within}, and {_epsilon(budget.lifetime_nanos)} for life\n"
+    storage = f"{_epsilon(budget.lifetime_nanos)} per life of the storage"
+    return f"{within}, and {storage}; if it is wiped again and again, {_epsilon(_year_nanos(budget))} per year\n"
+
+
+def _epsilon(nanos: int) -> str:
+    return f"{nanos / NANOS:g}"
+
+
+def _compared(files: dict[Path, str], registry: Path) -> Outcome:
+    stale = [file for file, text in files.items() if not file.is_file() or file.read_text(encoding="utf-8") != text]
+    if stale:
+        return Outcome(problems=tuple(f"{file} is not what {registry} says; compile it again" for file in stale))
+    return Outcome(f"{' and '.join(map(str, files))} are what {registry} says\n")

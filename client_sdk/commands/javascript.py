@@ -1,0 +1,154 @@
+"""The questions of a registry as a JavaScript module and its types.
+
+Integers of a law and charges are texts, because they may exceed 2**53. The module imports the
+mechanisms that its questions need, so that a bundler leaves out the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from client_sdk.protocol.budget import Budget
+from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, Nearest, Subset
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+
+FORMAT: Final = 1
+"""The form of the module, which the SDK checks."""
+
+MOST_LITERALS: Final = 1000
+"""Values that a type lists; more make type checkers slow."""
+
+KINDS: Final = ("boolean", "category", "ordinal", "nearest", "set", "cross", "number", "count", "activity")
+"""What the SDK can encode."""
+
+MECHANISMS: Final = (
+    "randomized-response",
+    "one-bit",
+    "k-ary-randomized-response",
+    "cyclic-design",
+    "projective-geometry",
+    "balanced-design",
+    "piecewise",
+    "hybrid",
+    "square-wave",
+    "optimal-mean",
+    "laplace",
+    "gaussian",
+    "exponential",
+    "hierarchical",
+)
+"""What the SDK can draw from."""
+
+_HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
+
+
+def module_of(registry: Registry, target: str) -> str:
+    """Return the source of the module."""
+    mechanisms = sorted({metric.channel.name for metric in registry.metrics.values()})
+    table = ", ".join(f'"{name}": {function_of(name)}' for name in mechanisms)
+    document = json.dumps(document_of(registry, target), ensure_ascii=False, indent=1)
+    imported = f'import {{ {", ".join(map(function_of, mechanisms))} }} from "hearsay-ldp/spec";\n'
+    exported = f"export default {{ ...questions, mechanisms: {{ {table} }} }};\n"
+    return f"{_HEAD}{imported}\nconst questions = {document};\n\n{exported}"
+
+
+def document_of(registry: Registry, target: str) -> dict[str, Any]:
+    """Return all of the module but its functions."""
+    return {
+        "format": FORMAT,
+        "target": target,
+        "app": registry.app,
+        "budget": _budget(registry.budget),
+        "metrics": {name: compiled(metric) for name, metric in registry.metrics.items()},
+    }
+
+
+def compiled(metric: Metric) -> dict[str, Any]:
+    """Return a question as the SDK reads it; what is not said is left out."""
+    parts = {
+        "purpose": metric.purpose,
+        "kind": metric.kind,
+        "domain": metric.domain.definition,
+        "points": _points(metric.domain),
+        "window": metric.window.value,
+        "expires": metric.expires and metric.expires.isoformat(),
+        "persist": metric.persist or None,
+        "mechanism": metric.channel.name,
+        "integers": _texts(metric.channel.integers),
+        "edition": metric.edition,
+        "nanos": str(metric.cost.nanos),
+        "attos": str(metric.cost.attos),
+    }
+    return {key: part for key, part in parts.items() if part is not None}
+
+
+def types_of(registry: Registry) -> str:
+    """Return the declarations that belong to the module."""
+    metrics = registry.metrics.items()
+    answers = "".join(f"  /** {_comment(metric)} */\n  {name}: {_type(metric.domain)};\n" for name, metric in metrics)
+    counts = " | ".join(f'"{name}"' for name, metric in metrics if metric.persist) or "never"
+    imported = 'import type { CompiledRegistry } from "hearsay-ldp/spec";\n'
+    declared = "declare const registry: CompiledRegistry<Answers, Counts>;\nexport default registry;\n"
+    return (
+        f"{_HEAD}{imported}\nexport interface Answers {{\n{answers}}}\n\nexport type Counts = {counts};\n\n{declared}"
+    )
+
+
+def _budget(budget: Budget) -> dict[str, str]:
+    ceilings = {
+        "window": budget.window.value,
+        "per_window": str(budget.per_window_nanos),
+        "lifetime": str(budget.lifetime_nanos),
+        "delta": str(budget.lifetime_attos),
+    }
+    return ceilings if budget.per_month_nanos is None else ceilings | {"per_month": str(budget.per_month_nanos)}
+
+
+def _points(domain: Domain) -> list[list[int]] | None:
+    return [list(point) for point in domain.points] if isinstance(domain, Nearest) else None
+
+
+def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
+    return {
+        name: [str(each) for each in value] if isinstance(value, tuple) else str(value)
+        for name, value in integers.items()
+    }
+
+
+def function_of(mechanism: str) -> str:
+    """Return the name of the SDK's function: projectiveGeometry."""
+    first, *others = mechanism.split("-")
+    return first + "".join(map(str.capitalize, others))
+
+
+def _comment(metric: Metric) -> str:
+    return metric.purpose.replace("*/", "* /")
+
+
+def _type(domain: Domain) -> str:
+    match domain.answered if isinstance(domain, Filled) else domain:
+        case Boolean():
+            return "boolean"
+        case Category() as category:
+            return _type_of_category(category)
+        case Subset(values=values):
+            return f"ReadonlySet<{_literals(values)}> | readonly ({_literals(values)})[]"
+        case Cross(first=first, second=second):
+            return f"readonly [{_type(first)}, {_type(second)}]"
+        case _:
+            return "number | bigint"
+
+
+def _type_of_category(category: Category) -> str:
+    if isinstance(category, Nearest):
+        return f"readonly number[] | {_literals(category.values)}"
+    return "string" if category.other is not None else _literals(category.values)
+
+
+def _literals(values: tuple[str, ...]) -> str:
+    if len(values) > MOST_LITERALS:
+        return "string"
+    return " | ".join(json.dumps(value, ensure_ascii=False) for value in values)

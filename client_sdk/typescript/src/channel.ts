@@ -1,0 +1,56 @@
+/** A mechanism is a finite channel: an input symbol in, a random output symbol out. */
+
+import type { Coins } from "./coins.js";
+
+/** The integers of a law as the compiler writes them: texts, because they may exceed 2^53. */
+export type Integers = Readonly<Record<string, string | readonly string[]>>;
+
+export interface Channel {
+  /** The number of input symbols, k. */
+  readonly inputs: number;
+  /** The number of output symbols, m. */
+  readonly symbols: number;
+  /** Return the symbol to report for an input from 0 to k - 1. Which coins are asked for tells nothing of it. */
+  perturb(value: number, coins: Coins): number;
+}
+
+/** Makes a channel of its integers. */
+export type Mechanism = (integers: Integers) => Channel;
+
+/** Return an integer of a law. */
+export function big(integers: Integers, name: string): bigint {
+  return BigInt(integers[name] as string);
+}
+
+/** Return an integer of a law that is far below 2^53, such as a number of inputs. */
+export function small(integers: Integers, name: string): number {
+  return Number(integers[name]);
+}
+
+/** Return a list of integers of a law. */
+export function list(integers: Integers, name: string): bigint[] {
+  return (integers[name] as readonly string[]).map(BigInt);
+}
+
+/** Return the sums of the first 1, 2, … weights. */
+export function sums(weights: readonly bigint[]): bigint[] {
+  let sum = 0n;
+  return weights.map((weight) => (sum += weight));
+}
+
+/** Return how many of some rising numbers are at most a number. */
+export function upTo<T extends bigint | number>(rising: readonly T[], number: T): number {
+  let low = 0;
+  let high = rising.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (number < rising[middle]!) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Return the remainder of a division, from 0 to divisor - 1. */
+export function modulo(number: number, divisor: number): number {
+  return ((number % divisor) + divisor) % divisor;
+}

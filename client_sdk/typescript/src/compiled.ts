@@ -1,0 +1,61 @@
+/** What `hearsay-client compile` writes: questions and ceilings, ready to use. */
+
+import type { Integers, Mechanism } from "./channel.js";
+
+export type WindowKind = "day" | "week" | "month";
+
+/** The part of an edition that describes what may be answered. */
+export interface DomainDefinition {
+  readonly values?: readonly string[];
+  readonly other?: string;
+  readonly low?: string;
+  readonly high?: string;
+  readonly statistic?: string;
+  readonly max?: number;
+  readonly days?: number;
+  readonly max_items?: number;
+  readonly fill_in?: boolean;
+  readonly prototypes?: string;
+  readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
+}
+
+export interface CompiledMetric {
+  readonly purpose: string;
+  readonly kind: string;
+  readonly domain: DomainDefinition;
+  /** The vectors of a `nearest`, in steps of its grid; the domain holds their digest only. */
+  readonly points?: readonly (readonly number[])[];
+  readonly window: WindowKind;
+  /** The last day on which the question is asked, such as 2027-12-31. */
+  readonly expires?: string;
+  /** Whether a running count is kept in the storage until its window has ended. */
+  readonly persist?: boolean;
+  readonly mechanism: string;
+  readonly integers: Integers;
+  readonly edition: string;
+  /** The charge of a report: billionths of epsilon, and units of 10^-18 of delta. */
+  readonly nanos: string;
+  readonly attos: string;
+}
+
+/** Ceilings in billionths of epsilon; `delta` in units of 10^-18. */
+export interface CompiledBudget {
+  readonly window: WindowKind;
+  readonly per_window: string;
+  readonly per_month?: string;
+  readonly lifetime: string;
+  readonly delta: string;
+}
+
+export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = string> {
+  /** For type checkers only: the answers by question, and the questions that may be counted up. */
+  readonly types?: { readonly answers: Answers; readonly counts: Counts };
+  /** The form of this file; another one is refused. */
+  readonly format: 1;
+  readonly target: "web" | "node";
+  readonly app: string;
+  readonly budget: CompiledBudget;
+  readonly metrics: Readonly<Record<string, CompiledMetric>>;
+  /** The mechanisms that the questions use, by name. */
+  readonly mechanisms: Readonly<Record<string, Mechanism>>;
+}

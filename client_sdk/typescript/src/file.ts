@@ -1,0 +1,150 @@
+/**
+ * The state in files of a folder, safe against kill -9, power loss and other processes.
+ *
+ * Each commit is a new file `state.N`, written beside and made durable first, then linked to its name: of two processes
+ * that both commit N, one fails and tries again on the other's state. There is no lock that a killed process could
+ * leave behind. A process that slept while N + 1 was made and deleted again may link it late: it then finds a later
+ * state without its own mark, and tries again on that one.
+ */
+
+import { randomUUID } from "node:crypto";
+import { link, mkdir, open, readFile, readdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { HearsayError } from "./errors.js";
+import type { State, Store } from "./state.js";
+
+/** Commits whose marks a state holds: far more than other processes make between two steps of one. */
+const MARKS = 256;
+
+/** Numbers that stay behind the latest one, so that whoever reads a listing still finds its file. */
+const KEPT = 8;
+
+/** A draft of that age belongs to a process that was killed. */
+const ABANDONED_MS = 3_600_000;
+
+interface Document {
+  readonly marks: readonly string[];
+  readonly state: State;
+}
+
+export class FileStore implements Store {
+  readonly #folder: string;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async exists(): Promise<boolean> {
+    return (await this.#latest()) > 0;
+  }
+
+  /** Work of one process is done one after the other. */
+  transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
+    const turn = this.#turn.then(() => this.#commit(work));
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #commit<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
+    for (;;) {
+      const [number, found] = await this.#read();
+      const [state, result] = work(found?.state);
+      if (!state) return result;
+      const mark = randomUUID();
+      const marks = [...(found?.marks ?? []).slice(1 - MARKS), mark];
+      if (await this.#linked(number + 1, { marks, state })) {
+        if (await this.#holds(number + 1, mark)) return result;
+      }
+    }
+  }
+
+  /** Return the latest state and its number; 0 and undefined if there is none. */
+  async #read(): Promise<readonly [number, Document | undefined]> {
+    for (;;) {
+      const number = await this.#latest();
+      if (number === 0) return [0, undefined];
+      try {
+        return [number, JSON.parse(await readFile(this.#path(number), "utf8")) as Document];
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") continue; // others have gone far ahead since
+        throw new HearsayError("the ledger cannot be read; nothing is recorded, so that no budget is renewed");
+      }
+    }
+  }
+
+  async #latest(): Promise<number> {
+    const names = await readdir(this.#folder).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") return [];
+      throw error;
+    });
+    return Math.max(0, ...names.map(numberOf));
+  }
+
+  /** Give a document its name; return false if another process was first. */
+  async #linked(number: number, document: Document): Promise<boolean> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const draft = join(this.#folder, `draft.${randomUUID()}`);
+    await durable(draft, "wx", JSON.stringify(document));
+    try {
+      await link(draft, this.#path(number));
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") return false;
+      throw error;
+    } finally {
+      await unlink(draft);
+    }
+    await durable(this.#folder, "r");
+    return true;
+  }
+
+  /** Whether the latest state holds a mark; then older files are deleted. */
+  async #holds(number: number, mark: string): Promise<boolean> {
+    const [latest, document] = await this.#read();
+    if (latest !== number && !document?.marks.includes(mark)) return false;
+    await this.#tidy(number - KEPT);
+    return true;
+  }
+
+  /** Delete the states up to a number, and what killed processes did not finish. */
+  async #tidy(upTo: number): Promise<void> {
+    for (const name of await readdir(this.#folder)) {
+      const isOld = name.startsWith("draft.")
+        ? Date.now() - (await modifiedMs(join(this.#folder, name))) > ABANDONED_MS
+        : numberOf(name) > 0 && numberOf(name) <= upTo;
+      if (isOld) await unlink(join(this.#folder, name)).catch(() => undefined); // another process was first
+    }
+  }
+
+  #path(number: number): string {
+    return join(this.#folder, `state.${number}`);
+  }
+}
+
+/** Write a file, or only wait until a file or folder is on the disk. */
+async function durable(path: string, flags: "wx" | "r", text?: string): Promise<void> {
+  const file = await open(path, flags, 0o600);
+  try {
+    if (text !== undefined) await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Return the number of a state; 0 for any other file. */
+function numberOf(name: string): number {
+  return Number(/^state\.(\d+)$/.exec(name)?.[1] ?? 0);
+}
+
+/** Return when a file was written; a file that another process has deleted is new. */
+async function modifiedMs(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => Infinity,
+  );
+}
+
+function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}

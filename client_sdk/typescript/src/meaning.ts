@@ -1,0 +1,35 @@
+/** What a report means, from which its edition is computed. An app needs it in tests only. */
+
+import type { CompiledMetric } from "./compiled.js";
+
+/** Return the canonical text whose SHA-256 begins with the edition: what a report means. */
+export function meaning(metric: CompiledMetric): string {
+  return canonical({
+    schema: 1,
+    kind: metric.kind,
+    domain: metric.domain,
+    window: metric.window,
+    mechanism: metric.mechanism,
+    integers: Object.fromEntries(Object.entries(metric.integers).map(([name, value]) => [name, whole(value)])),
+  });
+}
+
+function whole(value: string | readonly string[]): unknown {
+  return typeof value === "string" ? BigInt(value) : value.map(BigInt);
+}
+
+/** Return JSON with members sorted by name, no white space, and everything beyond ASCII escaped. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+    return `{${members.map(([name, member]) => `${canonical(name)}:${canonical(member)}`).join(",")}}`;
+  }
+  if (typeof value === "bigint") return value.toString();
+  return JSON.stringify(value).replace(/[\u007f-\uffff]/g, escaped);
+}
+
+/** As in Python, DEL stays as it is. */
+function escaped(unit: string): string {
+  return unit === "\u007f" ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}

@@ -1,0 +1,93 @@
+/**
+ * Sliding bands: piecewise, square wave, hybrid and optimal mean.
+ *
+ * Sources: Wang et al. 2019, "Collecting and analyzing multidimensional data with local differential privacy",
+ * section III; Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
+ */
+
+import { big, list, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
+import type { Coins } from "../coins.js";
+
+/** Bands of one width: each symbol within the band has one weight, each symbol outside another. */
+class Band {
+  readonly inBand: bigint;
+  readonly total: bigint;
+  readonly symbols: number;
+
+  constructor(
+    readonly places: number,
+    private readonly width: number,
+    private readonly light: bigint,
+    private readonly heavy: bigint,
+  ) {
+    this.inBand = BigInt(width) * heavy;
+    this.total = this.inBand + BigInt(places - 1) * light;
+    this.symbols = places - 1 + width;
+  }
+
+  static of(places: number, integers: Integers): Band {
+    return new Band(places, small(integers, "width"), big(integers, "light"), big(integers, "heavy"));
+  }
+
+  /** Return the symbol at `drawn` of 0..total-1: first those of the band, then the others. */
+  pick(place: number, drawn: bigint): number {
+    if (drawn < this.inBand) return place + Number(drawn / this.heavy);
+    const other = Number((drawn - this.inBand) / this.light);
+    return other < place ? other : other + this.width;
+  }
+}
+
+/** Return the channel of a sliding band; one coin. */
+export const piecewise: Mechanism = (integers) => {
+  const band = Band.of(small(integers, "inputs"), integers);
+  return {
+    inputs: band.places,
+    symbols: band.symbols,
+    perturb: (value, coins) => band.pick(value, coins.below(band.total)),
+  };
+};
+
+export const squareWave: Mechanism = piecewise;
+
+/** Return the mixture of a band and of the two ends of the range; one coin. */
+export const hybrid: Mechanism = (integers) => {
+  const inputs = small(integers, "inputs");
+  const band = Band.of(inputs, integers);
+  const [least, step] = [big(integers, "least"), big(integers, "step")];
+  const total = band.total + 2n * least + step * BigInt(inputs - 1);
+  return {
+    inputs,
+    symbols: band.symbols + 2,
+    perturb(value: number, coins: Coins): number {
+      const drawn = coins.below(total);
+      if (drawn < band.total) return band.pick(value, drawn);
+      const low = least + step * BigInt(inputs - 1 - value);
+      return band.symbols + (drawn - band.total < low ? 0 : 1);
+    },
+  };
+};
+
+/** Return the channel of bands at uneven knots: one coin takes one of two bands, one coin the symbol. */
+export const optimalMean: Mechanism = (integers): Channel => {
+  const steps = list(integers, "steps").map(Number);
+  const band = Band.of(steps.length + 1, integers);
+  const knots = [0];
+  for (const step of steps) knots.push(knots.at(-1)! + step);
+  const resolution = steps.map(BigInt).reduce(leastCommonMultiple);
+  return {
+    inputs: knots.at(-1)! + 1,
+    symbols: band.symbols,
+    perturb(value: number, coins: Coins): number {
+      const place = Math.min(upTo(knots, value), steps.length) - 1;
+      const numerator = (resolution / BigInt(steps[place]!)) * BigInt(value - knots[place]!);
+      const chosen = place + (coins.below(resolution) < numerator ? 1 : 0);
+      return band.pick(chosen, coins.below(band.total));
+    },
+  };
+};
+
+function leastCommonMultiple(left: bigint, right: bigint): bigint {
+  let [divisor, rest] = [left, right];
+  while (rest) [divisor, rest] = [rest, divisor % rest];
+  return (left / divisor) * right;
+}

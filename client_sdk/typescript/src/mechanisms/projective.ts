@@ -1,0 +1,74 @@
+/**
+ * Projective geometry response (Feldman, Nelson, Nguyen & Talwar 2022, section 3): a reported point of PG(t-1, q)
+ * supports those orthogonal to it.
+ *
+ * A point is its canonical vector over Z_q, read as an integer in base q. All integers are far below 2^53.
+ */
+
+import { big, modulo, small, upTo, type Mechanism } from "../channel.js";
+import { pick } from "../coins.js";
+
+export const projectiveGeometry: Mechanism = (integers) => {
+  const [prime, dimension] = [small(integers, "prime"), small(integers, "dimension")];
+  const keep = big(integers, "keep_numerator");
+  const powers = Array.from({ length: dimension + 1 }, (_, digits) => prime ** digits);
+  const firsts = powers.map((power) => (power - 1) / (prime - 1));
+  const [orthogonal, others] = [firsts[dimension - 1]!, powers[dimension - 1]!];
+
+  /** Return a point's canonical vector. */
+  function vector(point: number): number {
+    const digits = upTo(firsts, point) - 1;
+    return powers[digits]! + point - firsts[digits]!;
+  }
+
+  /** Return the inner product of two vectors of t - 1 coordinates, always in as many steps. */
+  function product(left: number, right: number): number {
+    let sum = 0;
+    for (let place = 1; place < dimension; place++) {
+      sum += (left % prime) * (right % prime);
+      left = Math.floor(left / prime);
+      right = Math.floor(right / prime);
+    }
+    return sum;
+  }
+
+  /** Return the point of a vector, which is divided by its first coordinate other than 0. */
+  function pointOf(number: number): number {
+    const digits = upTo(powers, number) - 1;
+    const factor = inverse(Math.floor(number / powers[digits]!), prime);
+    let rest = number % powers[digits]!;
+    let scaled = 0;
+    for (let place = 0; place < digits; place++) {
+      scaled += (((rest % prime) * factor) % prime) * powers[place]!;
+      rest = Math.floor(rest / prime);
+    }
+    return firsts[digits]! + scaled;
+  }
+
+  return {
+    inputs: small(integers, "inputs"),
+    symbols: firsts[dimension]!,
+    /** An orthogonal point and another one are drawn in either case. */
+    perturb(value, coins) {
+      const kept = coins.bernoulli(keep);
+      const member = pick(coins, orthogonal);
+      const lie = pick(coins, others);
+      const free = vector(kept ? member : orthogonal + lie) % others;
+      const afterPivot = upTo(firsts, value) - 1;
+      const scale = powers[afterPivot]!;
+      const after = free % scale;
+      const pivot = modulo((kept ? 0 : 1) - product(value - firsts[afterPivot]!, after), prime);
+      return pointOf((Math.floor(free / scale) * prime + pivot) * scale + after);
+    },
+  };
+};
+
+/** Return the inverse of a unit modulo a prime. */
+export function inverse(unit: number, prime: number): number {
+  let [power, base, exponent] = [1, unit % prime, prime - 2];
+  for (; exponent > 0; exponent = Math.floor(exponent / 2)) {
+    if (exponent % 2) power = (power * base) % prime;
+    base = (base * base) % prime;
+  }
+  return power;
+}

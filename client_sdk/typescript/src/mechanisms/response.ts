@@ -1,0 +1,29 @@
+/** Randomised response on two values, or on k (Warner 1965; Kairouz, Bonawitz & Ramage 2016, section 3). */
+
+import { big, small, type Channel, type Mechanism } from "../channel.js";
+import { pick, type Coins } from "../coins.js";
+
+/** Return the channel that keeps the truth with a known probability, or else reports the opposite. */
+export const randomizedResponse: Mechanism = (integers) => {
+  const keep = big(integers, "keep_numerator");
+  return { inputs: 2, symbols: 2, perturb: (value, coins) => (coins.bernoulli(keep) ? value : 1 - value) };
+};
+
+/** Randomised response on the two ends of a range. */
+export const oneBit: Mechanism = randomizedResponse;
+
+export const kAryRandomizedResponse: Mechanism = (integers) =>
+  kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
+
+/** Return the channel that keeps the truth, or else reports any other value. The lie is drawn in either case. */
+export function kAry(inputs: number, keep: bigint): Channel {
+  return {
+    inputs,
+    symbols: inputs,
+    perturb(value: number, coins: Coins): number {
+      const kept = coins.bernoulli(keep);
+      const steps = 1 + pick(coins, inputs - 1);
+      return kept ? value : (value + steps) % inputs;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * Laws that are lists of weights: added noise on a grid, and the exponential mechanism.
+ *
+ * Sources: Ghosh, Roughgarden & Sundararajan 2012, definition 2.2; Balle & Wang 2018; McSherry & Talwar 2007,
+ * section 3.
+ */
+
+import { list, small, sums, upTo, type Mechanism } from "../channel.js";
+
+/** Return the channel that adds symmetric noise and clamps at the ends; one coin. */
+export const laplace: Mechanism = (integers) => {
+  const [inputs, reach, weights] = [small(integers, "inputs"), small(integers, "reach"), list(integers, "weights")];
+  const rising = sums(weights);
+  const positive = rising.at(-1)!;
+  const symbols = inputs + 2 * reach;
+  return {
+    inputs,
+    symbols,
+    perturb(value, coins) {
+      const drawn = coins.below(2n * positive - weights[0]!);
+      const noise = drawn < positive ? upTo(rising, drawn) : -upTo(rising, drawn - positive + weights[0]!);
+      return Math.min(Math.max(value + noise + reach, 0), symbols - 1);
+    },
+  };
+};
+
+export const gaussian: Mechanism = laplace;
+
+/** Return the channel of a table with one row of weights per input; one coin. */
+export const exponential: Mechanism = (integers) => {
+  const [inputs, weights] = [small(integers, "inputs"), list(integers, "weights")];
+  const rows = Array.from({ length: inputs }, (_, row) => sums(weights.slice(row * inputs, (row + 1) * inputs)));
+  const total = rows[0]!.at(-1)!;
+  return { inputs, symbols: inputs, perturb: (value, coins) => upTo(rows[value]!, coins.below(total)) };
+};

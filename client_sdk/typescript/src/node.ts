@@ -1,0 +1,23 @@
+/** Hearsay in Node: services, commands and desktop apps. */
+
+import type { CompiledRegistry } from "./compiled.js";
+import { HearsayError } from "./errors.js";
+import { FileStore } from "./file.js";
+import { Telemetry as Base, type Options } from "./telemetry.js";
+
+export type { CompiledRegistry } from "./compiled.js";
+export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
+export type { HistoryEntry } from "./state.js";
+export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
+
+export interface NodeOptions extends Omit<Options, "store" | "alone"> {
+  /** A folder of the app that lasts: never a temporary one, which would renew the budget. */
+  readonly dataDir: string;
+}
+
+export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> extends Base<Answers, Counts> {
+  constructor(registry: CompiledRegistry<Answers, Counts>, options: NodeOptions) {
+    if (registry.target !== "node") throw new HearsayError("the registry was compiled for web; use --target node");
+    super(registry, { ...options, store: new FileStore(options.dataDir) });
+  }
+}

@@ -1,0 +1,141 @@
+/** What leaves: pure decisions on a state. The caller sends. */
+
+import { pick, type Coins } from "./coins.js";
+import { drop, type Sent, type State, type Waiting } from "./state.js";
+import { DAY_S, GRACE_S, parseWindow } from "./window.js";
+import { REFUSALS, decodeVerdict, type Refused } from "./wire.js";
+
+/** Reports of one upload: 64 with the longest names stay far below what a page may send while it closes. */
+const MOST_REPORTS = 64;
+
+/** Reports in the queue. More mean that something is wrong, and the host's disk must not pay for it. */
+const MOST_WAITING = 1000;
+
+/** Reports of which the history tells. */
+const MOST_HISTORY = 500;
+
+/** Reports that wait for the end of their window leave within six hours after it, at random. */
+const RELEASE_SPREAD_S = 6 * 3600;
+
+const HOUR_S = 3600;
+
+/** Statuses with which a collector says that the same bytes will never be accepted. */
+const FINAL = [400, 413, 415, 422];
+
+/** A reply over HTTP; undefined if nothing came back. */
+export type Reply = { readonly status: number; readonly retryAfter: string | null; readonly body: string } | undefined;
+
+export type Outcome = "sent" | "rejected" | "failed";
+
+/** Put a report into the queue. */
+export function enqueue(state: State, report: Waiting): void {
+  state.queue.push(report);
+  if (state.queue.length > MOST_WAITING) {
+    state.queue.shift();
+    drop(state, "queue_full");
+  }
+}
+
+/** Return an instant within the hours after the end of a window. */
+export function afterWindow(endDay: number, coins: Coins): number {
+  return endDay * DAY_S + pick(coins, RELEASE_SPREAD_S);
+}
+
+/** Return the upload that is to be sent now, which is a new one only if none waits for its answer. */
+export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
+  if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
+  dropLate(state, nowS);
+  const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
+  const refused = due.find((report) => report.refused);
+  const fit = due.filter((report) => !report.refused);
+  const taken = fit.length ? shuffled(fit, coins).slice(0, MOST_REPORTS) : refused ? [refused] : [];
+  if (!taken.length) return undefined;
+  state.queue = state.queue.filter((report) => !taken.includes(report));
+  for (const { metric, edition, window, symbol, refused } of taken) {
+    if (!refused) state.history.push({ metric, edition, window, symbol, outcome: "sent" });
+  }
+  state.history = state.history.slice(-MOST_HISTORY);
+  const words = coins.below(1n << 64n).toString(16).padStart(16, "0") + coins.below(1n << 64n).toString(16).padStart(16, "0");
+  return (state.sent = { id: words, reports: taken, failures: 0, retryS: 0 });
+}
+
+/** Note the answer to an upload. Another tab may have noted it before. */
+export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
+  const sent = state.sent;
+  if (sent?.id !== id) return "sent";
+  const refused = reply?.status === 200 ? verdict(reply.body, sent.reports.length) : undefined;
+  if (refused) {
+    delete state.sent;
+    const codes = new Map(refused.map(({ index, code }) => [index, code]));
+    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? "accepted", nowS));
+    return "sent";
+  }
+  if (reply && FINAL.includes(reply.status) && isProblem(reply)) {
+    delete state.sent;
+    for (const report of sent.reports) note(state, report, "rejected");
+    drop(state, "rejected", sent.reports.length);
+    return "rejected";
+  }
+  const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** Math.min(sent.failures, 12)));
+  sent.failures += 1;
+  sent.retryS = nowS + retryAfterS(reply) + backoffS;
+  return "failed";
+}
+
+/** Note what became of a report; one that may be accepted later waits again. */
+function settle(state: State, report: Waiting, outcome: string, nowS: number): void {
+  note(state, report, outcome);
+  if (outcome === "accepted") return;
+  if (!REFUSALS[outcome]) return drop(state, outcome);
+  const refused = (report.refused ?? 0) + 1;
+  enqueue(state, { ...report, refused, releaseS: nowS + HOUR_S * Math.min(24, 2 ** refused) });
+}
+
+function note(state: State, report: Waiting, outcome: string): void {
+  const isIt = (entry: Waiting) =>
+    entry.metric === report.metric && entry.edition === report.edition && entry.window === report.window;
+  const entry = state.history.find(isIt);
+  if (entry) entry.outcome = outcome;
+}
+
+/** Drop reports that no collector takes any more. */
+function dropLate(state: State, nowS: number): void {
+  const isTaken = ({ window }: Waiting) => nowS < (parseWindow(window)?.endDay ?? 0) * DAY_S + GRACE_S;
+  const kept = state.queue.filter(isTaken);
+  drop(state, "window_closed", state.queue.length - kept.length);
+  state.queue = kept;
+}
+
+function shuffled<T>(items: readonly T[], coins: Coins): T[] {
+  const all = [...items];
+  for (let last = all.length - 1; last > 0; last--) {
+    const other = pick(coins, last + 1);
+    [all[last], all[other]] = [all[other]!, all[last]!];
+  }
+  return all;
+}
+
+/** Return what a verdict refuses; undefined if the body is none: somebody in between may have answered. */
+function verdict(body: string, reports: number): readonly Refused[] | undefined {
+  try {
+    return decodeVerdict(body, reports);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether an error is a problem document (RFC 9457) with a code, as only a collector sends. */
+function isProblem({ status, body }: NonNullable<Reply>): boolean {
+  try {
+    const problem = JSON.parse(body) as { status?: unknown; code?: unknown } | null;
+    return problem?.status === status && typeof problem.code === "string";
+  } catch {
+    return false;
+  }
+}
+
+/** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
+function retryAfterS(reply: Reply): number {
+  const text = reply?.retryAfter?.trim() ?? "";
+  return /^\d+$/.test(text) ? Math.min(Number(text), HOUR_S) : 0;
+}

@@ -1,0 +1,16 @@
+/** The vocabulary: mechanisms, questions, windows and bodies. Pure: no clock, no storage, no network. */
+
+export type { Channel, Integers, Mechanism } from "./channel.js";
+export { COIN_SCALE, WordCoins, systemCoins, type Coins } from "./coins.js";
+export type * from "./compiled.js";
+export * from "./errors.js";
+export { balancedDesign } from "./mechanisms/balanced.js";
+export { hybrid, optimalMean, piecewise, squareWave } from "./mechanisms/bands.js";
+export { cyclicDesign } from "./mechanisms/cyclic.js";
+export { hierarchical } from "./mechanisms/hierarchical.js";
+export { projectiveGeometry } from "./mechanisms/projective.js";
+export { kAryRandomizedResponse, oneBit, randomizedResponse } from "./mechanisms/response.js";
+export { exponential, gaussian, laplace } from "./mechanisms/weights.js";
+export { Metric } from "./metric.js";
+export { parseWindow, windowOf, type Window } from "./window.js";
+export { REFUSALS, decodeVerdict, encodeUpload, type Refused, type Report, type Upload } from "./wire.js";

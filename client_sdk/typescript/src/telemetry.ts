@@ -1,0 +1,301 @@
+/** The object that an app holds. */
+
+import { systemCoins, type Coins } from "./coins.js";
+import type { CompiledRegistry } from "./compiled.js";
+import { HearsayError, UnknownMetricError } from "./errors.js";
+import { advance, charge, spentIn } from "./ledger.js";
+import { Metric } from "./metric.js";
+import { afterWindow, conclude, enqueue, nextUpload, type Reply } from "./outbox.js";
+import { drop, fresh, type HistoryEntry, type State, type Store } from "./state.js";
+import { DAY_S, GRACE_S, parseWindow, windowOf, windowOn, type Window } from "./window.js";
+import { encodeUpload } from "./wire.js";
+
+/** What became of an answer. The app may ignore it. */
+export type Recorded =
+  | "queued"
+  | "counted"
+  | "already_recorded"
+  | "out_of_budget"
+  /** The ledger is new: what was spent in this window before a wipe is not known. */
+  | "first_window"
+  | "no_consent"
+  | "expired"
+  /** Storage, clock or frame cannot be used: `problem` says why. */
+  | "unavailable";
+
+/** How a flush ended: whether reports still wait. */
+export type Flushed = "sent" | "nothing_waiting" | "waiting" | "rejected" | "no_consent" | "unavailable";
+
+/** What is spent and what may be, in epsilon. */
+export interface BudgetStatus {
+  readonly window: string;
+  readonly windowSpent: number;
+  readonly windowCeiling: number;
+  readonly storageLifeSpent: number;
+  readonly storageLifeCeiling: number;
+}
+
+/** What the host gives. Everything but registry, collector and store has a default. */
+export interface Options {
+  /** The collector's base address, such as https://telemetry.example.com. */
+  readonly collector: string;
+  readonly store: Store;
+  /** Whether the user has agreed. Nothing is stored or sent before. */
+  readonly consent?: boolean;
+  /** The secret of an upload key, if the collector asks for one. */
+  readonly uploadKey?: string;
+  /** Whether reports leave by themselves, within a minute. */
+  readonly sends?: boolean;
+  readonly clock?: () => number;
+  readonly coins?: Coins;
+  readonly fetch?: typeof globalThis.fetch;
+  /** Runs a task unless the same task runs in another tab. */
+  readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
+}
+
+/** Bodies of this size travel even while a page closes; browsers allow 64 KiB for all of a page's requests. */
+const KEEPALIVE_BYTES = 60_000;
+
+const TIMEOUT_MS = 20_000;
+
+/** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
+const SPREAD_MS = 60_000;
+
+const NANOS = 1e9;
+
+export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> {
+  /** Why nothing can be recorded at the moment, in words; undefined if nothing is wrong. */
+  problem: string | undefined;
+
+  readonly #registry: CompiledRegistry<Answers, Counts>;
+  readonly #options: Options;
+  readonly #metrics = new Map<string, Metric>();
+  readonly #coins: Coins;
+  readonly #clock: () => number;
+  #consent: boolean;
+  #agreesAnew: boolean;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
+    if (registry.format !== 1) throw new HearsayError("the registry was compiled for another version; compile it again");
+    if (!/^https?:\/\/[^/?#]+/.test(options.collector)) {
+      throw new HearsayError("collector must be a base address such as https://telemetry.example.com");
+    }
+    this.#registry = registry;
+    this.#options = options;
+    this.#coins = options.coins ?? systemCoins();
+    this.#clock = options.clock ?? (() => Date.now() / 1000);
+    this.#consent = this.#agreesAnew = options.consent ?? false;
+    if (this.#consent) this.#sendSoon();
+  }
+
+  /** Whether the user has agreed. Setting it to false stops everything; `forget` also erases. */
+  get consent(): boolean {
+    return this.#consent;
+  }
+
+  set consent(agrees: boolean) {
+    this.#agreesAnew = agrees && (this.#agreesAnew || !this.#consent);
+    this.#consent = agrees;
+    if (agrees) this.#sendSoon();
+  }
+
+  /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
+  async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
+    const metric = this.#metric(name);
+    if (!this.#consent) return "no_consent";
+    const symbol = metric.perturb(answer, this.#coins);
+    return this.#recording((state, nowS) => {
+      const window = windowOf(metric.compiled.window, nowS);
+      return this.#report(state, metric, symbol, window, Math.floor(nowS / DAY_S));
+    });
+  }
+
+  /** Add to the count of the present window, which is reported when the window has ended. */
+  async count(name: Counts, by = 1): Promise<Recorded> {
+    const metric = this.#metric(name);
+    if (!metric.compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
+    if (!Number.isSafeInteger(by) || by < 1) throw new HearsayError(`${name} is counted up by whole numbers from 1`);
+    if (!this.#consent) return "no_consent";
+    return this.#recording((state, nowS) => {
+      const { edition } = metric.compiled;
+      const window = windowOf(metric.compiled.window, nowS).text;
+      if (`${name} ${edition} ${window}` in state.done) return "already_recorded";
+      const counted = state.counts.find((each) => each.metric === name && each.edition === edition && each.window === window);
+      if (counted) counted.count = Math.min(counted.count + by, metric.compiled.domain.max!);
+      else state.counts.push({ metric: name, edition, window, count: Math.min(by, metric.compiled.domain.max!) });
+      return "counted";
+    });
+  }
+
+  /** Send what waits, now. */
+  async flush(): Promise<Flushed> {
+    return this.send(true);
+  }
+
+  /** Return what left this device, and what became of it; the newest last. */
+  async history(): Promise<readonly HistoryEntry[]> {
+    return (await this.#look())?.history ?? [];
+  }
+
+  /** Return how many answers and reports were lost, by reason. */
+  async dropped(): Promise<Readonly<Record<string, number>>> {
+    return (await this.#look())?.dropped ?? {};
+  }
+
+  /** Return what is spent and what may be. */
+  async budget(): Promise<BudgetStatus> {
+    const [state, { budget }] = [await this.#look(), this.#registry];
+    const day = Math.floor(Math.max(this.#clock(), state?.latestS ?? 0) / DAY_S);
+    return {
+      window: windowOn(budget.window, day).text,
+      windowSpent: state ? Number(spentIn(state, budget.window, day)) / NANOS : 0,
+      windowCeiling: Number(budget.per_window) / NANOS,
+      storageLifeSpent: Number(state?.lifeNanos ?? 0) / NANOS,
+      storageLifeCeiling: Number(budget.lifetime) / NANOS,
+    };
+  }
+
+  /** Opt out and erase everything but what was spent, in this and all other tabs. */
+  async forget(): Promise<void> {
+    this.consent = false;
+    clearTimeout(this.#timer);
+    if (!(await this.#options.store.exists())) return;
+    await this.#options.store.transact((state) => {
+      if (!state) return [undefined, undefined];
+      const { sent, ...kept } = state;
+      return [{ ...kept, counts: [], queue: [], history: [], dropped: {}, optedOut: true }, undefined];
+    });
+  }
+
+  #metric(name: string): Metric {
+    const known = this.#metrics.get(name);
+    if (known) return known;
+    if (!Object.hasOwn(this.#registry.metrics, name)) {
+      throw new UnknownMetricError(`the registry has no such metric; it has ${Object.keys(this.#registry.metrics).join(", ")}`);
+    }
+    const metric = new Metric(name, this.#registry.metrics[name]!, this.#registry.mechanisms);
+    this.#metrics.set(name, metric);
+    return metric;
+  }
+
+  #report(state: State, metric: Metric, symbol: number, window: Window, day: number, releaseS?: number): Recorded {
+    const { compiled, name } = metric;
+    if (compiled.expires !== undefined && compiled.expires < windowOn("day", window.firstDay).text) return "expired";
+    const skipsFirst = this.#registry.target === "web";
+    const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
+    if (charged !== "charged") return charged;
+    const report = { metric: name, edition: compiled.edition, window: window.text, symbol };
+    enqueue(state, releaseS === undefined ? report : { ...report, releaseS });
+    return "queued";
+  }
+
+  async #recording(work: (state: State, nowS: number) => Recorded): Promise<Recorded> {
+    const recorded = await this.#transact((state, nowS) => {
+      const outcome = work(state, nowS);
+      if (outcome === "out_of_budget" || outcome === "first_window" || outcome === "expired") drop(state, outcome);
+      return outcome;
+    });
+    if (recorded === "queued") this.#sendSoon();
+    return recorded;
+  }
+
+  /** Do what is due and then the work, in one transaction; without consent nothing is opened. */
+  async #transact<T>(work: (state: State, nowS: number) => T): Promise<T | "no_consent" | "unavailable"> {
+    if (!this.#consent) return "no_consent";
+    try {
+      return await this.#options.store.transact<T | "no_consent" | "unavailable">((found) => {
+        const clockS = this.#clock();
+        const state = found ?? fresh(Math.floor(clockS / DAY_S));
+        if (this.#agreesAnew) state.optedOut = this.#agreesAnew = false;
+        if (state.optedOut) return [undefined, "no_consent"];
+        const nowS = advance(state, clockS);
+        if (nowS === undefined) {
+          this.problem = "the device's clock was set back by more than a day; set it";
+          return [undefined, "unavailable"];
+        }
+        this.problem = undefined;
+        this.#reportCounts(state, nowS);
+        return [state, work(state, nowS)];
+      });
+    } catch (error) {
+      this.problem = `the storage cannot be used: ${(error as Error).name}`;
+      return "unavailable";
+    }
+  }
+
+  /** Report the counts whose window has ended; they are paid for on its last day. */
+  #reportCounts(state: State, nowS: number): void {
+    for (const counted of state.counts) {
+      const { metric: name, edition, count } = counted;
+      const window = parseWindow(counted.window)!;
+      const pastS = nowS - window.endDay * DAY_S;
+      if (pastS < 0) continue;
+      state.counts = state.counts.filter((other) => other !== counted);
+      let outcome: Recorded = "expired";
+      if (this.#registry.metrics[name]?.edition === edition && pastS < GRACE_S) {
+        const metric = this.#metric(name);
+        const symbol = metric.perturb(count, this.#coins);
+        outcome = this.#report(state, metric, symbol, window, window.endDay - 1, afterWindow(window.endDay, this.#coins));
+      }
+      if (outcome !== "queued") drop(state, outcome);
+    }
+  }
+
+  async #look(): Promise<State | undefined> {
+    if (!(await this.#options.store.exists())) return undefined;
+    return this.#options.store.transact((state) => [undefined, state]);
+  }
+
+  /** Send what waits; unless hurried, only what is not to be sent again later. */
+  protected async send(hurried: boolean): Promise<Flushed> {
+    if (!this.#consent) return "no_consent";
+    const alone = this.#options.alone ?? ((task) => task());
+    return alone(async () => {
+      let result: Flushed = "nothing_waiting";
+      for (;;) {
+        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried) ?? null);
+        if (next === "no_consent" || next === "unavailable") return next;
+        if (next === null) return result;
+        const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
+        const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
+        if (outcome === "failed") return "waiting";
+        result = outcome;
+        if (outcome === "no_consent" || outcome === "unavailable") return outcome;
+      }
+    });
+  }
+
+  async #post(body: string): Promise<Reply> {
+    const headers: Record<string, string> = { "Content-Type": "application/json" };
+    if (this.#options.uploadKey !== undefined) headers["Authorization"] = `Bearer ${this.#options.uploadKey}`;
+    try {
+      const response = await (this.#options.fetch ?? globalThis.fetch)(
+        `${this.#options.collector.replace(/\/+$/, "")}/v1/reports`,
+        {
+          method: "POST",
+          body,
+          headers,
+          keepalive: body.length < KEEPALIVE_BYTES,
+          credentials: "omit",
+          referrerPolicy: "no-referrer",
+          cache: "no-store",
+          redirect: "error",
+          signal: AbortSignal.timeout(TIMEOUT_MS),
+        },
+      );
+      return { status: response.status, retryAfter: response.headers.get("Retry-After"), body: await response.text() };
+    } catch {
+      return undefined; // offline, refused, or too slow: the same upload is sent again
+    }
+  }
+
+  #sendSoon(): void {
+    if (this.#options.sends === false || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.send(false).then((flushed) => flushed === "waiting" && this.#sendSoon());
+    }, Number(this.#coins.below(BigInt(SPREAD_MS))));
+    (this.#timer as { unref?: () => void }).unref?.();
+  }
+}

@@ -1,0 +1,83 @@
+/** The bodies that travel between device and collector, read strictly. */
+
+import { MalformedError } from "./errors.js";
+
+/** One perturbed answer. */
+export interface Report {
+  readonly metric: string;
+  readonly edition: string;
+  readonly window: string;
+  readonly symbol: number;
+}
+
+/** Reports that travel together, under an id that is the same in every attempt to deliver them. */
+export interface Upload {
+  readonly upload: string;
+  readonly reports: readonly Report[];
+}
+
+/** A report that was not counted, and why. */
+export interface Refused {
+  readonly index: number;
+  readonly code: string;
+}
+
+/** The reasons for which a report is refused, and whether the same report may be offered again. */
+export const REFUSALS: Readonly<Record<string, boolean>> = {
+  unknown_metric: true,
+  unknown_edition: true,
+  wrong_window: false,
+  window_in_future: false,
+  window_closed: false,
+  metric_expired: false,
+  symbol_out_of_range: false,
+};
+
+/** Return the body of an upload, the same text every time. */
+export function encodeUpload({ upload, reports }: Upload): string {
+  const members = reports.map(({ metric, edition, window, symbol }) => ({ metric, edition, window, symbol }));
+  return JSON.stringify({ upload, reports: members });
+}
+
+/**
+ * Read the answer to an upload of a number of reports.
+ *
+ * A `MalformedError` says that another program may have answered: then the upload is sent again.
+ */
+export function decodeVerdict(body: string, reports: number): readonly Refused[] {
+  const { accepted, refused: raw } = fields(parse(body), ["accepted", "refused"], "body");
+  if (!Array.isArray(raw)) throw new MalformedError(INVALID, "refused");
+  const refused = raw.map((each) => refusal(each, reports));
+  const isRising = refused.every(({ index }, place) => place === 0 || index > refused[place - 1]!.index);
+  const isWhole = !/"accepted"\s*:\s*-?\d*[.eE]/.test(body); // 1.0 is no count, though a number here
+  if (!isWhole || !isRising || accepted !== reports - refused.length) throw new MalformedError(INVALID, "body");
+  return refused;
+}
+
+const INVALID = "invalid_verdict";
+
+function refusal(raw: unknown, reports: number): Refused {
+  const { index, code } = fields(raw, ["index", "code"], "refused");
+  const isWithin = Number.isInteger(index) && (index as number) >= 0 && (index as number) < reports;
+  if (!isWithin || typeof code !== "string" || !Object.hasOwn(REFUSALS, code)) throw new MalformedError(INVALID, "refused");
+  return { index: index as number, code };
+}
+
+/** Read JSON without a member twice: `JSON.parse` would keep the last one. Every member has a colon. */
+function parse(body: string): unknown {
+  try {
+    const document: unknown = JSON.parse(body);
+    if (body.split(":").length === JSON.stringify(document).split(":").length) return document;
+  } catch {
+    // as below
+  }
+  throw new MalformedError("invalid_json", "body");
+}
+
+function fields(raw: unknown, expected: readonly string[], place: string): Record<string, unknown> {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new MalformedError("invalid_type", place);
+  const names = Object.keys(raw);
+  if (names.some((name) => !expected.includes(name))) throw new MalformedError("unknown_field", place);
+  if (names.length < expected.length) throw new MalformedError("missing_field", place);
+  return raw as Record<string, unknown>;
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { FileStore } from "../src/file.js";
+import { Telemetry } from "../src/node.js";
+import { fresh, type State } from "../src/state.js";
+import { registry } from "./devices.js";
+
+const folder = await mkdtemp(join(tmpdir(), "hearsay-"));
+after(() => rm(folder, { recursive: true }));
+
+/** Count one up in the state's document. */
+function up(state: State | undefined): readonly [State, number] {
+  const next = state ?? fresh(0);
+  next.latestS += 1;
+  return [next, next.latestS];
+}
+
+test("no commit is lost or made twice between stores of one folder", async () => {
+  const path = join(folder, "stores");
+  const stores = Array.from({ length: 4 }, () => new FileStore(path));
+  const seen = await Promise.all(Array.from({ length: 80 }, (_, turn) => stores[turn % 4]!.transact(up)));
+  assert.deepEqual(seen.sort((left, right) => left - right), Array.from({ length: 80 }, (_, turn) => turn + 1));
+  assert.ok((await readdir(path)).length <= 12);
+});
+
+test("a process that slept while others went on commits on their state", async () => {
+  const path = join(folder, "sleeper");
+  const [sleeper, others] = [new FileStore(path), new FileStore(path)];
+  await sleeper.transact(up);
+  let wentOn: Promise<number[]> | undefined;
+  let attempts = 0;
+  const seen = await sleeper.transact((state) => {
+    attempts += 1;
+    wentOn ??= Promise.all(Array.from({ length: 40 }, () => others.transact(up)));
+    return up(state);
+  });
+  const all = [1, seen, ...(await wentOn!)].sort((left, right) => left - right);
+  assert.deepEqual(all, Array.from({ length: 42 }, (_, turn) => turn + 1));
+  assert.ok(attempts >= 1);
+});
+
+test("a ledger that cannot be read records nothing, and is not made anew", async () => {
+  const path = join(folder, "broken");
+  await new FileStore(path).transact(up);
+  await truncate(join(path, "state.1"), 5);
+  const telemetry = new Telemetry(registry(["a"]), { collector: "http://127.0.0.1:9", dataDir: path, consent: true, sends: false });
+  assert.equal(await telemetry.record("a", true), "unavailable");
+  assert.deepEqual(await readdir(path), ["state.1"]);
+});
+
+test("a process that is killed at any instant leaves a ledger that holds every acknowledged commit", async () => {
+  const path = join(folder, "killed");
+  const told = new Set<number>();
+  for (let round = 0; round < 6; round++) {
+    const child = fork(new URL("./counting.js", import.meta.url), [path]);
+    child.on("message", (number) => told.add(number as number));
+    await once(child, "message");
+    await new Promise((resolve) => setTimeout(resolve, 3 + 7 * round));
+    child.kill("SIGKILL");
+    await once(child, "close");
+  }
+  const [latest] = await new FileStore(path).transact((state) => [undefined, [state!.latestS] as const]);
+  assert.ok(latest! >= Math.max(...told));
+  assert.equal(told.size >= 6, true);
+});
+
+test("nothing is written before the user agrees", async () => {
+  const path = join(folder, "silent");
+  const telemetry = new Telemetry(registry(["a"]), { collector: "http://127.0.0.1:9", dataDir: path, sends: false });
+  await telemetry.record("a", true);
+  await telemetry.forget();
+  await telemetry.history();
+  await assert.rejects(readdir(path), { code: "ENOENT" });
+});
+
+test("what killed processes left is tidied up, and what is new is not", async () => {
+  const path = join(folder, "stores");
+  await writeFile(join(path, "draft.new"), "");
+  await new FileStore(path).transact(up);
+  assert.ok((await readdir(path)).includes("draft.new"));
+});

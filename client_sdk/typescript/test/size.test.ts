@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { test } from "node:test";
+import { build } from "esbuild";
+
+const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
+
+/** Return the bytes of a module after bundling, minifying and gzip. */
+async function gzipped(source: string): Promise<number> {
+  const bundled = await build({
+    stdin: { contents: source, resolveDir: PACKAGE },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    target: "es2022",
+    write: false,
+  });
+  return gzipSync(bundled.outputFiles[0]!.contents, { level: 9 }).length;
+}
+
+test("everything is at most 12 KB", async () => {
+  const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
+  console.log(`everything: ${bytes} bytes`);
+  assert.ok(bytes <= 12_000, `${bytes}`);
+});
+
+test("booleans, categories and means of numbers are at most 7 KB", async () => {
+  const bytes = await gzipped(`
+    export { Telemetry } from "hearsay-ldp";
+    export { randomizedResponse, kAryRandomizedResponse, hybrid } from "hearsay-ldp/spec";
+  `);
+  console.log(`boolean, category, number: ${bytes} bytes`);
+  assert.ok(bytes <= 7_000, `${bytes}`);
+});
+
+test("nothing that a page must not use is in the bundle", async () => {
+  const bundled = await build({
+    stdin: { contents: 'export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";', resolveDir: PACKAGE },
+    bundle: true,
+    format: "esm",
+    write: false,
+  });
+  const text = bundled.outputFiles[0]!.text;
+  for (const banned of ["Math.random", "localStorage", "sendBeacon", "document.cookie", "eval("]) {
+    assert.ok(!text.includes(banned), banned);
+  }
+});

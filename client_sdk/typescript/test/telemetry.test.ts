@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
+import { Telemetry } from "../src/testing.js";
+import { DAY_S, Device, NOW_S, registry } from "./devices.js";
+import { ScriptedCoins } from "./vectors.js";
+
+const NAMES = ["a", "b", "c", "d"];
+
+test("a report is charged once and delivered once", async () => {
+  const device = new Device(registry(NAMES));
+  assert.equal(await device.telemetry.record("a", true), "queued");
+  assert.equal(await device.telemetry.record("a", false), "already_recorded");
+  assert.equal((await device.telemetry.budget()).windowSpent, 1);
+  assert.equal(await device.telemetry.flush(), "sent");
+  assert.equal(await device.telemetry.flush(), "nothing_waiting");
+  assert.deepEqual(device.collector.reports.map(({ metric, window }) => [metric, window]), [["a", "2026-11-18"]]);
+  assert.deepEqual((await device.telemetry.history()).map(({ outcome }) => outcome), ["accepted"]);
+});
+
+test("nothing is stored, drawn or sent before the user agrees", async () => {
+  const device = new Device(registry(NAMES), { consent: false, coins: new ScriptedCoins([]) });
+  assert.equal(await device.telemetry.record("a", true), "no_consent");
+  assert.equal(await device.telemetry.flush(), "no_consent");
+  await device.telemetry.forget();
+  await device.telemetry.history();
+  await device.telemetry.budget();
+  assert.equal(device.store.state, undefined);
+  assert.deepEqual(device.collector.bodies, []);
+});
+
+test("no ceiling is exceeded", async () => {
+  for (const [ceiling, text] of [["per_window", "2999999999"], ["per_month", "2999999999"], ["lifetime", "2999999999"]]) {
+    const device = new Device(registry(NAMES, { [ceiling!]: text! }));
+    const outcomes = [];
+    for (const name of NAMES) outcomes.push(await device.telemetry.record(name, true));
+    assert.deepEqual(outcomes, ["queued", "queued", "out_of_budget", "out_of_budget"], ceiling);
+    device.nowS += DAY_S;
+    assert.equal(await device.telemetry.record("a", true), ceiling === "per_window" ? "queued" : "out_of_budget");
+    device.nowS += 30 * DAY_S;
+    assert.equal(await device.telemetry.record("a", true), ceiling === "lifetime" ? "out_of_budget" : "queued");
+  }
+});
+
+test("a delta is charged, too", async () => {
+  const device = new Device(registry(["a"], { delta: "5" }));
+  const metrics = { a: { ...device.registry.metrics["a"]!, attos: "3" } };
+  const open = new Telemetry({ ...device.registry, metrics }, { ...device, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  assert.equal(await open.record("a", true), "queued");
+  device.nowS += DAY_S;
+  assert.equal(await open.record("a", true), "out_of_budget");
+});
+
+test("a browser's new ledger reports nothing in the windows in which it was made", async () => {
+  const device = new Device(registry(["a"], { window: "week" }, "web"));
+  for (const day of [0, 1, 4]) {
+    device.nowS = NOW_S + day * DAY_S;
+    assert.equal(await device.telemetry.record("a", true), "first_window", `${day}`);
+  }
+  device.nowS = NOW_S + 5 * DAY_S; // the Monday after
+  assert.equal(await device.telemetry.record("a", true), "queued");
+});
+
+test("wiping again and again renews no window's budget", async () => {
+  const device = new Device(registry(NAMES, { per_window: "2000000000", window: "week" }, "web"));
+  const perWeek = new Map<string, number>();
+  for (let day = 0; day < 60; day++) {
+    device.nowS = NOW_S + day * DAY_S;
+    for (const name of NAMES) {
+      if ((await device.telemetry.record(name, true)) === "queued") {
+        const { window } = await device.telemetry.budget();
+        perWeek.set(window, (perWeek.get(window) ?? 0) + 1);
+      }
+    }
+    if (day % 11 === 10) device.store.state = undefined;
+  }
+  assert.ok(perWeek.size >= 3);
+  assert.deepEqual([...new Set(perWeek.values())], [2]);
+});
+
+test("a clock that was set back by more than a day stops recording", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  device.nowS -= DAY_S - 1; // counts as standing still
+  assert.equal(await device.telemetry.record("a", true), "already_recorded");
+  device.nowS -= 2;
+  assert.equal(await device.telemetry.record("a", true), "unavailable");
+  assert.match(device.telemetry.problem!, /clock/);
+});
+
+test("an upload is sent again with its id and its bytes until it is acknowledged, and counted once", async () => {
+  const device = new Device(registry(NAMES));
+  for (const name of NAMES) await device.telemetry.record(name, true);
+  device.collector.script.push("lost", "answer lost", new Response("<html>portal</html>"), new Response("", { status: 503 }));
+  for (let attempt = 0; attempt < 4; attempt++) assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.open().flush(), "sent"); // the page was closed and opened again
+  assert.equal(new Set(device.collector.bodies).size, 1);
+  assert.equal(device.collector.bodies.length, 5);
+  assert.deepEqual(device.collector.reports.map(({ metric }) => metric).sort(), NAMES);
+});
+
+test("two tabs that flush at once deliver every report once", async () => {
+  const device = new Device(registry(NAMES));
+  const other = device.open();
+  for (const name of NAMES) await device.telemetry.record(name, true);
+  await Promise.all([device.telemetry.flush(), other.flush(), other.flush()]);
+  assert.deepEqual(device.collector.reports.map(({ metric }) => metric).sort(), NAMES);
+});
+
+test("a report that is refused for now is offered again alone; for good, it is dropped and counted", async () => {
+  const device = new Device(registry(NAMES));
+  device.collector.refuses = ({ metric }) => ({ a: "unknown_metric", b: "window_closed" })[metric];
+  for (const name of ["a", "b", "c"]) await device.telemetry.record(name, true);
+  await device.telemetry.flush();
+  assert.deepEqual(await device.telemetry.dropped(), { window_closed: 1 });
+  device.collector.refuses = () => undefined;
+  await device.telemetry.record("d", true);
+  device.nowS += DAY_S;
+  await device.telemetry.flush();
+  const [, ...later] = [...device.collector.uploads.values()].map((reports) => reports.map(({ metric }) => metric));
+  assert.deepEqual(later, [["d"], ["a"]]);
+  assert.deepEqual(Object.fromEntries((await device.telemetry.history()).map(({ metric, outcome }) => [metric, outcome])), {
+    a: "accepted", b: "window_closed", c: "accepted", d: "accepted",
+  });
+});
+
+test("only a collector's own word gives an upload up", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  device.collector.script.push(new Response("no", { status: 400 }));
+  assert.equal(await device.telemetry.flush(), "waiting");
+  device.collector.script.push(new Response('{"status":400,"code":"invalid_json"}', { status: 400 }));
+  assert.equal(await device.telemetry.flush(), "rejected");
+  assert.deepEqual(await device.telemetry.dropped(), { rejected: 1 });
+});
+
+test("a count is reported once, after its window, on the budget of its last day", async () => {
+  const device = new Device(registry(["clicks"]));
+  const { telemetry } = device;
+  assert.equal(await telemetry.count("clicks"), "counted");
+  assert.equal(await device.open().count("clicks", 50), "counted"); // clamped to max
+  assert.equal(await telemetry.flush(), "nothing_waiting");
+  device.nowS += DAY_S / 2; // midnight
+  assert.equal(await telemetry.flush(), "nothing_waiting"); // it leaves within six hours
+  device.nowS += 6 * 3600;
+  assert.equal(await telemetry.flush(), "sent");
+  assert.deepEqual(device.collector.reports.map(({ window }) => window), ["2026-11-18"]);
+  assert.deepEqual(Object.values(device.store.state!.days), ["1000000000"]);
+  assert.deepEqual(device.store.state!.counts, []);
+});
+
+test("a count whose window no collector takes any more is not paid for", async () => {
+  const device = new Device(registry(["clicks"]));
+  await device.telemetry.count("clicks");
+  device.nowS += 5 * DAY_S;
+  await device.telemetry.flush();
+  assert.deepEqual(await device.telemetry.dropped(), { expired: 1 });
+  assert.equal(device.store.state!.lifeNanos, "0");
+});
+
+test("forget erases everything but what was spent, in every tab, until the user agrees again", async () => {
+  const device = new Device(registry([...NAMES, "clicks"]));
+  const other = device.open();
+  await other.record("a", true);
+  await other.count("clicks");
+  await device.telemetry.flush();
+  await device.telemetry.record("b", true);
+  await device.telemetry.forget();
+  assert.equal(await other.record("c", true), "no_consent");
+  const { history, queue, counts, sent, lifeNanos } = device.store.state!;
+  assert.deepEqual([history, queue, counts, sent, lifeNanos], [[], [], [], undefined, "2000000000"]);
+  device.telemetry.consent = true;
+  assert.equal(await device.telemetry.record("a", true), "already_recorded");
+  assert.equal(await other.record("c", true), "queued");
+});
+
+test("mistakes of the app reject in words that do not hold the answer", async () => {
+  const { telemetry } = new Device(registry(["a"]));
+  const isWordless = (kind: new () => unknown) => (error: unknown) =>
+    error instanceof kind && error instanceof HearsayError && !error.message.includes("canary");
+  await assert.rejects(telemetry.record("a", "canary"), isWordless(OutsideDomainError));
+  await assert.rejects(telemetry.record("toString", "canary"), isWordless(UnknownMetricError));
+  await assert.rejects(telemetry.count("a"), HearsayError);
+});
+
+test("what is stored and sent holds no true answer", async () => {
+  const device = new Device(registry(["a"]), { coins: new ScriptedCoins([false]) });
+  await device.telemetry.record("a", true); // the coin says lie
+  assert.equal(device.store.state!.queue[0]!.symbol, 0);
+  assert.doesNotMatch(JSON.stringify(device.store.state), /true/);
+});
+
+test("a storage that fails makes nothing worse", async () => {
+  const store = { exists: async () => true, transact: async () => { throw new DOMException("canary", "QuotaExceededError"); } };
+  const { telemetry } = new Device(registry(["a"]), { store });
+  assert.equal(await telemetry.record("a", true), "unavailable");
+  assert.equal(telemetry.problem, "the storage cannot be used: QuotaExceededError");
+});
+
+test("a question is not asked after its last day", async () => {
+  const device = new Device(registry(["a"]));
+  const metrics = { a: { ...device.registry.metrics["a"]!, expires: "2026-11-18" } };
+  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  assert.equal(await open.record("a", true), "queued");
+  device.nowS += DAY_S;
+  assert.equal(await open.record("a", true), "expired");
+});

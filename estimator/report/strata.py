@@ -1,0 +1,121 @@
+"""Questions that are counted apart by public strata: every stratum as a question of its own, and how they differ.
+
+The question itself stands for all strata together, whose tallies add up, because every stratum has the same channel.
+An open window has one tally of all strata (`collector.store.strata`), which is the question's.
+
+Two strata hold the reports of different devices, so that their errors are independent. A difference has the interval
+and the p-value of a difference of two windows (`estimator.report.changes`). Every question in every window has the same
+weight in the correction, however many strata it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import reduce
+from itertools import combinations, groupby
+from typing import Final
+
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.report.changes import Compared, compare, figures
+from estimator.results.effect import Effect
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.holm import holm
+from estimator.tallies.tally import Tally
+
+OTHERS: Final = "others"
+"""The stratum of devices whose values the registry does not list, and of those that the collector folds into it."""
+
+
+def apart(registry: Registry) -> Registry:
+    """Return the registry with a question for each stratum, after the question that it is of."""
+    metrics: dict[str, Metric] = {}
+    for name, metric in registry.metrics.items():
+        metrics[name] = metric
+        for stratum in ("", *metric.strata) if metric.strata else ():
+            metrics[_name(name, stratum)] = replace(metric, name=_name(name, stratum), stratum=stratum, strata=())
+    return replace(registry, metrics=metrics)
+
+
+def _name(question: str, stratum: str) -> str:
+    return f"{question}[{stratum.replace(' ', '') or OTHERS}]"
+
+
+def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
+    """Yield the tallies under the names of `apart`; those of strata also added up, under the question's name."""
+    of_questions: dict[tuple[str, str], list[Tally]] = {}
+    for tally in tallies:
+        metric = registry.metrics.get(tally.metric)
+        if metric is None or not metric.strata or tally.edition not in metric.editions:
+            yield tally
+            continue
+        of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+        if tally.closed:
+            stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
+            yield replace(tally, metric=_name(tally.metric, stratum))
+    for (name, _), of_question in of_questions.items():
+        yield replace(reduce(_added, of_question), edition=registry.metrics[name].edition)
+
+
+def _added(one: Tally, other: Tally) -> Tally:
+    """Return the sum of two tallies of one question and window, with the symbols that were reported."""
+    counts: dict[int, int] = {}
+    for tally in (one, other):
+        symbols = range(len(tally.counts)) if tally.symbols is None else tally.symbols
+        for symbol, count in zip(symbols, tally.counts, strict=True):
+            counts[symbol] = counts.get(symbol, 0) + count
+    return replace(
+        one,
+        closed=one.closed and other.closed,
+        reports=one.reports + other.reports,
+        counts=[counts[symbol] for symbol in sorted(counts)],
+        symbols=sorted(counts),
+    )
+
+
+def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
+    """Compare every two listed strata of each question in each closed window.
+
+    Args:
+        estimates: of the registry's questions and strata.
+        registry: the registry before `apart`.
+
+    """
+    compared = list(_compared(estimates, registry))
+    weights = {place: sum(pair.tests for _, _, pair in of_place) for place, of_place in groupby(compared, _place)}
+    tested = [(p, 1 / weights[each[0]]) for each in compared for p in each[2].p_values[: each[2].tests]]
+    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
+    return tuple(
+        _effect(place, names, pair, [next(corrected) for _ in range(pair.tests)]) for place, names, pair in compared
+    )
+
+
+_Place = tuple[str, str]
+"""A question and a window."""
+
+_Pair = tuple[_Place, tuple[str, str], Compared]
+"""Two strata of a place, compared."""
+
+
+def _place(pair: _Pair) -> _Place:
+    return pair[0]
+
+
+def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterator[_Pair]:
+    found = {(estimate.metric, estimate.window): estimate for estimate in estimates if estimate.closed}
+    for name, metric in registry.metrics.items():
+        windows = dict.fromkeys(window for question, window in found if question == name)
+        for window in windows if metric.strata else ():
+            of_strata = [(stratum, found.get((_name(name, stratum), window))) for stratum in metric.strata]
+            present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
+            for (first, before), (second, after) in combinations(present, 2):
+                yield (name, window), (first, second), compare(before, after)
+
+
+def _effect(place: _Place, names: tuple[str, str], pair: Compared, corrected: list[float]) -> Effect:
+    shares, mean = figures(pair, corrected)
+    (metric, window), (first, second) = place, names
+    return Effect(
+        metric=metric, window=window, first=first, second=second, tests=pair.tests, estimates=shares, mean=mean
+    )

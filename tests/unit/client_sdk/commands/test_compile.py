@@ -1,0 +1,152 @@
+"""`hearsay-client compile` writes the questions as integers, and refuses what a target cannot keep its promises for."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk.cli import main
+from client_sdk.commands.compile import IN_YEAR, Target, refusals
+from client_sdk.commands.javascript import MECHANISMS, compiled, document_of, function_of
+from client_sdk.protocol import Registry
+from client_sdk.protocol.window import Window, WindowKind
+from tests.support.typescript import compiled_vectors
+from tests.support.vectors import vectors
+
+ROOT = Path(__file__).parents[4]
+
+HEAD = """
+schema = 1
+[app]
+name = "acme"
+[budget]
+window = "week"
+per_window = 3
+lifetime = 100
+"""
+DARK_MODE = """
+[metric.dark_mode]
+purpose = "Is it used? */"
+kind = "boolean"
+epsilon = "ln 3"
+"""
+YEAR = "web_year = 162\n"
+
+
+def run(tmp_path: Path, text: str, *options: str) -> int:
+    path = tmp_path / "metrics.toml"
+    path.write_text(text, encoding="utf-8")
+    return main(["compile", str(path), *options])
+
+
+def test_the_module_holds_every_question_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path, HEAD + YEAR + DARK_MODE, "--target", "web") == 0
+    module = capsys.readouterr().out
+    assert 'import { randomizedResponse } from "hearsay-ldp/spec";' in module
+    document = json.loads(module[module.index("= {") + 2 : module.index(";\n\nexport")])
+    registry = Registry.parse(HEAD + YEAR + DARK_MODE)
+    assert document == document_of(registry, "web")
+    metric = registry.metric("dark_mode")
+    assert document["metrics"]["dark_mode"]["integers"] == {"keep_numerator": str(3 * 2**62)}
+    assert document["metrics"]["dark_mode"]["nanos"] == str(metric.epsilon_nanos)
+    assert document["budget"] == {
+        "window": "week",
+        "per_window": "3" + "0" * 9,
+        "lifetime": "100" + "0" * 9,
+        "delta": "0",
+    }
+
+
+def test_check_passes_until_the_registry_says_something_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "hearsay.js"
+    text, options = HEAD + YEAR + DARK_MODE, ("--target", "web", "--output", str(output))
+    assert run(tmp_path, text, *options, "--check") == 1
+    assert "compile it again" in capsys.readouterr().err
+    assert run(tmp_path, text, *options) == 0
+    assert "162 per year" in capsys.readouterr().out
+    assert "dark_mode: boolean;" in (tmp_path / "hearsay.d.ts").read_text(encoding="utf-8")
+    assert run(tmp_path, text, *options, "--check") == 0
+    assert run(tmp_path, text.replace('"ln 3"', '"ln 2"'), *options, "--check") == 1
+
+
+REFUSED = {
+    "web_year": (HEAD + DARK_MODE, r"\[budget\] web_year must be at least 162"),
+    "a year too small": (HEAD + "web_year = 161" + DARK_MODE, r"at least 162"),
+    "permanent answers": (
+        HEAD + YEAR + DARK_MODE + 'permanent_epsilon = 2\nprotects = "history"',
+        r"metric\.dark_mode: permanent_epsilon needs a secret",
+    ),
+    "fill_in": (HEAD + YEAR + DARK_MODE + "fill_in = true", r"metric\.dark_mode: fill_in needs"),
+    "activity": (
+        HEAD + YEAR + '[metric.use]\npurpose = "?"\nkind = "activity"\ndays = 7\nstatistic = "mean"\nepsilon = 1',
+        r"metric\.use: an activity needs",
+    ),
+    "strategy": (HEAD + YEAR + 'strategy = "sample"\nanswers = 1' + DARK_MODE, r'strategy = "sample" needs a secret'),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_browsers_cannot_promise_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    text, reason = REFUSED[name]
+    assert run(tmp_path, text, "--target", "web") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(reason, captured.err)
+
+
+def test_node_needs_no_year_of_a_browser(tmp_path: Path) -> None:
+    assert run(tmp_path, HEAD + DARK_MODE, "--target", "node") == 0
+
+
+@pytest.mark.parametrize("kind", WindowKind)
+def test_no_year_touches_more_windows_than_are_stated(kind: WindowKind) -> None:
+    texts = [Window.of(kind, day * 86_400).text for day in range(366 * 8)]
+    assert max(len(set(texts[start : start + 366])) for start in range(366 * 7)) == IN_YEAR[kind]
+
+
+def test_the_year_of_a_browser_changes_no_edition() -> None:
+    with_year, without = (Registry.parse(HEAD + year + DARK_MODE) for year in (YEAR, ""))
+    assert with_year.metric("dark_mode").edition == without.metric("dark_mode").edition
+
+
+def test_the_tests_in_typescript_get_every_vector_that_a_target_may_take() -> None:
+    definitions = {vector["definition"] for vector in vectors("editions")}
+    left_out = [definition for definition in definitions if definition not in compiled_vectors()]
+    assert all("permanent_epsilon" in each or "fill_in" in each for each in left_out)
+
+
+def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = Registry.parse(HEAD + YEAR + DARK_MODE)
+    assert not list(refusals(registry, Target.WEB))
+    monkeypatch.setattr("client_sdk.commands.compile.MECHANISMS", ("one-bit",))
+    assert "does not have the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
+    monkeypatch.setattr("client_sdk.commands.compile.KINDS", ("category",))
+    assert "does not know the kind boolean" in "".join(refusals(registry, Target.WEB))
+
+
+def test_every_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:
+    spec = (ROOT / "client_sdk" / "typescript" / "src" / "spec.ts").read_text(encoding="utf-8")
+    exported = set(re.findall(r"\w+", spec))
+    assert {function_of(name) for name in MECHANISMS} <= exported
+
+
+def parts(text: str) -> dict[str, Any]:
+    return compiled(Registry.parse(HEAD + text).metric("m"))
+
+
+def test_what_a_question_does_not_say_is_left_out() -> None:
+    plain = parts('[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\n')
+    assert not {"expires", "persist", "points"} & plain.keys()
+    kept = parts(
+        '[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\npersist = true\n'
+        "expires = 2027-12-31\n"
+    )
+    assert (kept["persist"], kept["expires"]) == (True, "2027-12-31")

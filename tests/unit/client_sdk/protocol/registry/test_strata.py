@@ -1,0 +1,95 @@
+"""Public strata: every combination of values has an edition of its own, and nothing else changes."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from client_sdk.protocol import Registry, RegistryError
+from tests.support.devices.clients import REGISTRY, ask
+
+STRATA = '[strata]\nplatform = ["ios", "android"]\nversion = ["1.0", "2.0", "3-beta"]\n'
+ASKED = '[metric.m]\npurpose = "p"\nepsilon = 1\nkind = "boolean"\n'
+HEAD = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 9\nlifetime = 99\n'
+
+
+PARTS = (("ios", "android"), ("1.0", "2.0", "3-beta"))
+EDITIONS = ("d7757d9401f0", "6ffe18ef82a5", "ed6862183fbc")
+"""Of the others, of platform=ios and of platform=android."""
+
+
+def reading(line: str, strata: str = STRATA) -> Registry:
+    return Registry.parse(f"{HEAD}{strata}{ASKED}{line}")
+
+
+def test_every_combination_of_values_has_an_edition_of_its_own_and_the_others_keep_the_questions() -> None:
+    metric = reading('strata = ["platform", "version"]').metric("m")
+    assert metric.strata[:4] == (
+        "platform=ios, version=1.0",
+        "platform=ios, version=2.0",
+        "platform=ios, version=3-beta",
+        "platform=android, version=1.0",
+    )
+    assert len(set(metric.editions)) == 7
+    assert metric.edition == metric.editions[0] == ask('[metric.m]\nkind = "boolean"\n').metric("m").edition
+    assert [metric.of({"platform": p, "version": v}).edition for p, v in itertools.product(*PARTS)] == [
+        *metric.editions[1:]
+    ]
+
+
+def test_the_editions_of_strata_never_change() -> None:
+    metric = reading('strata = ["platform"]').metric("m")
+    assert metric.editions == EDITIONS
+
+
+@pytest.mark.parametrize("strata", [{}, {"platform": "ios"}, {"platform": "ios", "version": "9"}, {"version": "1.0"}])
+def test_a_device_whose_values_are_not_listed_is_one_of_the_others(strata: dict[str, str]) -> None:
+    registry = reading('strata = ["platform", "version"]')
+    assert registry.of(strata).metric("m").edition == registry.metric("m").edition
+
+
+def test_only_the_variables_of_a_question_decide_its_stratum() -> None:
+    registry = reading('strata = ["platform"]\n[metric.n]\npurpose = "p"\nepsilon = 1\nkind = "boolean"\n')
+    device = registry.of({"platform": "ios", "version": "1.0"})
+    assert device.metric("m").stratum == "platform=ios"
+    assert device.metric("n") == registry.metric("n")
+
+
+def test_every_other_edition_is_as_before() -> None:
+    with_strata = Registry.parse(f"{REGISTRY}\n{STRATA}")
+    assert with_strata.metrics == Registry.parse(REGISTRY).metrics
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ('strata = "platform"', "metric.m.strata"),
+        ('strata = ["other"]', "metric.m.strata"),
+        ('strata = ["platform", "platform"]', "metric.m.strata"),
+        ("strata = []", "metric.m.strata"),
+        ('strata = ["platform"]\npermanent_epsilon = 2\nprotects = "history"', "metric.m.strata"),
+    ],
+)
+def test_a_mistake_in_the_strata_of_a_question_is_named(line: str, place: str) -> None:
+    with pytest.raises(RegistryError, match=place):
+        reading(line)
+
+
+@pytest.mark.parametrize("values", ["[]", '["a", "a"]', '["a b"]', '["a,b"]', "[1]", '"a"', '["=a"]'])
+def test_a_value_that_needs_quoting_is_refused(values: str) -> None:
+    with pytest.raises(RegistryError, match=r"strata\.platform"):
+        reading("", f"[strata]\nplatform = {values}\n")
+
+
+def test_a_question_has_at_most_32_strata() -> None:
+    lists = "\n".join(f"{name} = {[f'v{n}' for n in range(size)]}" for name, size in (("a", 4), ("b", 8), ("c", 2)))
+    strata = f"[strata]\n{lists}\n"
+    assert len(reading('strata = ["a", "b"]', strata).metric("m").strata) == 32
+    with pytest.raises(RegistryError, match="more than 32 combinations"):
+        reading('strata = ["a", "b", "c"]', strata)
+
+
+def test_a_variable_that_the_registry_lacks_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(ValueError, match="no public variable 'colour'"):
+        reading('strata = ["platform"]').of({"colour": "red"})

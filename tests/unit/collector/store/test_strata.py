@@ -1,0 +1,123 @@
+"""No reading of tallies shows a stratum of few reports, and no two readings differ by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import pytest
+from flask.testing import FlaskClient
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from client_sdk.protocol import Registry, RegistryError, Report, Window
+from collector import create_app
+from collector.access import Access
+from collector.live_config.reload import require_additive
+from collector.live_config.state import Served
+from collector.store.store_protocol import StoredTally
+from collector.store.strata import LEAST_REPORTS, folded
+from tests.support.services.collecting import NOON, REGISTRY_TEXT, TODAY, upload
+from tests.support.services.conforming import conforming_client
+from tests.support.services.memory_store import MemoryStore
+
+STRATA = '[strata]\nplatform = ["ios", "android", "web"]\n'
+TEXT = REGISTRY_TEXT.replace("[metric.dark_mode]\n", f'{STRATA}[metric.dark_mode]\nstrata = ["platform"]\n')
+REGISTRY = Registry.parse(TEXT)
+METRIC = REGISTRY.metric("dark_mode")
+READ = {"Authorization": "Bearer let-me-read-these"}
+JSON = {"Content-Type": "application/json"}
+
+
+def tallies(reports: Iterable[int], *, closed: bool = True) -> list[StoredTally]:
+    """Return a tally of each stratum, the others first, whose reports are given."""
+    return [
+        StoredTally("dark_mode", edition, TODAY, closed, (number // 3, number - number // 3))
+        for edition, number in zip(METRIC.editions, reports, strict=True)
+        if number
+    ]
+
+
+def read(tallied: list[StoredTally]) -> dict[str, int]:
+    names = ("others", *METRIC.strata)
+    return {names[METRIC.editions.index(tally.edition)]: sum(tally.counts) for tally in folded(tallied, REGISTRY)}
+
+
+@pytest.mark.parametrize(
+    ("reports", "shown"),
+    [
+        ((0, 100, 200, 300), {"platform=ios": 100, "platform=android": 200, "platform=web": 300}),
+        ((0, 99, 200, 300), {"others": 299, "platform=web": 300}),
+        ((50, 99, 200, 300), {"others": 149, "platform=android": 200, "platform=web": 300}),
+        ((99, 100, 200, 300), {"others": 199, "platform=android": 200, "platform=web": 300}),
+        ((0, 60, 60, 300), {"others": 120, "platform=web": 300}),
+        ((0, 1, 0, 0), {"others": 1}),
+        ((0, 0, 0, 0), {}),
+    ],
+)
+def test_a_small_stratum_is_folded_and_hides_among_as_many_as_the_floor(
+    reports: tuple[int, ...], shown: dict[str, int]
+) -> None:
+    assert read(tallies(reports)) == shown
+
+
+@settings(derandomize=True, deadline=None)
+@given(st.tuples(*[st.integers(0, 250)] * 4))
+def test_nothing_is_lost_and_nothing_that_is_shown_is_small_unless_all_is(reports: tuple[int, ...]) -> None:
+    shown = read(tallies(reports))
+    assert sum(shown.values()) == sum(reports)
+    assert min(shown.values(), default=0) >= min(LEAST_REPORTS, sum(reports))
+    counted = [tally.counts for tally in folded(tallies(reports), REGISTRY)]
+    assert [sum(column) for column in zip(*counted, strict=True)] == [
+        sum(column) for column in zip(*(tally.counts for tally in tallies(reports)), strict=True)
+    ]
+
+
+@given(st.tuples(*[st.integers(0, 10**6)] * 4))
+def test_an_open_window_shows_no_stratum_however_large(reports: tuple[int, ...]) -> None:
+    assert set(read(tallies(reports, closed=False))) <= {"others"}
+
+
+def test_other_questions_and_editions_stay_as_they_are() -> None:
+    others = [
+        StoredTally("os", REGISTRY.metric("os").edition, TODAY, closed=True, counts=(1, 0, 0, 0)),
+        StoredTally("dark_mode", "0123456789ab", TODAY, closed=True, counts=(1, 0)),
+    ]
+    assert list(folded(others, REGISTRY)) == others
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def client(store: MemoryStore) -> FlaskClient:
+    served = Served(REGISTRY, Access.of_token("let-me-read-these"))
+    return conforming_client(create_app(lambda: served, store, clock=lambda: NOON))
+
+
+def test_reports_of_strata_are_counted_apart_and_read_folded(client: FlaskClient, store: MemoryStore) -> None:
+    for edition, number in zip(METRIC.editions[1:], (150, 160, 3), strict=True):
+        for begin in range(0, number, 50):
+            reports = [Report("dark_mode", edition, TODAY, 1)] * min(50, number - begin)
+            assert client.post("/v1/reports", data=upload(*reports).encode(), headers=JSON).json == {
+                "accepted": len(reports),
+                "refused": [],
+            }
+    looked = [json.loads(line) for line in client.get("/v1/tallies?preliminary=1", headers=READ).text.splitlines()]
+    assert [(line["edition"], line["reports"]) for line in looked] == [(METRIC.edition, 313)]
+    store.close(Window.parse(TODAY))
+    closed = [json.loads(line) for line in client.get("/v1/tallies", headers=READ).text.splitlines()]
+    assert [(line["edition"], line["counts"]) for line in closed] == [
+        (METRIC.editions[0], [0, 153]),
+        (METRIC.editions[2], [0, 160]),
+    ]
+
+
+def test_a_stratum_that_is_served_may_not_disappear() -> None:
+    fewer = Registry.parse(TEXT.replace(', "web"]', "]"))
+    with pytest.raises(RegistryError, match=r"metric\.dark_mode: is served and must keep its meaning"):
+        require_additive(REGISTRY, fewer)
+    require_additive(fewer, REGISTRY)
+    require_additive(Registry.parse(REGISTRY_TEXT), REGISTRY)

@@ -1,0 +1,97 @@
+"""The smallest difference of two strata in a plan is seen 9 times in 10."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from client_sdk.protocol import Registry
+from estimator.commands.cli import command
+from estimator.plan.plan import PlanRequest, make_plan
+from estimator.statistics.arrays import Floats
+
+TEXT = """
+schema = 1
+[app]
+name = "acme"
+[budget]
+per_window = 9
+lifetime = 99
+[strata]
+platform = ["ios", "android"]
+[metric.dark_mode]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = 2
+strata = ["platform"]
+[metric.startup_ms]
+purpose = "How long?"
+kind = "number"
+low = 0
+high = 5000
+statistic = "mean"
+unit = "ms"
+epsilon = 1
+strata = ["platform"]
+[metric.plain]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = 2
+"""
+TODAY = date(2026, 11, 21)
+
+
+def test_a_difference_of_that_size_is_seen_nine_times_in_ten() -> None:
+    boolean, _, plain = make_plan(Registry.parse(TEXT), PlanRequest(20_000, TODAY)).metrics
+    assert plain.strata is None
+    assert boolean.strata is not None
+    assert (boolean.strata.strata, boolean.strata.reports) == (2, 10_000)
+    difference = boolean.strata.difference
+    assert difference is not None
+    chance, rounds = np.exp(2) / (1 + np.exp(2)), 40_000
+    random = np.random.default_rng(1)
+
+    def estimates(share: float) -> Floats:
+        yes = random.binomial(10_000, share * chance + (1 - share) * (1 - chance), rounds) / 10_000
+        unbiased: Floats = (yes - (1 - chance)) / (2 * chance - 1)
+        return unbiased
+
+    first, second = estimates(0.5 - difference / 2), estimates(0.5 + difference / 2)
+    error = np.sqrt(2 * 0.25 / 10_000) / (2 * chance - 1)
+    seen = np.mean(second - first > 1.96 * error)
+    # three standard deviations of the simulation, and shares near one half have the worst variance
+    assert seen == pytest.approx(0.9, abs=3 * np.sqrt(0.9 * 0.1 / rounds) + 2e-3)
+
+
+def test_the_difference_shrinks_with_the_root_of_the_reports_and_is_none_without() -> None:
+    registry = Registry.parse(TEXT)
+
+    def difference(population: int, metric: int) -> float | None:
+        strata = make_plan(registry, PlanRequest(population, TODAY)).metrics[metric].strata
+        assert strata is not None
+        return strata.difference
+
+    for metric in (0, 1):
+        few, many = difference(20_000, metric), difference(80_000, metric)
+        assert few is not None
+        assert many == pytest.approx(few / 2)
+        assert difference(1, metric) is None
+
+
+def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("plan") / "metrics.toml"
+    path.write_text(TEXT)
+    words = ["plan", "--registry", str(path), "--today", str(TODAY), "--population", "20000"]
+    table = CliRunner().invoke(command, words).stdout
+    assert table.count("difference of two strata seen") == 2
+    assert table.count("9 times in 10, with 10,000 reports in each of 2") == 2
+    document = json.loads(CliRunner().invoke(command, [*words, "--format", "json"]).stdout)
+    assert document["metrics"][0]["strata"]["reports"] == 10_000
+    assert "strata" not in document["metrics"][2]
+    page = CliRunner().invoke(command, ["plan", "--registry", str(path), "--statement"]).stdout
+    assert page.count("What is sent with it openly and unchanged") == 2
+    assert "platform=ios; platform=android; or none" in page
