@@ -38,6 +38,7 @@ from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
 from benchmarks.sizing import RESULTS, write_page
 from benchmarks.stores import measure_stores
+from benchmarks.vectors import measure_vectors
 from benchmarks.workers import measure_workers
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
@@ -61,6 +62,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "channels": measure_channels,
     "designs": measure_designs,
     "quantiles": measure_quantiles,
+    "vectors": measure_vectors,
     "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,

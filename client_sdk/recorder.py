@@ -13,6 +13,7 @@ from client_sdk.answers.schedule import Randomised, Schedule
 from client_sdk.ledger import problems
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
@@ -137,6 +138,18 @@ class Recorder:
             raise ClockError(self.clock_problem) from None
         self.clock_problem = None
         return instant_s
+
+    def clock_of(self, definition: Metric) -> float:
+        """Return the clock's instant if the randomisation of an answer depends on it; otherwise 0.
+
+        It is 0 if the clock cannot be believed, too: recording then says so.
+        """
+        if not isinstance(definition.domain, Vector):
+            return 0.0
+        try:
+            return self.instant(definition.window)
+        except ClockError:
+            return 0.0
 
     def _in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
         process = self._processes.current

@@ -248,7 +248,9 @@ class Telemetry:
                 # raises for a mistake whether or not anything is recorded
                 definition.encode(value, self._coins)
                 return obstacle
-            randomised = self._schedule.randomise(definition, value, self._recorder.read_secret)
+            randomised = self._schedule.randomise(
+                definition, value, self._recorder.read_secret, self._recorder.clock_of(definition)
+            )
         except UnknownMetricError:
             mistake = self._unknown(metric, value)
         except OutsideDomainError as error:

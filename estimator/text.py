@@ -15,7 +15,7 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
-OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size"}
+OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size", "vector": "coordinate mean"}
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
 
 

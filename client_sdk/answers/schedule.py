@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.consent import Consent, covers
@@ -27,6 +27,7 @@ from client_sdk.ledger.charges import Periods, Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -41,7 +42,15 @@ RELEASE_SPREAD_S = 6 * 3600
 """Reports that wait for the end of their window leave within six hours after it. A whole population
 must not send at once, and the collector takes them for three days."""
 
-Randomised = int | PermanentAnswer
+
+class SymbolOfWindow(NamedTuple):
+    """A symbol that means something in one window only, because the vector was turned by its rotations."""
+
+    symbol: int
+    window: Window
+
+
+Randomised = int | SymbolOfWindow | PermanentAnswer
 """A true answer after randomisation: a symbol to report, or a permanent answer to report from."""
 
 
@@ -68,6 +77,7 @@ class Schedule:
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
+        self._latest_s = 0.0
         self._kinds = {metric.window for metric in metrics if participation.has_slots(registry, metric)}
         self._ending = self._kinds | {metric.window for metric in metrics if isinstance(metric.domain, Count)}
 
@@ -91,7 +101,9 @@ class Schedule:
             self.counts.keep(self.is_covered)
             self.has_leftovers |= erase.withdraw(connection, self.is_covered)
 
-    def randomise(self, definition: Metric, answer: object, read_secret: Callable[[], Secret]) -> Randomised:
+    def randomise(
+        self, definition: Metric, answer: object, read_secret: Callable[[], Secret], clock_s: float = 0.0
+    ) -> Randomised:
         """Return the randomised form of a true answer.
 
         Args:
@@ -99,12 +111,17 @@ class Schedule:
             answer: the true answer.
             read_secret: reads the device's secret from the ledger. It is called only for a
                 permanent answer, and only if this process does not know the secret yet.
+            clock_s: the present instant of the device's clock, which decides the window of a vector
+                unless the ledger is known to be ahead of it.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
             LedgerError: if the secret cannot be read.
 
         """
+        if isinstance(definition.domain, Vector):
+            window = Window.of(definition.window, max(clock_s, self._latest_s))
+            return SymbolOfWindow(definition.perturb_in(window.text, answer, self._coins), window)
         if not isinstance(definition.channel, Permanent):
             return definition.perturb(answer, self._coins)
         secret = self._secret
@@ -130,6 +147,8 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
+        if isinstance(randomised, SymbolOfWindow) and randomised.window != window:
+            return Recorded.BUSY  # the window ended meanwhile, or the ledger's time was not known; now it is
         return self.report(connection, definition, randomised, window, instant_s, leaves_s=leaves_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
@@ -163,7 +182,7 @@ class Schedule:
 
         """
         secret = self.learn_secret(connection)
-        instant_s = charges.instant(connection, clock_s)
+        instant_s = self._latest_s = charges.instant(connection, clock_s)
         registries.keep(connection, self._registry.source)
         if self._registry.stopped:  # an app may ship its collector's list
             stops.learn(connection, self._registry.stopped)
@@ -274,6 +293,8 @@ class Schedule:
     def _symbol(
         self, connection: sqlite3.Connection, definition: Metric, randomised: Randomised, periods: Periods
     ) -> int | None:
+        if isinstance(randomised, SymbolOfWindow):
+            return randomised.symbol
         if not isinstance(randomised, PermanentAnswer):
             return randomised
         assert isinstance(definition.channel, Permanent)  # noqa: S101 nothing else has permanent answers

@@ -21,6 +21,7 @@ from client_sdk.protocol.domain import (
     Nearest,
     Number,
     Subset,
+    Vector,
 )
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -136,7 +137,7 @@ def _answered(domain: Domain) -> Domain:
     return domain.answered if isinstance(domain, Filled) else domain
 
 
-def _type(domain: Domain) -> str:
+def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
     match _answered(domain):
         case Boolean():
             return "bool"
@@ -149,6 +150,8 @@ def _type(domain: Domain) -> str:
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
         case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"
+        case Vector():
+            return "Sequence[float]"
         case Number():
             return "float | Decimal | Fraction"
     raise TypeError(f"a {domain.kind} has no type")

@@ -15,7 +15,7 @@ from client_sdk.commands.check import read
 from client_sdk.commands.javascript import KINDS, MECHANISMS, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Subset
+from client_sdk.protocol.domain import Activity
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
@@ -68,15 +68,13 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
         yield from _unstated_year(registry.budget)
 
 
-def _refusal(metric: Metric) -> str | None:  # noqa: PLR0911 one for each promise that the SDK cannot keep
+def _refusal(metric: Metric) -> str | None:
     if metric.kind not in KINDS:
         return f"this SDK does not know the kind {metric.kind}"
     if metric.channel.name.removeprefix("permanent ") not in MECHANISMS:
         return f"this SDK does not have the mechanism {metric.channel.name}; name another one"
     if isinstance(metric.channel, Permanent):
         return "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none"
-    if isinstance(metric.domain, Subset) and metric.domain.other is not None:
-        return "other of a set is not known to this SDK; name every value, or remove other"
     if metric.fill is not None:
         return "fill_in needs a device that runs in every window; a page runs only while it is open"
     if isinstance(metric.domain, Activity):

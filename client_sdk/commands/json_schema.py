@@ -11,7 +11,8 @@ from typing import Any
 
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, MAX_PROTOTYPES, PERIODS
+from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, MAX_LENGTH, MAX_PROTOTYPES, PERIODS
+from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
@@ -36,6 +37,7 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "number": ("low", "high", "statistic"),
     "count": ("max", "statistic"),
     "activity": ("days", "statistic"),
+    "vector": ("length", "norm"),
 }
 """The keys that each kind must have; those of other kinds it must not have."""
 
@@ -185,6 +187,13 @@ def _metric_keys() -> dict[str, Schema]:
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
         "days": {"enum": list(PERIODS), "description": "of an activity: the days that a report covers"},
+        "length": _whole(MAX_LENGTH, "of a vector: how many numbers it has"),
+        "norm": {
+            "type": "number",
+            "minimum": float(LEAST_NORM),
+            "maximum": float(GREATEST_NORM),
+            "description": "of a vector: the greatest Euclidean length; longer ones are shortened to it",
+        },
         "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},

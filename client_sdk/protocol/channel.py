@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.epsilon import nanos_ceiling
@@ -28,7 +28,10 @@ class Channel(Protocol):
 
     @property
     def inputs(self) -> int:
-        """The number of input symbols, k; they are the integers 0..k-1."""
+        """The number of input symbols, k; they are the integers 0..k-1.
+
+        Of a channel for vectors it is their dimension: an input is a vector of k integers.
+        """
 
     @property
     def symbols(self) -> int:
@@ -56,10 +59,10 @@ class Channel(Protocol):
     def __hash__(self) -> int:
         """Hash by the law: channels with equal integers are equal."""
 
-    def probability(self, symbol: int, given: int) -> Fraction:
+    def probability(self, symbol: int, given: Any) -> Fraction:  # noqa: ANN401 a symbol, or a vector
         """Return P(symbol | input ``given``), exactly."""
 
-    def perturb(self, value: int, coins: Coins) -> int:
+    def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 a symbol, or a vector
         """Return the symbol to report for the input ``value``, from 0 to k-1. Run on the device."""
 
 

@@ -10,15 +10,18 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.domain import Domain, DomainError
+from client_sdk.protocol.domain import Domain, DomainError, Vector
 from client_sdk.protocol.errors import OutsideDomainError
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.window import Window, WindowKind
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 
 CACHED_DELTAS = 64
 """Adding up a delta takes some ten milliseconds, and every charge needs it."""
@@ -157,6 +160,12 @@ class Metric:
         """Whether a window begins after the metric's last day."""
         return self.expires is not None and window.first_day > self.expires
 
+    def channel_in(self, window: str) -> Channel:
+        """Return the channel of a window's reports, by the window's name: that of a vector has its own rotations."""
+        if not isinstance(self.domain, Vector):
+            return self.channel
+        return cast("RotatedAxes", self.channel).in_window(window)  # no other channel takes vectors
+
     def of(self, strata: Mapping[str, str]) -> Metric:
         """Return the definition for a device with these values of public variables.
 
@@ -165,8 +174,8 @@ class Metric:
         own = {f"{variable}={value}" for variable, value in strata.items()}
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
-    def encode(self, answer: object, coins: Coins) -> int:
-        """Return the input symbol of a true answer.
+    def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+        """Return the input symbol of a true answer; of a vector, its integers.
 
         Raises:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
@@ -185,6 +194,10 @@ class Metric:
 
         """
         return self.channel.perturb(self.encode(answer, coins), coins)
+
+    def perturb_in(self, window: str, answer: object, coins: Coins) -> int:
+        """Return the symbol to report in a window, by its name, as `perturb` does. Run on the device."""
+        return self.channel_in(window).perturb(self.encode(answer, coins), coins)
 
 
 @lru_cache(maxsize=CACHED_DELTAS)

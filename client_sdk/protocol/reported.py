@@ -14,6 +14,7 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
@@ -35,6 +36,8 @@ PADDING: Final = "nothing more"
 
 def reported(metric: Metric, symbol: int) -> str:
     """Return in words what the report of a symbol says."""
+    if isinstance(metric.domain, Vector):
+        return _axis(symbol, metric.channel)
     channel = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
     inputs = likeliest(channel, symbol)
     if isinstance(metric.domain, Number):
@@ -44,6 +47,12 @@ def reported(metric: Metric, symbol: int) -> str:
     if len(named) > SHOWN:
         return f"{', '.join(named[:SHOWN])} or others"
     return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+
+
+def _axis(symbol: int, channel: Channel) -> str:
+    """Return the random direction of a symbol in words: its rotation and axis are named as they are counted."""
+    rotation, axis = divmod(symbol, 2 * channel.inputs)
+    return f"{'against' if axis % 2 else 'along'} axis {axis // 2} of random rotation {rotation}"
 
 
 def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 one a family

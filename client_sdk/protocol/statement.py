@@ -16,7 +16,16 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Category, Cross, Filled, MeanByGroup, Nearest, Subset
+from client_sdk.protocol.domain import (
+    Activity,
+    Category,
+    Cross,
+    Filled,
+    MeanByGroup,
+    Nearest,
+    Subset,
+    Vector,
+)
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
@@ -170,6 +179,9 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(domain, Nearest):
         nearest = f"which of {domain.size} labels is nearest to something of yours"
         yield f"* What is answered: {nearest}, which stays on the device"
+    if isinstance(domain, Vector):
+        direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
+        yield f"* What is answered: {direction}; the numbers stay on the device"
     if isinstance(domain, MeanByGroup):
         group, number = map(escaped, domain.names)
         points = "the ends of its range" if domain.points == LEAST_POINTS else f"{domain.points} points of its range"

@@ -14,6 +14,7 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 
 BETWEEN = 2
@@ -52,6 +53,9 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
         if metric.permanent_nanos:  # their rounding is drawn once; at the ends nothing is rounded
             places.append((domain.low + domain.high) / 2)
         return tuple(_number(domain, place) for place in places)
+    if isinstance(domain, Vector):
+        rest, norm = [0.0] * (domain.length - 1), float(domain.norm)
+        return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
     if isinstance(domain, MeanByGroup):
         groups, number = domain.first.labels, domain.second
         ends = [_number(number, place) for place in (number.low, number.high)]

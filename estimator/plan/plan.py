@@ -16,6 +16,7 @@ from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
+from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
 from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.schema_upgrade import SchemaChange, gains
@@ -97,6 +98,8 @@ class MetricPlan:
         needed_devices: how many devices send as many reports. None where none answers.
         central: what the tally of a window reveals by itself, if only closed tallies are published
             and nobody knows who took part. None where shuffling bounds nothing.
+        rotations: of vectors that are all alike, the error that is left of any number of reports, as
+            a part of their length. None for other kinds.
         change: what the newest schema would change. None where it changes nothing.
         strata: how well public strata can be told apart. None where there are none.
 
@@ -111,6 +114,7 @@ class MetricPlan:
     needed_reports: int
     needed_devices: int | None
     central: Central | None
+    rotations: float | None
     change: SchemaChange | None
     strata: StrataPlan | None = None
 
@@ -185,6 +189,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         needed,
         math.ceil(needed / part) if part else None,
         _central(metric, reports, request.delta, part),
+        rotation_error(metric),
         change,
         _strata(metric, reports),
     )

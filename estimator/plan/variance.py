@@ -18,6 +18,8 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
@@ -27,6 +29,7 @@ from estimator.decoders.permanent import TwoStep
 from estimator.decoders.protocol import Inverse
 from estimator.decoders.support import Balanced, Support
 from estimator.estimates.mean_scale import positions_of
+from estimator.estimates.vectors import noise_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW
 
@@ -73,15 +76,19 @@ class Squares:
 
 
 def squares_of(channel: Channel) -> Squares | None:
-    """Return the mean squares of shares. None for a channel on a grid."""
+    """Return the mean squares of shares. None for a channel on a grid, or of vectors."""
+    if isinstance(channel, RotatedAxes):
+        return None
     return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
 
 
 def mean_variance(metric: Metric) -> float | None:
-    """Return the variance of the mean in the worst population, on a range of length 1.
+    """Return the variance of the mean in the worst population, on a range of length 1; of vectors, of a coordinate.
 
     None without a mean.
     """
+    if isinstance(metric.domain, Vector):
+        return (noise_of(metric) / mean_range(metric)) ** 2
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
@@ -97,12 +104,14 @@ def mean_variance(metric: Metric) -> float | None:
 
 
 def mean_range(metric: Metric) -> float:
-    """Return the length of the range of a mean, in its units."""
+    """Return the length of the range of a mean, or of a coordinate of vectors, in its units."""
     domain = metric.domain
     if isinstance(domain, MeanByGroup):
         domain = domain.second
     if isinstance(domain, Number):
         return float(domain.high - domain.low)
+    if isinstance(domain, Vector):
+        return 2 * float(domain.norm)
     positions = positions_of(metric)
     return 1.0 if positions is None else float(np.ptp(positions))
 

@@ -22,6 +22,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator.privacy.composition import PrivacyLoss
 
 ROUNDED = 1 + 2.0**-48
@@ -38,7 +39,7 @@ def loss_of(channel: Channel) -> PrivacyLoss:
 def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
     """Return the largest probability that a report separates two answers by the whole epsilon."""
     match channel:
-        case KAryRandomizedResponse():
+        case KAryRandomizedResponse() | RotatedAxes():  # opposite vectors favour disjoint axes
             return float(channel.keep_numerator / COIN_SCALE)
         case ProjectiveGeometry():
             common = (channel.orthogonal - 1) // channel.prime

@@ -20,6 +20,7 @@ from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import AnswersError
@@ -50,7 +51,7 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column.
+        missing: metrics without a column; in a drawn population, vectors.
 
     """
 
@@ -100,12 +101,14 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
     crowds = []
-    for name, metric in registry.metrics.items():
+    drawn = {name: metric for name, metric in registry.metrics.items() if not isinstance(metric.domain, Vector)}
+    for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
         crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
     _refuse(mistakes)
-    return GroundTruth(tuple(crowds))
+    left_out = tuple(metric for name, metric in registry.metrics.items() if name not in drawn)
+    return GroundTruth(tuple(crowds), missing=left_out)
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain import Domain
@@ -18,7 +18,9 @@ from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
+from estimator.errors import AnswersError
 
 TRUTH_VALUES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -116,10 +118,15 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
     """Return an answer with the law by which the metric's domain turns it into an input.
 
     Raises:
+        AnswersError: if it is a vector.
         DomainError: if it is outside the domain.
 
     """
     domain, inputs = metric.domain, metric.channel.inputs
+    if isinstance(domain, Vector):
+        raise AnswersError(
+            f"{metric.name} is a vector, of which no rehearsal is made; plan says how precise it will be"
+        )
     coin = _RoundingCoin()
     if isinstance(domain, Subset):
         members = domain.members(value, coin)
@@ -127,7 +134,7 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
         left = domain.max_items - len(members)
         law += [(inputs - 1, left / domain.max_items)] * (left > 0)
         return TrueAnswer(tuple(domain.values[member] for member in members), tuple(law))
-    point = domain.encode(value, inputs, coin)
+    point: Any = domain.encode(value, inputs, coin)
     chance = coin.numerator / COIN_SCALE
     law = [(point, 1 - chance), (point + 1, chance)] if chance else [(point, 1.0)]
     return TrueAnswer(value, tuple(law))  # type: ignore[arg-type] # what a domain encodes is an answer

@@ -34,6 +34,10 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
         sentences.append(f"{about_share(often).capitalize()} were used on {at_least_words(often.value)}.")
     elif estimated.estimates is not None:
         sentences.append(_of_shares(estimated, estimated.estimates))
+    if estimated.coordinates is not None:
+        first = leader(estimated)
+        about = _about_number(estimated.coordinates[first], unit)
+        sentences.append(f"The largest of {len(estimated.coordinates)} coordinates, number {first}, is {about}.")
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
@@ -70,7 +74,10 @@ def _of_group_means(estimated: MetricEstimate) -> str | None:
 
 
 def leader(estimated: MetricEstimate) -> int:
-    """Return the position of the answer's value: yes, or else the most common value."""
+    """Return the position of the answer's value: yes, or else the most common value; or of the largest coordinate."""
+    if estimated.coordinates is not None:
+        sizes = abs(estimated.coordinates.unbiased)
+        return int(sizes.argmax()) if sizes.size else 0
     shares = estimated.estimates
     if shares is None or not shares.unbiased.size:
         return 0
@@ -79,9 +86,11 @@ def leader(estimated: MetricEstimate) -> int:
 
 
 def headline(estimated: MetricEstimate, position: int) -> Estimate | None:
-    """Return the figure that the answer is about: of days of use a threshold, or a value's share, or the mean."""
+    """Return the figure that the answer is about: of days of use a threshold, or a share, a mean or a coordinate."""
     if estimated.at_least:
         return estimated.at_least[OFTEN]
+    if estimated.coordinates is not None:
+        return estimated.coordinates[position]
     return estimated.mean if estimated.estimates is None else estimated.estimates[position]
 
 

@@ -57,6 +57,11 @@ def at_least_words(days: Label) -> str:
     return f"{days} {'day' if days == 1 else 'days'} or more"
 
 
+def coordinate_words(position: int) -> str:
+    """Return the name of a coordinate of vectors, counted from 0."""
+    return f"coordinate {position}"
+
+
 def range_words(share: Range) -> str:
     """Return the ends of a range, as they were asked for."""
     return f"from {share.start:.12g} to {share.end:.12g}"

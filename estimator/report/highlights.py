@@ -15,6 +15,7 @@ from estimator.report.group_differences import corrected_differences
 from estimator.report.pooling import pooled
 from estimator.results.highlight import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.results.metric import MetricEstimate
+from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 from estimator.statistics.holm import holm
 
@@ -55,18 +56,25 @@ def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
 
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
-    """Return the positions of the values to show, rising. Empty if answers have no shares."""
+    """Return the positions of the values or coordinates to show, rising. Empty if answers have neither."""
+    if estimated.coordinates is not None:
+        return _largest(np.abs(estimated.coordinates.unbiased))
     shares = estimated.estimates
     if shares is None or len(shares) <= SHOWN_VALUES:
         return tuple(range(0 if shares is None else len(shares)))
     sizes = shares.shrunken if shares.shrunken.size else shares.highs
+    return _largest(sizes)
+
+
+def _largest(sizes: Floats) -> tuple[int, ...]:
     largest = np.argsort(-sizes, kind="stable")[:SHOWN_VALUES]
     return tuple(sorted(largest.tolist()))
 
 
 def left_out(estimated: MetricEstimate) -> int:
-    """Return the number of values that are not shown."""
-    return 0 if estimated.estimates is None else max(0, len(estimated.estimates) - SHOWN_VALUES)
+    """Return the number of values or coordinates that are not shown."""
+    shares = estimated.estimates if estimated.coordinates is None else estimated.coordinates
+    return 0 if shares is None else max(0, len(shares) - SHOWN_VALUES)
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
@@ -91,7 +99,9 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
     """Return the largest reach of a question's intervals, and the length of their range."""
-    shares, mean = estimated.estimates, estimated.mean
+    shares, mean, coordinates = estimated.estimates, estimated.mean, estimated.coordinates
+    if coordinates is not None:
+        return float((coordinates.highs - coordinates.lows).max()) / 2, mean_range(metric)
     if shares is not None:
         return float((shares.highs - shares.lows).max()) / 2, 1.0
     return (0.0 if mean is None else (mean.high - mean.low) / 2), mean_range(metric)

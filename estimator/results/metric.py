@@ -33,6 +33,8 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             None for other kinds.
         mean_range: the least and the greatest possible mean, also of a group. None if there is no mean.
         sum: of the answers of everybody who reported. None if answers cannot be added.
+        coordinates: of vectors, the mean of each coordinate, counted from 0. None for other kinds.
+        norm: of vectors, the greatest length that one may have. None for other kinds.
         distribution: of a number's answers, in the metric's units. None unless the metric asks for
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
@@ -56,6 +58,8 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     mean: Estimate | None = None
     mean_range: tuple[float, float] | None = None
     sum: Estimate | None = None
+    coordinates: Shares | None = None
+    norm: float | None = None
     distribution: Distribution | None = None
     answered: tuple[Share, ...] = ()
     at_least: tuple[Share, ...] = ()

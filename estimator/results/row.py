@@ -77,6 +77,7 @@ STATISTICS: Final = {
     "share_within": "the share with the value within a group: `group, value`",
     "mean_within": "the mean of the numbers within a group",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
+    "coordinate": "the mean of a coordinate of vectors, counted from 0",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -164,6 +165,8 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
         yield from (RowFigure("share", word(share.value), share) for share in estimated.estimates)
     if estimated.mean is not None:
         yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
+    if estimated.coordinates is not None:
+        yield from (RowFigure("coordinate", word(each.value), each) for each in estimated.coordinates)
     if estimated.distribution is not None:
         yield from _distribution_figures(estimated.distribution)
     yield from (RowFigure("share_at_least", word(share.value), share) for share in estimated.at_least)

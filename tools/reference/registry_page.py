@@ -67,6 +67,8 @@ METRIC: Final[Mapping[str, Key]] = {
     "statistic": Key(
         "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'
     ),
+    "length": Key("(required by vector)", "length = 300", 'kind = "vector"\nnorm = 1'),
+    "norm": Key("(required by vector)", "norm = 1", 'kind = "vector"\nlength = 300'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),

@@ -16,14 +16,18 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
-Domain = Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Filled
+Domain = (
+    Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Vector | Filled
+)
 
 __all__ = [
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COORDINATES",
     "MAX_COUNT",
+    "MAX_LENGTH",
     "MAX_PROTOTYPES",
     "PERIODS",
     "Activity",
@@ -41,4 +45,5 @@ __all__ = [
     "Number",
     "Ordinal",
     "Subset",
+    "Vector",
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from numbers import Real
@@ -105,12 +105,22 @@ def point_of(numbers: object) -> Point:
         DomainError: if it has no order, or holds what is no finite number of moderate size.
 
     """
+    return tuple(round(size * GRID) for size in sizes_of(numbers))
+
+
+def sizes_of(numbers: object) -> Iterator[float]:
+    """Return the numbers of a list, tuple or array as floats.
+
+    Raises:
+        DomainError: as `point_of` does, at once or when a number is reached.
+
+    """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):
         raise DomainError
-    return tuple(map(_steps, numbers))
+    return map(_size, numbers)
 
 
-def _steps(number: object) -> int:
+def _size(number: object) -> float:
     if isinstance(number, bool) or not isinstance(number, Real):
         raise DomainError
     try:
@@ -119,4 +129,4 @@ def _steps(number: object) -> int:
         raise DomainError from None
     if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # as NaN is not
         raise DomainError
-    return round(size * GRID)
+    return size

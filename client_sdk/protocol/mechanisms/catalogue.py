@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number
+from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -27,6 +27,7 @@ ONE_BIT: Final = "one-bit"
 GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
 BALANCED_DESIGN: Final = "balanced-design"
+ROTATED_AXES: Final = "rotated-axes"
 
 NAMES: Final = (
     AUTO,
@@ -44,6 +45,7 @@ NAMES: Final = (
     "hierarchical",
     BALANCED_DESIGN,
     "optimal-mean",
+    ROTATED_AXES,
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -188,6 +190,14 @@ def _gaussian(request: _ChannelRequest) -> Channel:
     return Gaussian.within(request.epsilon, request.delta)
 
 
+def _rotated_axes(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes  # noqa: PLC0415 3 ms
+    from client_sdk.protocol.mechanisms.rotated.sizes import rotations_for  # noqa: PLC0415 1 ms
+
+    assert isinstance(request.domain, Vector)  # noqa: S101 the table of builders says so
+    return RotatedAxes.within(request.epsilon, *rotations_for(request.domain.length, request.epsilon.odds))
+
+
 def _number(request: _ChannelRequest) -> Number:
     assert isinstance(request.domain, Number)  # noqa: S101 the table of builders says so
     return request.domain
@@ -231,6 +241,7 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "number": _OF_NUMBERS,
     "count": _OF_NUMBERS | _OF_CATEGORIES,
     "activity": _OF_NUMBERS | _OF_CATEGORIES,
+    "vector": {ROTATED_AXES: _rotated_axes},
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -296,6 +307,8 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean):
         return RANDOMIZED_RESPONSE
+    if isinstance(domain, Vector):
+        return ROTATED_AXES
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):

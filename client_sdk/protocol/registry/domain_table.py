@@ -8,6 +8,7 @@ from client_sdk.protocol.domain import (
     MAX_CATEGORIES,
     MAX_CELLS,
     MAX_COUNT,
+    MAX_LENGTH,
     PERIODS,
     Activity,
     Boolean,
@@ -20,7 +21,9 @@ from client_sdk.protocol.domain import (
     Number,
     Ordinal,
     Subset,
+    Vector,
 )
+from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
 from client_sdk.protocol.registry.prototypes import read_nearest
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 
@@ -29,7 +32,19 @@ STATISTICS = ("mean", "distribution", "quantiles")
 
 _CROSSED = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
 
-_DOMAIN_KEYS = ("values", "other", "prototypes", "low", "high", "max", "days", "statistic", "max_items")
+_DOMAIN_KEYS = (
+    "values",
+    "other",
+    "prototypes",
+    "low",
+    "high",
+    "max",
+    "days",
+    "statistic",
+    "max_items",
+    "length",
+    "norm",
+)
 
 
 def read_domain(table: TomlTable, others: Mapping[str, Domain | None]) -> Domain | None:
@@ -150,6 +165,14 @@ def _read_activity(table: TomlTable) -> Activity | None:
     return None if days is None or not statistic else Activity.of_last(days, statistic)
 
 
+def _read_vector(table: TomlTable) -> Vector | None:
+    length, norm = table.whole("length", MAX_LENGTH), table.number("norm")
+    if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
+        table.mistake("norm", f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}: longer are shortened")
+        return None
+    return None if length is None or norm is None else Vector(length, norm)
+
+
 def _read_statistic(table: TomlTable) -> str:
     statistic = table.text("statistic", required=True)
     if statistic and statistic not in STATISTICS:
@@ -168,6 +191,7 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "number": _read_number,
     "count": _read_count,
     "activity": _read_activity,
+    "vector": _read_vector,
 }
 
 KINDS = tuple(_READERS)

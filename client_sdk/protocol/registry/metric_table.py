@@ -20,6 +20,7 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Number,
     Subset,
+    Vector,
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
@@ -150,6 +151,9 @@ def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedE
     max_values = table.whole("max_values", MAX_CATEGORIES) if protects is Protects.PATTERN else None
     if permanent is None and protects is not None:
         table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
+    if permanent is not None and isinstance(domain, Vector):
+        table.mistake("permanent_epsilon", "is not for a vector, whose rotations are new in every window")
+        return None, None, 0
     if permanent is not None and isinstance(domain, Subset):
         table.mistake("permanent_epsilon", "is not for a set, because each report may reveal another member")
         return None, None, 0

@@ -18,6 +18,7 @@ from functools import partial
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.answers import EncodedAnswer, WalkPlan, answers_of, coins_of_encoding, inputs_of
@@ -25,6 +26,7 @@ from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import ExactAudit, Proof
 from estimator.audit.exact.request import RequestedLosses
 from estimator.audit.exact.settling import settling
+from estimator.audit.exact.vectors import SHAPES, vector_proof
 from estimator.errors import AuditError
 
 AfterLaw = Callable[[int], object]
@@ -65,6 +67,8 @@ def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
 
 def _laws(metric: Metric, *, all_inputs: bool) -> int:
     channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
+    if isinstance(channel, RotatedAxes):
+        return len(SHAPES)
     if isinstance(channel, Permanent):
         return len(answers_of(metric, inputs(channel.permanent))) + len(inputs(channel.instantaneous))
     return WalkPlan.of(metric, inputs(channel)).laws
@@ -76,6 +80,9 @@ def _proofs(
     channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
     request = requests.report if requests else None
     try:
+        if isinstance(channel, RotatedAxes):
+            yield vector_proof(metric, request, after_law)
+            return
         if isinstance(channel, Permanent):
             settled = settling(metric, channel, answers_of(metric, inputs(channel.permanent)), after_law)
             yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent if requests else None)

@@ -8,7 +8,7 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
-from estimator.render.words import at_least_words, label_of, range_words, short
+from estimator.render.words import at_least_words, coordinate_words, label_of, range_words, short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.joint import Joint
@@ -16,6 +16,8 @@ from estimator.results.metric import MetricEstimate
 from estimator.text import mean_word
 
 SHARES: Final = "Share of people"
+
+COORDINATES: Final = "Mean of each coordinate"
 
 QUANTILES: Final = "Quantiles"
 """The histogram marks the figures of this group."""
@@ -60,6 +62,9 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         yield FigureGroup("Share of those who answered", PERCENT, labelled(estimated.answered))
     if estimated.at_least:
         yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
+    if estimated.coordinates is not None:
+        shown = ((coordinate_words(position), estimated.coordinates[position]) for position in positions)
+        yield FigureGroup(COORDINATES, unit_of(""), tuple(shown))
     if estimated.joint is not None and estimated.joint.is_of_means:
         yield group_means_of(estimated.joint, unit_of(estimated.unit))
     if estimated.mean is not None:

@@ -10,8 +10,8 @@ from estimator.render.html.figures import groups_of
 from estimator.render.html.numbers import PERCENT
 from estimator.render.plots.figures import LONGEST_TITLE, mark_zero, over_time, plain, points
 from estimator.render.plots.library import BAND_OPACITY, BLUE, VERMILION, new_axes, pyplot
-from estimator.render.sentences import leader
-from estimator.render.words import cluster_words, label_of
+from estimator.render.sentences import headline, leader
+from estimator.render.words import cluster_words, coordinate_words, label_of
 from estimator.report.highlights import first_shown, shown_values
 from estimator.results.changes import Changes
 from estimator.results.clusters import Clusters
@@ -69,7 +69,11 @@ def _over_time(windows: Sequence[MetricEstimate], axes: Axes) -> None:
     position = leader(shown)
     label = mean_word(shown.kind) if shown.estimates is None else label_of(shown.estimates.labels[position])
     axes.set_title(plain(f"{label} over time", LONGEST_TITLE))
-    if shown.estimates is None:
+    if shown.coordinates is not None:
+        axes.set_title(plain(f"{coordinate_words(position)} over time", LONGEST_TITLE))
+        of_windows = [(each.span.first_day, headline(each, position)) for each in windows if each.reports]
+        over_time(axes, [(day, figure) for day, figure in of_windows if figure is not None])
+    elif shown.estimates is None:
         over_time(axes, [(each.span.first_day, each.mean) for each in windows if each.mean is not None])
         axes.set_ylabel(plain(in_unit(mean_word(shown.kind), shown.unit)))
     else:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from client_sdk.protocol.domain.label import word
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
-from estimator.render.words import at_least_words, cluster_words, p_equals, range_words
+from estimator.render.words import at_least_words, cluster_words, coordinate_words, p_equals, range_words
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -60,6 +60,11 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
         for position in positions:
             share = estimated.estimates[position]
             yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
+    if estimated.coordinates is not None and estimated.norm is not None:
+        for position in positions:
+            coordinate = estimated.coordinates[position]
+            ends = (-estimated.norm, estimated.norm)
+            yield FigureLine(coordinate_words(position), coordinate, NUMBER_DIGITS, ends)
     if estimated.mean is not None:
         label = _labelled(mean_word(estimated.kind), estimated.unit)
         yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)

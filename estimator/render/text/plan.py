@@ -140,6 +140,8 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         smallest = "none" if plan.shares.smallest is None else f"{plan.shares.smallest:.5f}"
         yield f"  {'smallest share seen':34} {smallest:>14}"
     unit = f" {metric.unit}" if metric.unit else ""
+    if plan.rotations is not None:
+        yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
     if plan.mean is not None:
         yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}{unit}"
     if isinstance(metric.domain, MeanByGroup):
@@ -227,6 +229,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "permanent_epsilon": as_float(metric.permanent_nanos) if metric.permanent_nanos else None,
         "reports": plan.reports,
         "share": None,
+        "rotations": plan.rotations,
         "mean": None if plan.mean is None else {"standard_error_worst": plan.mean},
         "least_difference_of_means": plan.difference,
         "wanted_error": plan.target_error,

@@ -13,11 +13,11 @@ from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import at_least_words, label_of, p_equals, range_words
+from estimator.render.words import at_least_words, coordinate_words, label_of, p_equals, range_words
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Estimate, Shares
 from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
@@ -79,9 +79,10 @@ def _block(
     yield from _titled(shown.metric, counted if shown.reports else f"No reports{where}.", style)
     if shown.reports:
         yield from figure_lines([*_cells(shown, highlight)], style)
-    left_out = len(shown.estimates or ()) - SHOWN_SHARES
+    left_out = len(shown.estimates or shown.coordinates or ()) - SHOWN_SHARES
     if left_out > 0:
-        yield from _sentence(f"… and {plural(left_out, 'more value')}; --verbose shows up to {SHOWN_VALUES}.", style)
+        what = "more value" if shown.coordinates is None else "more coordinate"
+        yield from _sentence(f"… and {plural(left_out, what)}; --verbose shows up to {SHOWN_VALUES}.", style)
     others = [each for each in windows if each.window != shown.window and pooled is None]
     if others:
         yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
@@ -107,6 +108,7 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
         yield FigureCells(label_of(share.value), share_of(share), share.estimate, SHARES)
     for share in shown.answered[-1:]:
         yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), share.estimate, SHARES)
+    yield from _coordinates(shown, highlight.positions)
     if shown.mean is not None:
         yield FigureCells(
             mean_word(shown.kind), number_of(shown.mean, shown.unit), shown.mean.estimate, shown.mean_range
@@ -132,6 +134,20 @@ def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]
     return sorted(most_common)
 
 
+def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureCells]:
+    """Yield the largest coordinates of vectors."""
+    if shown.coordinates is None or shown.norm is None:
+        return
+    for position in _largest(shown.coordinates, positions):
+        coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
+        yield FigureCells(coordinate_words(position), number_of(coordinate, ""), coordinate.estimate, ends)
+
+
+def _largest(coordinates: Shares, positions: Sequence[int]) -> Sequence[int]:
+    """Return which coordinates have a line, rising."""
+    return sorted(sorted(positions, key=lambda position: -abs(coordinates.unbiased[position]))[:SHOWN_SHARES])
+
+
 def share_of(figure: Estimate | Figure) -> Rounded:
     """Return a share as texts."""
     return percent(figure.estimate, figure.low, figure.high, error_of(figure))
@@ -155,6 +171,9 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
         label = at_least_words(share.value) if estimated.at_least else label_of(share.value)
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
         return f"{label} {rounded.estimate}{rounded.suffix}"
+    if estimated.coordinates is not None:
+        rounded = number_of(estimated.coordinates[position], "")
+        return f"{coordinate_words(position)} {rounded.estimate}"
     if estimated.mean is None:
         return plural(estimated.reports, "report")
     rounded = number_of(estimated.mean, estimated.unit)

@@ -20,6 +20,7 @@ from tests.support.devices.definitions import (
     NUMBER,
     ORDINAL,
     SET,
+    VECTOR,
     registry_text,
 )
 
@@ -37,6 +38,7 @@ REGISTRY_TEXT: Final = registry_text(
     seen=BOOLEAN | {"fill_in": True},
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
+    embedding=VECTOR | {"epsilon": 4},
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
@@ -58,9 +60,25 @@ def tallies(reports: int = 3000) -> bytes:
     )
 
 
+def _sparse(metric: Metric, window: str, reports: int) -> dict[str, object]:
+    """Return a line of a large alphabet: one report of each of some symbols."""
+    return {
+        "metric": metric.name,
+        "edition": metric.edition,
+        "window": window,
+        "closed": window != WINDOWS[-1],
+        "reports": reports,
+        "symbols": [347 * report for report in range(reports)],
+        "counts": [1] * reports,
+    }
+
+
 def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
     symbols = metric.channel.symbols
     for day, window in enumerate(WINDOWS):
+        if metric.kind == "vector":
+            yield _sparse(metric, window, reports)
+            continue
         counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]
         counts = [reports, *[0] * (symbols - 1)] if reports <= 1 else counts
         counts = [0] * symbols if window == WINDOWS[0] and metric.name in ("os", "steps") else counts

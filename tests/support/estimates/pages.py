@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.domain import Vector
 from estimator.rehearsal.tally_sampler import sampler_of
 
 FIRST_DAY: Final = date(2026, 11, 2)
@@ -39,6 +40,8 @@ def tallies(registry: Registry, days: range = range(DAYS)) -> bytes:
 
 
 def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Iterator[dict[str, object]]:
+    if isinstance(metric.domain, Vector):  # a question without a tally
+        return
     sampler, inputs = sampler_of(metric.channel), metric.channel.inputs
     for number in days:
         if number == MISSING_DAY:

@@ -28,6 +28,7 @@ from tests.support.devices.definitions import (
     NEAREST,
     NUMBER,
     SET,
+    VECTOR,
     Toml,
     registry_text,
 )
@@ -44,6 +45,7 @@ KINDS = {
     "taps": COUNT,
     "used": ACTIVITY,
     "topic": NEAREST,
+    "embedding": VECTOR,
     "languages": SET,
     "both": CROSS,
 }

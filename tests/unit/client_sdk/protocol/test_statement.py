@@ -23,6 +23,7 @@ from tests.support.devices.definitions import (
     CATEGORY,
     NEAREST,
     NUMBER,
+    VECTOR,
     Field,
     Toml,
     metric_of,
@@ -182,6 +183,12 @@ def test_the_page_says_that_only_the_nearest_label_is_reported(changes: dict[str
     page = _page(registry_text(topic=NEAREST | changes))
     assert "which of 3 labels is nearest to something of yours, which stays on the device" in page
     assert "labels" not in _page(registry_text(topic=CATEGORY))
+
+
+def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
+    page = _page(registry_text(embedding=VECTOR | {"length": 300}))
+    assert "one direction, drawn by chance, in which a list of 300 numbers rather points than not" in page
+    assert "the numbers stay on the device" in page
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:

@@ -24,6 +24,7 @@ from client_sdk.protocol.domain import (
     Number,
     Ordinal,
     Subset,
+    Vector,
 )
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -132,9 +133,9 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
-    assert {vector["mechanism"] for vector in COINS["channels"]} == mechanisms
+    assert {vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"]} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest)
+    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector)
     kinds = {domain.kind for domain in domains}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
@@ -180,6 +181,8 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
     if vector["mechanism"] == "balanced-design":
         total, size = (int(vector["integers"][name]) for name in ("points", "block_size"))
+    if vector["mechanism"] == "rotated-axes":
+        total, size = 2 * int(vector["integers"]["dimension"]), int(vector["integers"]["favoured"])
     if vector["mechanism"] == "projective-geometry":
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))

@@ -144,7 +144,7 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
 
 
 def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:
-    return self.encode(answer, coins)
+    return int(self.encode(answer, coins))
 
 
 def shares_coins(self: Permanent, encode: Callable[[Coins], int], coins_of: Callable[..., Coins], *_: str) -> object:

@@ -20,7 +20,7 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
-from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest
+from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -36,6 +36,7 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from tests.support.devices.definitions import CATEGORY, registry_text
 
@@ -63,6 +64,7 @@ DOMAINS: dict[str, Domain] = {
     "count of quantiles": COUNTED_PARTS,
     "activity of a mean": Activity.of_last(7, "mean"),
     "activity of a distribution": Activity.of_last(7, "distribution"),
+    "vector": Vector(3, Fraction(1)),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
@@ -96,6 +98,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "count of quantiles": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "activity of a mean": OF_MEANS,
     "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
+    "vector": {"rotated-axes": RotatedAxes},
 }
 NAMED = [name for name in NAMES if name != AUTO]
 

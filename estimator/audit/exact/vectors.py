@@ -1,0 +1,108 @@
+"""Walks a channel of vectors: every path in a low dimension, and the same code at its own size.
+
+A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk where D is
+in the hundreds. Privacy needs one thing only: that the favoured axes are s of the 2 D, whatever the
+vector and the rotation. Then a symbol has one of two probabilities, and no pair of vectors has a
+larger ratio than these. Two vectors that favour disjoint axes, such as opposite ones, have it.
+
+So two things are walked. In dimension `LOW` all paths of a few vectors are, opposite ones among
+them, by the code of the device and at the same epsilon. At the channel's own size, the favoured
+axes of the same vectors are counted in some rotations, and scripted coins must lead to the axes
+that they name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from math import comb
+from typing import Any, Final
+
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.domain.vector import UNIT, lifted
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, shifted
+from client_sdk.protocol.metric import Metric
+from estimator.audit.exact.answers import EncodedAnswer
+from estimator.audit.exact.compare import Walk
+from estimator.audit.exact.proof import Proof
+from estimator.audit.exact.request import RequestedLoss
+
+LOW: Final = 8
+
+ROTATIONS: Final = 2
+
+SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
+"""The first coordinates of the vectors that are walked; the first two are opposite."""
+
+
+def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
+    """Return what is proved of a report of vectors.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    channel = metric.channel
+    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    low = low_dimension(channel)
+    walk = Walk(f"one report, as in dimension {LOW}", low, after_law)
+    for shape in SHAPES:
+        vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
+        walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
+    proof = walk.proof(metric.name, metric.epsilon_nanos, request)
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # all that tells vectors apart in a rotation
+    return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *dict.fromkeys(at_full_size(channel))))
+
+
+def low_dimension(channel: RotatedAxes) -> RotatedAxes:
+    """Return the channel in dimension `LOW`, at the same epsilon and with about the same share of favoured axes."""
+    favoured = max(1, LOW * channel.favoured // channel.dimension)
+    within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
+    return type(channel).within(within, LOW, ROTATIONS, favoured)
+
+
+def at_full_size(channel: RotatedAxes) -> Iterator[str]:
+    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
+        yield "the ratio of a favoured and another axis is not the declared one"
+    for shape in SHAPES:
+        vector = lifted(shape, channel.dimension)
+        for rotation in (0, channel.rotations - 1):
+            axes = channel.favoured_axes(shifted(vector, rotation, channel.window))
+            if len(set(axes)) != favoured or not set(axes) <= set(range(2 * channel.dimension)):
+                yield f"the favoured axes of a vector are not {favoured} of {2 * channel.dimension}"
+            yield from _followed(channel, vector, rotation, axes)
+
+
+def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
+    """Yield a sentence if scripted coins do not lead to the axes that they name."""
+    rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
+    for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
+        coins = Script(rotation, keep, place % len(axes), place % len(rest))
+        named = axes[place] if keep else rest[place]
+        asked = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
+        if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.asked != asked:
+            yield "coins do not lead to the axis that they name"
+
+
+class Script:
+    """Coins that fall as they are told, and remember what was asked."""
+
+    def __init__(self, *outcomes: int) -> None:
+        """Take the outcomes in order."""
+        self.asked: list[int] = []
+        self._outcomes = iter(outcomes)
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Return the next outcome."""
+        return bool(self.below(numerator))
+
+    def below(self, bound: int) -> int:
+        """Return the next outcome; 0 when there are no more."""
+        self.asked.append(bound)
+        return next(self._outcomes, 0)

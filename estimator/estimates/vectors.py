@@ -1,0 +1,199 @@
+"""The mean of vectors from a tally: each coordinate with an interval, and any linear function of it.
+
+The rotations fall into blocks, each of which estimates the mean by itself. How far the blocks
+differ holds everything that is random: the choice of people, the noise of the mechanism, and the
+finite number of rotations. Nothing is assumed of the people (delete-a-group jackknife: Wolter 2007,
+"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearised). Errors are
+never taken to be below those of the mechanism's noise in a random direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.metric import Metric
+from estimator.errors import RequestError
+from estimator.estimates.question_fields import question_fields
+from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum
+from estimator.privacy.central import central_of
+from estimator.results.estimate import Estimate, Shares
+from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes, Move, RangeTest
+from estimator.results.request import Request
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.chi_square import survival
+from estimator.statistics.confidence import student_of
+from estimator.tallies.tally import Tally
+
+MADE_UP = 1e-6
+"""A tally less likely than this does not come from devices, which draw their rotations evenly."""
+
+LEAST_OF_BLOCK = 5
+"""Expected reports of a block from which the chi-square law holds well enough to accuse."""
+
+NOTHING = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorMean:
+    """The mean of the vectors of one tally.
+
+    Attributes:
+        norm: of the metric: the greatest length of a vector.
+        coordinates: the unbiased estimates, shape (d,).
+        strays: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
+        noise: the standard error of the mechanism in a random direction.
+
+    """
+
+    norm: float
+    coordinates: Floats
+    strays: Floats
+    noise: float
+
+    @classmethod
+    def of(cls, metric: Metric, tally: Tally) -> VectorMean:
+        """Return the mean of a tally with at least one report."""
+        domain, channel = metric.domain, metric.channel_in(tally.window.text)
+        assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+        assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+        counts = tally.dense(channel.symbols)
+        norm, scale = float(domain.norm), float(domain.norm) / (gain_of(channel) * tally.reports)
+        sums = scale * block_sums(channel, counts)[:, : domain.length]
+        mean = sums.sum(axis=0)
+        shares = block_reports(channel, counts) / tally.reports
+        return cls(norm, mean, sums - shares[:, np.newaxis] * mean, noise_of(metric) / math.sqrt(tally.reports))
+
+    def linear(self, weights: Floats, family: int = 1) -> Estimate:
+        """Return the weighted sum of the coordinates, with an interval.
+
+        Args:
+            weights: one a coordinate, shape (d,).
+            family: the number of intervals that are to hold together.
+
+        """
+        length = float(np.linalg.norm(weights))
+        error = self._error(self.strays @ weights, length * self.noise)
+        estimate, reach = float(weights @ self.coordinates), student_of(family, len(self.strays) - 1) * float(error)
+        most = length * self.norm
+        return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
+
+    def shares(self, family: int = 1) -> Shares:
+        """Return the estimate of each coordinate, counted from 0."""
+        errors = self._error(self.strays, self.noise)
+        reaches = student_of(family, len(self.strays) - 1) * errors
+        lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
+        return Shares(range(len(self.coordinates)), lows, highs, self.coordinates, errors, NOTHING, NOTHING)
+
+    def _error(self, strays: Floats, noise: float) -> Floats:
+        """Return the standard error of what strays so far from block to block, not below the noise."""
+        blocks = len(strays)
+        variance = (strays**2).sum(axis=0) * blocks / (blocks - 1)
+        least: Floats = np.sqrt(np.maximum(variance, noise**2))
+        return least
+
+
+def noise_of(metric: Metric) -> float:
+    """Return the standard error of one report along a random direction, in the units of the vector.
+
+    A reported axis has length 1 in D dimensions, and is divided by the gain.
+    """
+    domain, channel = metric.domain, metric.channel
+    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    return float(domain.norm) / (gain_of(channel) * math.sqrt(channel.dimension))
+
+
+def rotation_error(metric: Metric) -> float | None:
+    """Return the error that a finite number of rotations leaves where all vectors are alike, as a part of their length.
+
+    It is that of one window; each window has rotations of its own. Where vectors differ it is less.
+    None for other kinds.
+    """
+    domain, channel = metric.domain, metric.channel
+    if not isinstance(domain, Vector) or not isinstance(channel, RotatedAxes):
+        return None
+    along = largest_sum(channel.dimension, channel.favoured)
+    excess = max(0.0, channel.favoured / along**2 - 1)
+    return math.sqrt(excess / channel.rotations * domain.length / channel.dimension)
+
+
+def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
+    """Return the mean of a linear function of a vector: of the sum of each coordinate times its weight.
+
+    Args:
+        metric: of kind vector.
+        tally: of its edition, with at least one report.
+        weights: one a coordinate.
+
+    Raises:
+        RequestError: if the metric is no vector of as many coordinates, or nobody has reported.
+        UnfitTallyError: if the tally does not have the channel's alphabet.
+
+    """
+    if not isinstance(metric.domain, Vector) or len(weights) != metric.domain.length:
+        raise RequestError(f"{metric.name} is no vector of {len(weights)} numbers; give a weight for each coordinate")
+    if not tally.reports:
+        raise RequestError(f"nobody has reported {metric.name} in {tally.window.text}; choose another window")
+    return VectorMean.of(metric, tally).linear(np.array(weights, dtype=float))
+
+
+def vector_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+    """Yield the estimates of each tally of a vector."""
+    for tally in tallies:
+        tally.check(metric.channel.symbols)
+        yield _estimate(metric, tally, request)
+
+
+def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
+    domain, central = metric.domain, request.central_delta
+    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    norm, mean = float(domain.norm), VectorMean.of(metric, tally) if tally.reports else None
+    coordinates = (
+        _unknown(domain.length, norm) if mean is None else mean.shares(domain.length if request.simultaneous else 1)
+    )
+    fakes = None if mean is None or request.fakes is None else _fakes(metric, tally, mean, request.fakes)
+    return MetricEstimate(
+        **question_fields(metric),
+        window=tally.window.text,
+        closed=tally.closed,
+        reports=tally.reports,
+        coordinates=coordinates,
+        norm=norm,
+        central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
+        fakes=fakes,
+    )
+
+
+def _unknown(length: int, norm: float) -> Shares:
+    """Return the coordinates of vectors nobody has reported: everything within the norm is possible."""
+    ends = np.full(length, norm)
+    return Shares(range(length), -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
+
+
+def _fakes(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> Fakes:
+    """Return the length by which made-up reports could have moved the mean, in whatever direction.
+
+    The estimate of one report has the length norm / gain. The argument is that of
+    `estimates.poisoning`, with lengths in place of ends.
+    """
+    channel = metric.channel
+    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    reach = mean.norm / gain_of(channel) + float(np.linalg.norm(mean.coordinates))
+    most = fraction / (1 - fraction) * reach
+    return Fakes(fraction=fraction, mean=Move(most, most), test=_even_rotations(channel, tally))
+
+
+def _even_rotations(channel: RotatedAxes, tally: Tally) -> RangeTest:
+    """Test whether each block of rotations has as many reports as chance allows, whatever people answer."""
+    reports: Counts = block_reports(channel, tally.dense(channel.symbols))
+    expected = tally.reports / len(reports)
+    statistic = float(((reports - expected) ** 2).sum() / expected)
+    p_value = survival(statistic, len(reports) - 1) if expected >= LEAST_OF_BLOCK else 1.0
+    return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)

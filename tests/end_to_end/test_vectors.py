@@ -1,0 +1,45 @@
+"""Vectors from devices through a collector to a report: the mean comes out, with intervals that hold it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+import estimator
+from client_sdk import Recorded, Telemetry
+from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
+from client_sdk.testing import SeededCoins
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import VECTOR, registry_text
+from tests.support.services.processes import running_collector
+from tests.support.services.wire import post, tallies
+
+DEVICES, BY_SDK = 400, 3
+TRUTH = [0.6, -0.5, 0.0, 0.4]
+
+
+def test_the_mean_of_vectors_comes_out_of_real_tallies(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(embedding=VECTOR | {"length": 4, "epsilon": 6}), encoding="utf-8")
+    registry = Registry.read(path)
+    metric, window = registry.metric("embedding"), Window.of(WindowKind.DAY, time.time()).text
+    with running_collector(path, tmp_path / "data") as collector:
+        for number in range(BY_SDK):
+            with Telemetry(path, collector=collector.url, data_dir=tmp_path / str(number), consent=True) as device:
+                assert device.record("embedding", np.array(TRUTH)) is Recorded.QUEUED
+                device.flush()
+        symbols = [metric.perturb_in(window, TRUTH, SeededCoins(seed)) for seed in range(BY_SDK, DEVICES)]
+        for first in range(0, len(symbols), 200):
+            reports = [Report(metric.name, metric.edition, window, symbol) for symbol in symbols[first : first + 200]]
+            status, answer = post(collector.url, Upload(f"{first:032x}", tuple(reports)))
+            assert (status, answer["refused"]) == (200, [])
+        (tally,) = tallies(collector.url, "?preliminary=1")
+    assert tally["reports"] == DEVICES
+    read = Tally("embedding", metric.edition, Window.parse(window), True, DEVICES, tally["counts"], tally["symbols"])  # noqa: FBT003 closed
+    (estimated,) = estimator.estimate(registry, [read], simultaneous=True).metrics
+    assert estimated.coordinates is not None
+    assert [share.value for share in estimated.coordinates] == [0, 1, 2, 3]
+    assert all(each.low <= true <= each.high for each, true in zip(estimated.coordinates, TRUTH, strict=True))
+    assert float(np.max(estimated.coordinates.highs - estimated.coordinates.lows)) < 0.15

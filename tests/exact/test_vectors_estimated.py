@@ -1,0 +1,188 @@
+"""The mean of vectors is unbiased, up to three rounds of signs, and its intervals hold whatever the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import isclose, sqrt
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Metric, Window
+from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.domain.vector import UNIT, lifted
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted
+from estimator.errors import RequestError
+from estimator.estimates.rotated_axes import (
+    block_reports,
+    block_sums,
+    gain,
+    gain_of,
+    hadamard,
+    largest_sum,
+    turned_back,
+)
+from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error
+from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
+from tests.support.laws.bands import request
+
+DAY = "2026-11-23"
+Ranking = Callable[[Sequence[int], int, str], list[int]]
+LEAST_COVERAGE = 0.93
+
+
+def small(metric: Metric) -> Metric:
+    """Return a metric of which a tally is small, and whose rotations are few enough to matter."""
+    channel = metric.channel
+    assert isinstance(channel, RotatedAxes)
+    favoured = max(1, 64 * channel.favoured // channel.dimension)
+    return replace(metric, channel=replace(channel, dimension=64, rotations=128, favoured=favoured))
+
+
+def encoded(metric: Metric, *vectors: list[float]) -> np.ndarray:
+    return np.array([lifted([round(x * UNIT) for x in vector], metric.channel.inputs) for vector in vectors], float)
+
+
+def test_transforms_of_many_vectors_are_those_of_one() -> None:
+    channel = RotatedAxes.within(request("1"), 64, 5, 7).in_window(DAY)
+    vectors = np.random.default_rng(1).integers(-1000, 1000, (5, 64))
+    turned = np.array([rotated(vector, at, DAY) for at, vector in enumerate(vectors.tolist())]) / 64**1.5
+    assert np.allclose(turned_back(channel, turned, np.arange(5)), vectors)
+    assert np.array_equal(hadamard(hadamard(vectors.astype(float))), 64.0 * vectors)
+
+
+@pytest.mark.parametrize("shape", [[UNIT], [UNIT // 2, UNIT // 2, -UNIT // 3], [UNIT // 8] * 63])
+def test_the_expected_tally_gives_the_vector_back_up_to_the_rotations(shape: list[int]) -> None:
+    """Exactly: the sum over symbols of P(symbol | x) times its estimate, against x."""
+    channel, vector = RotatedAxes.within(request("2"), 64, 512, 14).in_window(DAY), lifted(shape, 64)
+    keep = channel.keep_numerator / COIN_SCALE
+    expected = np.full((512, 128), (1 - keep) / (128 - 14))
+    for at, law in enumerate(expected):
+        law[channel.favoured_axes(shifted(vector, at, DAY))] = keep / 14
+    mean = block_sums(channel, expected.reshape(-1) / 512).sum(axis=0) / gain_of(channel)
+    excess = 14 / largest_sum(64, 14) ** 2 - 1
+    assert np.allclose(mean, np.array(vector) / UNIT, atol=5 * sqrt(excess / 512 / 64))
+
+
+@pytest.mark.parametrize(("dimension", "favoured"), [(8, 1), (8, 3), (128, 17), (1024, 6), (64, 64)])
+def test_the_gain_is_that_of_random_directions(dimension: int, favoured: int) -> None:
+    normal = np.abs(np.random.default_rng(2).normal(size=(4000, dimension)))
+    directions = np.sort(normal / np.linalg.norm(normal, axis=1, keepdims=True), axis=1)
+    sums = directions[:, -favoured:].sum(axis=1)
+    keep = 0.75
+    drawn = sums * (keep / favoured - (1 - keep) / (2 * dimension - favoured))
+    known = gain(dimension, favoured, 3 * 2**62)
+    assert abs(known - drawn.mean()) < 4 * drawn.std() / sqrt(len(drawn)) + 1e-9
+
+
+def test_the_sampler_obeys_the_law() -> None:
+    channel = RotatedAxes.within(request("1"), 8, 2, 3).in_window(DAY)
+    vector = lifted([UNIT // 2, -UNIT // 5, 9], 8)
+    devices = 200_000
+    tally = sampled_tally(channel, np.array([vector], float), np.array([devices]), np.random.default_rng(3))
+    law = np.array([float(channel.probability(symbol, vector)) for symbol in range(channel.symbols)])
+    assert ((tally - devices * law) ** 2 / (devices * law)).sum() < 70  # chi-square of 31 d.f.: 1 in 15,000
+
+
+def test_blocks_hold_every_report_once() -> None:
+    channel = RotatedAxes.within(request("1"), 8, 256, 3).in_window(DAY)
+    counts = np.random.default_rng(4).integers(0, 4, channel.symbols)
+    assert block_reports(channel, counts).sum() == counts.sum()
+    by_rotation = counts.reshape(256, 16).sum(axis=1)
+    assert block_reports(channel, counts)[5] == by_rotation[5] + by_rotation[5 + 128]
+
+
+TRUTHS = {
+    "one direction for all": ([[0.999, 0, 0, 0]], [1.0]),
+    "opposite halves": ([[0.999, 0, 0, 0], [-0.999, 0, 0, 0]], [0.5, 0.5]),
+    "sparse": ([[0.5, -0.3, 0, 0]], [1.0]),
+    "flat": ([[0.4999, 0.4999, 0.4999, 0.4999]], [1.0]),
+    "nothing but zeros": ([[0, 0, 0, 0]], [1.0]),
+    "uniform": (np.eye(4).tolist() + (-np.eye(4)).tolist(), [0.125] * 8),
+}
+REPETITIONS = 40
+WEIGHTS = np.array([[1, 1, 1, 1], [0.5, -2, 0, 1], [0, 1, 0, 0]], float)
+
+
+@pytest.mark.parametrize("truth", TRUTHS)
+@pytest.mark.parametrize("epsilon", [1, 6])
+def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth: str, epsilon: int) -> None:
+    metric = small(metric_of(VECTOR, length=4, epsilon=epsilon))
+    points, shares = TRUTHS[truth]
+    vectors, devices = encoded(metric, *(np.array(points) * 0.999999).tolist()), np.round(1200 * np.array(shares))
+    mean = devices @ vectors[:, :4] / devices.sum() / UNIT
+    generator, held = np.random.default_rng(5), []
+    for repetition in range(REPETITIONS):
+        day = Window.parse(f"2026-{1 + repetition % 12:02}-{1 + repetition // 12:02}")
+        channel = metric.channel_in(day.text)
+        assert isinstance(channel, RotatedAxes)
+        tally = sampled_tally(channel, vectors, devices.astype(int), generator)
+        estimated = VectorMean.of(metric, Tally("m", metric.edition, day, True, int(devices.sum()), tally.tolist()))  # noqa: FBT003 closed
+        coordinates = estimated.shares()
+        held += [*(coordinates.lows <= mean + 1e-9), *(coordinates.highs >= mean - 1e-9)]
+        for weights in WEIGHTS:
+            linear = estimated.linear(weights)
+            held += [linear.low <= weights @ mean <= linear.high] * 2
+    missed = 2 * (len(held) - sum(held)) / len(held)
+    cells = REPETITIONS * (4 + len(WEIGHTS))
+    assert 1 - missed > LEAST_COVERAGE - 3 * sqrt(0.05 * 0.95 / cells)
+
+
+def test_a_linear_function_of_one_coordinate_is_that_coordinate() -> None:
+    metric = small(metric_of(VECTOR, epsilon=4, norm=3))
+    assert isinstance(metric.channel, RotatedAxes)
+    counts = np.random.default_rng(6).integers(0, 3, metric.channel.symbols)
+    tally = Tally("m", metric.edition, Window.parse(DAY), True, int(counts.sum()), counts.tolist())  # noqa: FBT003 closed
+    coordinates = VectorMean.of(metric, tally).shares()
+    for at in range(3):
+        linear, coordinate = linear_estimate(metric, tally, np.eye(3)[at].tolist()), coordinates[at]
+        for figure in ("estimate", "standard_error", "low", "high"):
+            assert isclose(getattr(linear, figure), getattr(coordinate, figure))
+
+
+def test_a_tally_of_one_report_is_estimated_with_the_error_of_the_mechanism() -> None:
+    metric = small(metric_of(VECTOR, epsilon=8))
+    tally = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [77])  # noqa: FBT003 closed
+    estimated = VectorMean.of(metric, tally)
+    assert np.allclose(estimated.shares().standard_errors, noise_of(metric))
+    assert 0 < np.linalg.norm(estimated.coordinates) <= 1 / gain_of(metric.channel)  # type: ignore[arg-type] # of vectors
+
+
+def test_what_is_no_vector_of_the_length_has_no_linear_function() -> None:
+    metric = metric_of(VECTOR)
+    nothing = Tally("m", metric.edition, Window.parse(DAY), True, 0, [], [])  # noqa: FBT003 closed
+    with pytest.raises(RequestError, match="is no vector of 2 numbers"):
+        linear_estimate(metric, nothing, [1, 2])
+    with pytest.raises(RequestError, match="nobody has reported m in 2026-11-23"):
+        linear_estimate(metric, nothing, [1, 2, 3])
+
+
+def test_the_error_by_rotations_is_that_of_equal_vectors() -> None:
+    metric = small(metric_of(VECTOR, epsilon=4))
+    channel, vector = metric.channel, lifted([UNIT - 1], 64)
+    assert isinstance(channel, RotatedAxes)
+    favoured, squares = channel.favoured, []
+    for day in range(20):
+        in_day = channel.in_window(str(day))
+        expected = np.zeros((channel.rotations, 128))
+        for at, law in enumerate(expected):
+            law[in_day.favoured_axes(shifted(vector, at, str(day)))] = 1 / largest_sum(64, favoured)
+        mean = block_sums(in_day, expected.reshape(-1) / channel.rotations).sum(axis=0)
+        squares.append(((mean - np.array(vector) / UNIT)[:3] ** 2).sum())
+    assert rotation_error(metric) == pytest.approx(sqrt(np.mean(squares)), rel=0.5)
+    assert rotation_error(metric_of(BOOLEAN)) is None
+
+
+@pytest.mark.parametrize("rank", [shifted, rotated])
+def test_a_tiny_coordinate_beside_a_large_one_is_not_magnified_thanks_to_offsets(rank: Ranking) -> None:
+    channel, vector = RotatedAxes.within(request("4"), 128, 400, 17).in_window(DAY), (UNIT, 1000, *[0] * 126)
+    expected = np.zeros((400, 256))
+    for at, law in enumerate(expected):
+        law[channel.favoured_axes(rank(vector, at, DAY))] = 1 / largest_sum(128, 17)
+    of_rotations = expected.reshape(400, 128, 2) @ np.array([1.0, -1.0])
+    estimates = turned_back(channel, of_rotations, np.arange(400))[:, 1]
+    bias, error = estimates.mean() - 1000 / UNIT, estimates.std() / sqrt(400)
+    assert (abs(bias) < 4 * error) == (rank is shifted)

@@ -1,0 +1,55 @@
+"""This implementation agrees with the language-neutral vectors of rotated axes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted, signs
+from tests.support.laws.coins import ScriptedCoins
+from tests.support.vectors import vectors
+from tests.unit.client_sdk.protocol.test_vectors_of_channels import integers_of, requests_to, texts
+
+VECTORS = vectors("vector")
+
+
+@pytest.mark.parametrize("vector", VECTORS["signs"])
+def test_the_signs_of_a_round_follow_from_window_dimension_rotation_and_round(vector: dict[str, Any]) -> None:
+    of_round = signs(vector["dimension"], vector["rotation"], vector["round"], vector["window"])
+    assert [place for place, sign in enumerate(of_round) if sign < 0] == vector["negative"]
+    assert len(of_round) == vector["dimension"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["rotated"])
+def test_a_vector_is_turned_in_integers(vector: dict[str, Any]) -> None:
+    assert rotated(vector["vector"], vector["rotation"], vector["window"]) == vector["turned"]
+    assert shifted(vector["vector"], vector["rotation"], vector["window"]) == vector["shifted"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["encoded"])
+def test_an_answer_becomes_integers(vector: dict[str, Any]) -> None:
+    domain = Vector(3, Fraction(vector["norm"]))
+    assert list(domain.encode(vector["answer"], 8, ScriptedCoins([]))) == vector["vector"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["channels"])
+def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    channel = RotatedAxes(**integers_of(vector), window=vector["window"])
+    assert texts(channel.integers) == vector["integers"]
+    for case in vector["cases"]:
+        with ScriptedCoins(case["coins"]) as coins:
+            assert channel.perturb(case["input"], coins) == case["symbol"]
+        assert requests_to(coins) == case["asked"]
+
+
+@pytest.mark.parametrize("vector", VECTORS["answers"])
+def test_a_metric_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    for case in vector["cases"]:
+        with ScriptedCoins(case["coins"]) as coins:
+            assert metric.perturb_in(vector["window"], case["answer"], coins) == case["symbol"]
+        assert requests_to(coins) == case["asked"]
