@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import KINDS, MECHANISMS, module_of, types_of
+from client_sdk.commands.javascript import KINDS, MECHANISMS, is_set_with_other, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity
@@ -75,6 +75,10 @@ def _refusal(metric: Metric) -> str | None:
         return f"this SDK does not have the mechanism {metric.channel.name}; name another one"
     if isinstance(metric.channel, Permanent):
         return "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none"
+    if metric.strata:
+        return "strata are not sent by this SDK; remove them"
+    if is_set_with_other(metric):
+        return "other is not for the sets of this SDK; remove it"
     if metric.fill is not None:
         return "fill_in needs a device that runs in every window; a page runs only while it is open"
     if isinstance(metric.domain, Activity):

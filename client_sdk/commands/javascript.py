@@ -85,6 +85,11 @@ def compiled(metric: Metric) -> dict[str, Any]:
     return {key: part for key, part in parts.items() if part is not None}
 
 
+def is_set_with_other(metric: Metric) -> bool:
+    """Whether a value of a set stands for texts that are not listed, which the SDK does not encode."""
+    return metric.kind == "set" and "other" in metric.domain.definition
+
+
 def types_of(registry: Registry) -> str:
     """Return the declarations that belong to the module."""
     metrics = registry.metrics.items()
