@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import KINDS, MECHANISMS, module_of, types_of
+from client_sdk.commands.javascript import KINDS, MECHANISMS, is_set_with_other, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity
@@ -69,17 +69,24 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
 
 
 def _refusal(metric: Metric) -> str | None:
-    if metric.kind not in KINDS:
-        return f"this SDK does not know the kind {metric.kind}"
-    if metric.channel.name.removeprefix("permanent ") not in MECHANISMS:
-        return f"this SDK does not have the mechanism {metric.channel.name}; name another one"
-    if isinstance(metric.channel, Permanent):
-        return "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none"
-    if metric.fill is not None:
-        return "fill_in needs a device that runs in every window; a page runs only while it is open"
-    if isinstance(metric.domain, Activity):
-        return "an activity needs the days of use of weeks on the disk, which this SDK does not keep"
-    return None
+    name = metric.channel.name.removeprefix("permanent ")
+    reasons = {
+        f"this SDK does not know the kind {metric.kind}": metric.kind not in KINDS,
+        f"this SDK does not have the mechanism {name}; name another one": name not in MECHANISMS,
+        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": isinstance(
+            metric.channel, Permanent
+        ),
+        "strata are not sent by this SDK; remove them": bool(metric.strata),
+        "consent by purpose is not known to this SDK, whose consent is for all questions; remove it": bool(
+            metric.consent
+        ),
+        "other is not for the sets of this SDK; remove it": is_set_with_other(metric),
+        "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
+        "an activity needs the days of use of weeks on the disk, which this SDK does not keep": isinstance(
+            metric.domain, Activity
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 def _unstated_year(budget: Budget) -> Iterator[str]:

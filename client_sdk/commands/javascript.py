@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from client_sdk.protocol.budget import Budget
-from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, MeanByGroup, Nearest, Subset
+from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, Nearest, Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
@@ -21,18 +21,7 @@ FORMAT: Final = 1
 MOST_LITERALS: Final = 1000
 """Values that a type lists; more make type checkers slow."""
 
-KINDS: Final = (
-    "boolean",
-    "category",
-    "ordinal",
-    "nearest",
-    "set",
-    "cross",
-    "mean-by-group",
-    "number",
-    "count",
-    "activity",
-)
+KINDS: Final = ("boolean", "category", "ordinal", "nearest", "set", "cross", "number", "count", "activity")
 """What the SDK can encode."""
 
 MECHANISMS: Final = (
@@ -96,6 +85,11 @@ def compiled(metric: Metric) -> dict[str, Any]:
     return {key: part for key, part in parts.items() if part is not None}
 
 
+def is_set_with_other(metric: Metric) -> bool:
+    """Whether a value of a set stands for texts that are not listed, which the SDK does not encode."""
+    return metric.kind == "set" and "other" in metric.domain.definition
+
+
 def types_of(registry: Registry) -> str:
     """Return the declarations that belong to the module."""
     metrics = registry.metrics.items()
@@ -147,7 +141,7 @@ def _type(domain: Domain) -> str:
             return _type_of_category(category)
         case Subset(values=values):
             return f"ReadonlySet<{_literals(values)}> | readonly ({_literals(values)})[]"
-        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
+        case Cross(first=first, second=second):
             return f"readonly [{_type(first)}, {_type(second)}]"
         case _:
             return "number | bigint"

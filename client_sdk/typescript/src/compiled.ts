@@ -17,8 +17,6 @@ export interface DomainDefinition {
   readonly fill_in?: boolean;
   readonly prototypes?: string;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
-  /** To how many points the number of a group is rounded. */
-  readonly points?: number;
 }
 
 export interface CompiledMetric {

@@ -34,7 +34,6 @@ function ofKind(kind: string, definition: DomainDefinition, inputs: number, poin
     case "set":
       return set(definition, inputs);
     case "cross":
-    case "mean-by-group":
       return cross(definition, inputs);
     case "number":
       return number(definition, inputs);
@@ -61,28 +60,26 @@ function set(definition: DomainDefinition, inputs: number): Domain {
     expected: `at most ${most} of: ${members.expected}`,
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
-      const [texts, symbols] = [new Set(answer), new Set([...answer].map((value) => members.encode(value, coins)))];
-      if (texts.size < [...answer].length || symbols.size > most || symbols.has(undefined)) return undefined;
-      const rising = ([...symbols] as number[]).sort((left, right) => left - right);
+      const symbols = [...answer].map((value) => members.encode(value, coins));
+      if (symbols.length > most || new Set(symbols).size < symbols.length) return undefined;
+      if (symbols.includes(undefined)) return undefined;
+      const rising = (symbols as number[]).sort((left, right) => left - right);
       return rising[pick(coins, most)] ?? inputs - 1;
     },
     size: inputs,
   };
 }
 
-/** A group and an outcome, or a number that is rounded to one of a few points. */
 function cross(definition: DomainDefinition, inputs: number): Domain {
-  const points = definition.points ?? inputs;
-  const [first, second] = definition.cross!.map((part) => ofKind(part.kind, part, points)) as [Domain, Domain];
-  const size = definition.points ?? second.size;
+  const [first, second] = definition.cross!.map((part) => ofKind(part.kind, part, inputs)) as [Domain, Domain];
   return {
     expected: `a pair: ${first.expected}; and ${second.expected}`,
     encode(answer, coins) {
       if (!Array.isArray(answer) || answer.length !== 2) return undefined;
       const [group, outcome] = [first.encode(answer[0], coins), second.encode(answer[1], coins)];
-      return group === undefined || outcome === undefined ? undefined : group * size + outcome;
+      return group === undefined || outcome === undefined ? undefined : group * second.size + outcome;
     },
-    size: first.size * size,
+    size: first.size * second.size,
   };
 }
 

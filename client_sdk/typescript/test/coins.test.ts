@@ -24,7 +24,9 @@ test("every channel turns the scripted coins of the vectors into their symbols",
 
 test("every kind turns the answers of the vectors into their symbols", () => {
   for (const vector of COINS.kinds) {
-    const metric = metricOf(compiled[vector.definition]!);
+    const definition = compiled[vector.definition];
+    if (!definition) continue; // of a kind that `hearsay-client compile` refuses
+    const metric = metricOf(definition);
     for (const each of vector.cases) check((coins) => metric.perturb(each.answer, coins), each);
   }
 });
