@@ -16,11 +16,12 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 160 * 1024
+MOST_CLIENT_BYTES = 168 * 1024
 """The most that travels to every device: less than a small picture. What serves better answers is part of it: balanced
 designs are 5 KiB, since a device derives its blocks; the tables of optimal means another 5. Days of use and the nearest
 prototype are as much: a device keeps the days, and the vector must not leave. A number by group is 2: a device
-rounds it. Stops and public strata are 4 together."""
+rounds it. Stops and public strata are 4 together; consent by purpose, vectors, and the compiler for
+browsers 12."""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
@@ -53,7 +54,7 @@ def unpacked(built: Path, name: str, target: Path) -> Path:
 def sources(*packages: str) -> set[str]:
     """Return the files of packages that belong into a wheel."""
     files = {path for package in packages for path in (ROOT / package).rglob("*") if path.is_file()}
-    return {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
+    return {str(path.relative_to(ROOT)) for path in files if not {"__pycache__", "typescript"} & set(path.parts)}
 
 
 def test_the_wheel_of_apps_holds_the_sdk_and_nothing_of_the_service(built: Path) -> None:
