@@ -191,8 +191,9 @@ class Router:
 
     def _home(self, call: Call, tag: str) -> Address:
         """Return the server that has a tag's keys, or else a server that may know."""
-        if tag in self._homes:
-            return self._homes[tag]
+        home = self._homes.get(tag)
+        if home is not None:
+            return home
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
     def _lose(self, call: Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
@@ -230,5 +231,6 @@ class Router:
 
     def _forget(self, call: Call, address: Address) -> None:
         self._connections.drop(address)
-        self._homes = {tag: home for tag, home in self._homes.items() if home != address}
+        known = self._homes.copy()  # at once: other threads learn homes meanwhile
+        self._homes = {tag: home for tag, home in known.items() if home != address}
         call.lost.append(address)

@@ -21,6 +21,16 @@ from collector.store.reading import Reading
 
 A, B, C = ("a", 1), ("b", 2), ("c", 3)
 
+
+class Learning(dict[str, Address]):
+    """Homes of which another thread learns one whenever somebody looks through them."""
+
+    def items(self) -> Any:
+        for number, item in enumerate(super().items()):
+            self[f"learnt {number}"] = B
+            yield item
+
+
 Answers = Callable[[list[bytes]], Any]
 
 
@@ -350,3 +360,11 @@ def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() ->
     with pytest.raises(StoreUnavailableError, match="broke while it was read"):
         reading.confirm()
     assert [command[0] for command in commands] == [b"GET", b"GET"]
+
+
+def test_a_server_is_forgotten_while_another_thread_learns_where_keys_are() -> None:
+    router = Router(Wires({A: lambda _: RedisConnectionError("cut"), B: lambda _: b"there"}), 0)
+    router.learn((A, B))
+    router._homes = Learning({"x": A, "y": B})
+    assert router.ask(get()) == b"there"
+    assert router._homes == {"y": B}
