@@ -113,8 +113,9 @@ class Metric:
 
     def __post_init__(self) -> None:
         """Derive the edition and the exact epsilon."""
-        object.__setattr__(self, "edition", _edition(self, self.stratum))
-        object.__setattr__(self, "editions", tuple(_edition(self, stratum) for stratum in ("", *self.strata)))
+        editions = tuple(_edition(self, stratum) for stratum in ("", *self.strata))
+        object.__setattr__(self, "edition", _edition(self, self.stratum) if self.stratum else editions[0])
+        object.__setattr__(self, "editions", editions)
         object.__setattr__(self, "epsilon_nanos", epsilon_nanos(self.channel))
 
     @property
