@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.domain import Cross, Domain, Filled
+from client_sdk.protocol.domain import Cross, Domain, Filled, MeanByGroup
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
 from client_sdk.protocol.errors import RegistryError, RegistryWarning, UnknownMetricError
 from client_sdk.protocol.metric import Metric
@@ -263,7 +263,7 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     If one of those has no purpose, neither has the pair: its answer is part of the pair's.
     """
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    if not isinstance(domain, Cross):
+    if not isinstance(domain, Cross | MeanByGroup):
         return metric
     parts = [read[name].consent for name in domain.names]
     return replace(metric, consent=metric.consent.union(*parts) if all(parts) else frozenset())
@@ -287,5 +287,6 @@ def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of m
         metric = read_metric(name, table, owner, budget, domains, schema=schema)
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
-            read[name] = replace(_with_consents(metric, read), strata=names)
+            whole = _with_consents(metric, read)
+            read[name] = replace(whole, strata=names) if names else whole
     return {name: read[name] for name in raw if name in read}

@@ -250,3 +250,13 @@ def test_a_statement_lists_the_purposes_and_is_as_before_without_any() -> None:
     ]
     with device_of(None, consent=False) as device:
         assert "agree" not in device.statement()
+
+
+@pytest.mark.parametrize(("of_number", "needed"), [('consent = "usage"', {"usage"}), ("", set())])
+def test_a_number_by_group_needs_the_purposes_of_both_its_parts(of_number: str, needed: set[str]) -> None:
+    registry = ask(
+        f"[metric.used]\n{FLAG}{USAGE}"
+        f'[metric.size]\nkind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"\n{of_number}\n'
+        '[metric.by_use]\ncross = ["used", "size"]\n'
+    )
+    assert registry.metric("by_use").consent == needed
