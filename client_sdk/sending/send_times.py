@@ -159,9 +159,11 @@ class Departures:
         """Look for more new reports after sending new ones; leave them their time after a retry.
 
         New reports that became due during the exchange get another instant: theirs would follow
-        directly upon the end of the exchange.
+        directly upon the end of the exchange. Not so if a flush began during the exchange: what it
+        asked for is done, even if it no longer waits.
         """
-        if news or (self.news_s is not None and self.news_s <= now_s and not hurried):
+        is_due = self.news_s is not None and self.news_s <= now_s
+        if (news or is_due) and not (hurried and is_due):
             self.look(now_s + (0.0 if flushing else self.uniform(0.0, SPREAD_S)))
 
     def succeed(self) -> None:

@@ -312,6 +312,22 @@ def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
         assert [bool(flushed) for flushed in sent] == [True]
 
 
+def test_a_flush_while_an_attempt_fails_is_followed_by_another_even_if_nobody_waits() -> None:
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    with device(hang, accept, uniform=in_days) as phone:
+        phone.queue()
+        assert not phone.uploader.flush(0.0)
+        assert hanging.wait(LONG_S)
+        assert not phone.uploader.flush(0.0)
+        release.set()
+        wait_until(lambda: phone.waiting() == 0, deadline_s=LONG_S, what="the second attempt")
+
+
 def test_the_back_off_grows_until_an_upload_gets_through() -> None:
     ceilings: list[float] = []
 
