@@ -40,9 +40,9 @@ export function windowOn(kind: WindowKind, day: number): Window {
 export function parseWindow(text: string): Window | undefined {
   const match = /^(\d{4})-(?:W(\d{2})|(\d{2})(?:-(\d{2}))?)$/.exec(text);
   if (!match) return undefined;
-  const [year, week, month, day] = match.slice(1).map((part) => (part === undefined ? undefined : Number(part)));
-  const kind = week !== undefined ? "week" : day !== undefined ? "day" : "month";
-  const within = week !== undefined ? dayOf(year!, 1, 4) + 7 * (week - 1) : dayOf(year!, month!, day ?? 1);
+  const [, year, week, month, day] = match;
+  const kind = week ? "week" : day ? "day" : "month";
+  const within = week ? dayOf(+year!, 1, 4) + 7 * (+week - 1) : dayOf(+year!, +month!, +(day ?? 1));
   const window = windowOn(kind, within);
   return window.text === text && window.endDay > 0 && parts(window.firstDay)[0] <= LATEST_YEAR ? window : undefined;
 }

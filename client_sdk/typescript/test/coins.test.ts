@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { COIN_SCALE, WordCoins, systemCoins } from "../src/coins.js";
-import { ScriptedCoins, compiled, mechanism, metricOf, vectors, type Json } from "./vectors.js";
+import { ScriptedCoins, mechanism, metricOf, questionOf, vectors, type Json } from "./vectors.js";
 
 const COINS = vectors("coins");
 
@@ -24,8 +24,8 @@ test("every channel turns the scripted coins of the vectors into their symbols",
 
 test("every kind turns the answers of the vectors into their symbols", () => {
   for (const vector of COINS.kinds) {
-    const definition = compiled[vector.definition];
-    if (!definition) continue; // of a kind that `hearsay-client compile` refuses
+    const definition = questionOf(vector.definition);
+    if (!definition) continue;
     const metric = metricOf(definition);
     for (const each of vector.cases) check((coins) => metric.perturb(each.answer, coins), each);
   }
@@ -33,7 +33,7 @@ test("every kind turns the answers of the vectors into their symbols", () => {
 
 test("numbers are rounded to the grid as in the vectors, by their digits", () => {
   for (const vector of COINS.answers) {
-    const metric = metricOf(compiled[vector.definition]!);
+    const metric = metricOf(questionOf(vector.definition)!);
     for (const each of vector.cases) check((coins) => metric.perturb(Number(each.answer), coins), each);
   }
 });

@@ -13,14 +13,24 @@ export function vectors(name: string): Json {
   return JSON.parse(readFileSync(new URL(`../../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 }
 
-/** The question of each definition of the vectors, written by `python -m tests.support.typescript`. */
-export const compiled: Record<string, CompiledMetric> = JSON.parse(
+/** The question of each definition of the vectors, or why it is refused: `python -m tests.support.typescript`. */
+const COMPILED: Record<string, CompiledMetric | string> = JSON.parse(
   readFileSync(new URL("../compiled.json", import.meta.url), "utf8"),
 );
 
-/** Return the name of a mechanism's function: projectiveGeometry. */
-function functionOf(mechanism: string): string {
-  return mechanism.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+/** The questions of the vectors. */
+export const questions = Object.values(COMPILED).filter((each) => typeof each !== "string");
+
+/** Return the question of a definition; undefined if `hearsay-client compile` refuses it. */
+export function questionOf(definition: string): CompiledMetric | undefined {
+  const question = COMPILED[definition];
+  if (question === undefined) throw new Error("no definition of the vectors; run make typescript");
+  return typeof question === "string" ? undefined : question;
+}
+
+/** Return the name of the function of a mechanism or kind: projectiveGeometry. */
+function functionOf(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 export function mechanism(name: string): Mechanism {
@@ -28,7 +38,12 @@ export function mechanism(name: string): Mechanism {
 }
 
 export function metricOf(definition: CompiledMetric): spec.Metric {
-  return new spec.Metric("m", definition, { [definition.mechanism]: mechanism(definition.mechanism) });
+  const kinds = [definition.kind, ...(definition.domain.cross ?? []).map(({ kind }) => kind)];
+  const functions = spec as unknown as Record<string, spec.Kind>;
+  return new spec.Metric("m", definition, {
+    mechanisms: { [definition.mechanism]: mechanism(definition.mechanism) },
+    kinds: Object.fromEntries(kinds.map((kind) => [kind, functions[functionOf(kind)]!])),
+  });
 }
 
 /** Coins that fall as they are told, and remember what they were asked for. */
