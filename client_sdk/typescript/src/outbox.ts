@@ -66,10 +66,9 @@ export function nextUpload(
   if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
   dropLate(state, nowS);
   const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
-  const refused = due.find((report) => report.refused);
   const fit = shuffled(due.filter((report) => !report.refused), coins);
   const together = fit.filter(({ metric }) => groupOf(metric) === groupOf(fit[0]!.metric));
-  const taken = together.length ? together.slice(0, MOST_REPORTS) : refused ? [refused] : [];
+  const taken = fit.length ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
   if (!taken.length) return undefined;
   state.queue = state.queue.filter((report) => !taken.includes(report));
   for (const each of taken) {

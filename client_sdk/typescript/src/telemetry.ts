@@ -88,7 +88,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
     if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
     if (!/^https?:\/\/[^/?#]+/.test(options.collector)) {
-      throw new HearsayError("collector must be a base address such as https://telemetry.example.com");
+      throw new HearsayError("collector must be an address such as https://telemetry.example.com");
     }
     this.#registry = registry;
     this.#options = options;
@@ -237,7 +237,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (state.optedOut || !this.#consent) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.problem = "the device's clock was set back by more than a day; set it";
+          this.problem = "the device's clock was set back by more than a day";
           return [undefined, "unavailable"];
         }
         this.problem = undefined;
@@ -247,7 +247,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         return [state, work(state, nowS)];
       });
     } catch (error) {
-      this.problem = `the storage cannot be used: ${(error as Error).name}`;
+      const why = error instanceof HearsayError ? error.message : (error as Error).name;
+      this.problem = `the storage cannot be used: ${why}`;
       return "unavailable";
     }
   }
