@@ -34,7 +34,8 @@ export async function edited(registry: CompiledRegistry): Promise<string[]> {
   return found;
 }
 
-async function digest(text: string): Promise<string> {
+/** Return the first 12 hex digits of the SHA-256 of a text: of a meaning, its edition. */
+export async function digest(text: string): Promise<string> {
   const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, 12);
 }

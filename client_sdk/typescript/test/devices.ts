@@ -3,7 +3,7 @@
 import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
 import * as spec from "../src/spec.js";
 import { MemoryStore, Telemetry, type Options } from "../src/testing.js";
-import { seeded } from "./vectors.js";
+import { seeded } from "./scripted.js";
 
 /** A Wednesday, 2026-11-18 at noon. */
 export const NOW_S = 1_794_960_000 + 43_200;

@@ -5,7 +5,7 @@ import { play } from "../src/audit.js";
 import type { Channel } from "../src/channel.js";
 import { COIN_SCALE, type Coins } from "../src/coins.js";
 import type { CompiledRegistry } from "../src/compiled.js";
-import { seeded } from "./vectors.js";
+import { seeded } from "./scripted.js";
 
 type Perturb = (right: Channel, value: number, coins: Coins) => number;
 

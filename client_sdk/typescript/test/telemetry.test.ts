@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
 import { Telemetry } from "../src/testing.js";
 import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
-import { ScriptedCoins } from "./vectors.js";
+import { ScriptedCoins } from "./scripted.js";
 
 const NAMES = ["a", "b", "c", "d"];
 
