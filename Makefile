@@ -78,9 +78,10 @@ $(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
 
 typescript: setup $(MODULES)
 	@$(BIN)/python -m tests.support.typescript $(TYPESCRIPT)/dist/compiled.json
-	@cd $(TYPESCRIPT) && npm test --silent
+	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm test --silent
 
-# Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage.
+# Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage; then the
+# example page, up to the estimator's report. HEARSAY_ROUNDS says how often each race and kill is run: 2 by default.
 test-browsers: PROGRAMS += firefox-esr
 test-browsers: setup programs $(MODULES)
 	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm run --silent test:browsers

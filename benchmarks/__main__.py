@@ -38,6 +38,7 @@ from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
 from benchmarks.sizing import RESULTS, write_page
 from benchmarks.stores import measure_stores
+from benchmarks.typescript import measure_browsers, measure_typescript
 from benchmarks.vectors import measure_vectors
 from benchmarks.workers import measure_workers
 
@@ -53,6 +54,8 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "metrics": measure_metrics,
     "sdk": measure_sdk,
     "commands": measure_commands,
+    "typescript": measure_typescript,
+    "browsers": measure_browsers,
     "nearest": measure_nearest,
     "participation": measure_participation,
     "estimator": measure_estimator,

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import KINDS, MECHANISMS, is_set_with_other, module_of, types_of
+from client_sdk.commands.javascript import KINDS, MECHANISMS, kinds_of, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity
+from client_sdk.protocol.domain import Activity, Nearest
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import WindowKind
 
 
 class Target(StrEnum):
@@ -28,10 +27,6 @@ class Target(StrEnum):
 
     WEB = "web"
     NODE = "node"
-
-
-IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 13}
-"""Windows that 366 days in a row may touch."""
 
 
 def compile_registry(path: Path, target: Target, output: Path | None, *, check: bool) -> Outcome:
@@ -61,29 +56,27 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
     if registry.budget.strategy is not Strategy.SPLIT:
         yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, and this SDK keeps none; remove it'
     for name, metric in registry.metrics.items():
-        reason = _refusal(metric)
+        reason = refusal(metric)
         if reason is not None:
             yield f"metric.{name}: {reason}"
     if target is Target.WEB:
         yield from _unstated_year(registry.budget)
 
 
-def _refusal(metric: Metric) -> str | None:
-    name = metric.channel.name.removeprefix("permanent ")
+def refusal(metric: Metric) -> str | None:
+    """Return why the SDK does not take a question, and what to do about it; None if it takes it."""
+    mechanism = metric.channel.name.removeprefix("permanent ")
+    kinds = kinds_of(metric.domain)
     reasons = {
-        f"this SDK does not know the kind {metric.kind}": metric.kind not in KINDS,
-        f"this SDK does not have the mechanism {name}; name another one": name not in MECHANISMS,
-        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": isinstance(
-            metric.channel, Permanent
-        ),
-        "strata are not sent by this SDK; remove them": bool(metric.strata),
-        "consent by purpose is not known to this SDK, whose consent is for all questions; remove it": bool(
-            metric.consent
-        ),
-        "other is not for the sets of this SDK; remove it": is_set_with_other(metric),
-        "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
         "an activity needs the days of use of weeks on the disk, which this SDK does not keep": isinstance(
             metric.domain, Activity
+        ),
+        "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
+        f"this SDK does not know the kind {metric.kind}": not set(kinds) <= set(KINDS),
+        "this SDK finds the nearest of vectors only outside a cross": Nearest.kind in kinds[1:],
+        f"this SDK does not have the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
+        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": isinstance(
+            metric.channel, Permanent
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
@@ -94,12 +87,12 @@ def _unstated_year(budget: Budget) -> Iterator[str]:
     if budget.web_year_nanos is None or budget.web_year_nanos < year:
         yield (
             f"[budget] web_year must be at least {_epsilon(year)}: browsers wipe storage, and with it the ledger, so "
-            f"that only per_window holds, and {IN_YEAR[budget.window]} windows touch a year"
+            f"that only per_window holds, and a calendar year may touch {IN_YEAR[budget.window]} windows"
         )
 
 
 def _year_nanos(budget: Budget) -> int:
-    """Return the most of a year without a ledger that outlives a window."""
+    """Return the most of a calendar year without a ledger that outlives a window."""
     return IN_YEAR[budget.window] * budget.per_window_nanos
 
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from client_sdk.protocol.budget import Budget
-from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, Nearest, Subset
+from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, MeanByGroup, Nearest, Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.wire.stopped import encode
 
 FORMAT: Final = 1
 """The form of the module, which the SDK checks."""
@@ -21,7 +22,17 @@ FORMAT: Final = 1
 MOST_LITERALS: Final = 1000
 """Values that a type lists; more make type checkers slow."""
 
-KINDS: Final = ("boolean", "category", "ordinal", "nearest", "set", "cross", "number", "count", "activity")
+KINDS: Final = (
+    "boolean",
+    "category",
+    "count",
+    "cross",
+    "mean-by-group",
+    "nearest",
+    "number",
+    "ordinal",
+    "set",
+)
 """What the SDK can encode."""
 
 MECHANISMS: Final = (
@@ -47,23 +58,36 @@ _HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not
 
 def module_of(registry: Registry, target: str) -> str:
     """Return the source of the module."""
-    mechanisms = sorted({metric.channel.name for metric in registry.metrics.values()})
-    table = ", ".join(f'"{name}": {function_of(name)}' for name in mechanisms)
+    metrics = registry.metrics.values()
+    mechanisms = sorted({metric.channel.name for metric in metrics})
+    kinds = sorted({kind for metric in metrics for kind in kinds_of(metric.domain)})
     document = json.dumps(document_of(registry, target), ensure_ascii=False, indent=1)
-    imported = f'import {{ {", ".join(map(function_of, mechanisms))} }} from "hearsay-ldp/spec";\n'
-    exported = f"export default {{ ...questions, mechanisms: {{ {table} }} }};\n"
-    return f"{_HEAD}{imported}\nconst questions = {document};\n\n{exported}"
+    functions = ", ".join(map(function_of, [*kinds, *mechanisms]))
+    tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}"
+    return (
+        f'{_HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n\n'
+        f"const questions = {document};\n\nexport default {{ ...questions, {tables} }};\n"
+    )
+
+
+def kinds_of(domain: Domain) -> tuple[str, ...]:
+    """Return the kind of a domain, and of the parts of a pair."""
+    if isinstance(domain, Cross | MeanByGroup):
+        return domain.kind, domain.first.kind, domain.second.kind
+    return (domain.kind,)
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
-    """Return all of the module but its functions."""
-    return {
+    """Return all of the module but its functions; what is not said is left out."""
+    document: dict[str, Any] = {
         "format": FORMAT,
         "target": target,
         "app": registry.app,
         "budget": _budget(registry.budget),
         "metrics": {name: compiled(metric) for name, metric in registry.metrics.items()},
     }
+    lists = {"variables": list(registry.strata), "stopped": [encode([question]) for question in registry.stopped]}
+    return document | {key: entries for key, entries in lists.items() if entries}
 
 
 def compiled(metric: Metric) -> dict[str, Any]:
@@ -72,22 +96,19 @@ def compiled(metric: Metric) -> dict[str, Any]:
         "purpose": metric.purpose,
         "kind": metric.kind,
         "domain": metric.domain.definition,
-        "points": _points(metric.domain),
+        "vectors": _vectors(metric.domain),
         "window": metric.window.value,
         "expires": metric.expires and metric.expires.isoformat(),
         "persist": metric.persist or None,
+        "consent": sorted(metric.consent) or None,
         "mechanism": metric.channel.name,
         "integers": _texts(metric.channel.integers),
         "edition": metric.edition,
+        "strata": dict(zip(metric.strata, metric.editions[1:], strict=True)) or None,
         "nanos": str(metric.cost.nanos),
         "attos": str(metric.cost.attos),
     }
     return {key: part for key, part in parts.items() if part is not None}
-
-
-def is_set_with_other(metric: Metric) -> bool:
-    """Whether a value of a set stands for texts that are not listed, which the SDK does not encode."""
-    return metric.kind == "set" and "other" in metric.domain.definition
 
 
 def types_of(registry: Registry) -> str:
@@ -112,7 +133,11 @@ def _budget(budget: Budget) -> dict[str, str]:
     return ceilings if budget.per_month_nanos is None else ceilings | {"per_month": str(budget.per_month_nanos)}
 
 
-def _points(domain: Domain) -> list[list[int]] | None:
+def _table(names: list[str]) -> str:
+    return "{ " + ", ".join(f'"{name}": {function_of(name)}' for name in names) + " }"
+
+
+def _vectors(domain: Domain) -> list[list[int]] | None:
     return [list(point) for point in domain.points] if isinstance(domain, Nearest) else None
 
 
@@ -123,9 +148,9 @@ def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | lis
     }
 
 
-def function_of(mechanism: str) -> str:
-    """Return the name of the SDK's function: projectiveGeometry."""
-    first, *others = mechanism.split("-")
+def function_of(name: str) -> str:
+    """Return the name of the SDK's function of a kind or mechanism: projectiveGeometry."""
+    first, *others = name.split("-")
     return first + "".join(map(str.capitalize, others))
 
 
@@ -134,14 +159,15 @@ def _comment(metric: Metric) -> str:
 
 
 def _type(domain: Domain) -> str:
-    match domain.answered if isinstance(domain, Filled) else domain:
+    match domain:
         case Boolean():
             return "boolean"
         case Category() as category:
             return _type_of_category(category)
-        case Subset(values=values):
-            return f"ReadonlySet<{_literals(values)}> | readonly ({_literals(values)})[]"
-        case Cross(first=first, second=second):
+        case Subset(values=values, other=other):
+            member = "string" if other is not None else _literals(values)
+            return f"ReadonlySet<{member}> | readonly ({member})[]"
+        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"readonly [{_type(first)}, {_type(second)}]"
         case _:
             return "number | bigint"

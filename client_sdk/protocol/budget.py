@@ -81,6 +81,11 @@ class Budget:
     web_year_nanos: int | None = None
 
     @property
+    def may_be_wiped(self) -> bool:
+        """Whether the ledger may be deleted by a browser: then nothing holds for longer than a window."""
+        return self.web_year_nanos is not None
+
+    @property
     def least_ceiling_nanos(self) -> int:
         """The most that a single report may cost."""
         ceilings = (self.per_window_nanos, self.lifetime_nanos, self.per_month_nanos)

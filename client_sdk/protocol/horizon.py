@@ -108,7 +108,12 @@ def _least(*bounds: int | None) -> int | None:
 
 
 def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
-    """Return the most that all charges within a horizon add up to, in billionths."""
+    """Return the most that all charges within a horizon add up to, in billionths.
+
+    Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger reports nothing in the
+    windows in which it was made. Its month and year are those of a browser that wipes it again and again, and its life
+    is that of one storage.
+    """
     budget = registry.budget
     most = sum(
         question.reports * question.metric.charge_nanos
@@ -117,12 +122,15 @@ def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
     )
     reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
     window = min(budget.per_window_nanos, most + reserves, budget.least_ceiling_nanos)
-    month = min(IN_MONTH[budget.window] * window, budget.lifetime_nanos)
-    month = month if budget.per_month_nanos is None else min(month, budget.per_month_nanos)
+    month, year = IN_MONTH[budget.window] * window, IN_YEAR[budget.window] * window
+    if not budget.may_be_wiped:
+        month = min(month, budget.lifetime_nanos)
+        month = month if budget.per_month_nanos is None else min(month, budget.per_month_nanos)
+        year = min(year, 12 * month, budget.lifetime_nanos)
     return {
         Horizon.WINDOW: window,
         Horizon.MONTH: month,
-        Horizon.YEAR: min(IN_YEAR[budget.window] * window, 12 * month, budget.lifetime_nanos),
+        Horizon.YEAR: year,
         Horizon.LIFE: budget.lifetime_nanos,
     }[horizon]
 

@@ -75,6 +75,14 @@ each question only of the day, week or month that had not ended when it last ran
 """
 
 
+IN_A_BROWSER: Final = """\
+In a browser, the page keeps that list, and can show it with a button that erases
+it. A browser may delete what a page has stored, the list and the sum with it.
+What is made anew reports nothing in the day, week or month in which it was made.
+Another browser, profile or private window is another device.
+"""
+
+
 def statement(registry: Registry, today: date) -> str:
     """Return the page as Markdown.
 
@@ -96,6 +104,7 @@ def statement(registry: Registry, today: date) -> str:
         *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
         "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon, paid_once), ""]),
         READ_AND_ERASE,
+        *([IN_A_BROWSER] if registry.budget.may_be_wiped else []),
     ]
     return "\n".join(parts)
 
@@ -206,16 +215,20 @@ def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iter
 
 
 def _together(budget: Budget, by_horizon: dict[Horizon, int | None], paid_once: Sequence[str]) -> Iterator[str]:
+    storage = "one storage of the browser lasts" if budget.may_be_wiped else "the device reports"
     words = {
         Horizon.WINDOW: f"A {budget.window}",
         Horizon.MONTH: "A month",
         Horizon.YEAR: "A year",
-        Horizon.LIFE: "As long as the device reports",
+        Horizon.LIFE: f"As long as {storage}",
     }
     for horizon, word in words.items():
         nanos = by_horizon[horizon]
         bound = "there is no bound" if nanos is None else f"even odds become {odds(nanos)}"
         yield f"* {word}, all answers to all questions: {bound}"
+    if budget.may_be_wiped:
+        periods = f"{budget.window.capitalize()}, month and year"
+        yield f"* {periods} are those of a browser that deletes its storage all the time"
     if budget.strategy is Strategy.SAMPLE:
         yield f"* In each {budget.window} at most {budget.answers} of the questions are answered, drawn by chance"
     if budget.strategy is Strategy.PACE:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Protocol, Self
 
 from client_sdk import Recorded, Reply, Telemetry
 from client_sdk.protocol.budget import Budget
@@ -36,7 +38,30 @@ ATTEMPTS = 1000
 NO_CEILING = 2**62
 """Billionths of epsilon. No life spends as many, and a ledger can hold their sums."""
 
-MakeDevice = Callable[..., Telemetry]
+
+class Device(Protocol):
+    """What an audit uses of a `Telemetry`."""
+
+    def __enter__(self) -> Self:
+        """Begin to live."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        ...
+
+    def record(self, metric: str, answer: object, /) -> str:
+        """Record an answer; return what became of it, as `Recorded` names it."""
+        ...
+
+    def flush(self, timeout_s: float, /) -> object:
+        """Send what waits; what is returned is false if something still waits."""
+        ...
+
+
+MakeDevice = Callable[..., Device]
 
 INSTALLED: MakeDevice = Telemetry
 """The SDK that an app in this Python would import."""
@@ -104,7 +129,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
     Args:
         registry: with room for every report, as `without_ceilings` makes it.
         life: the answers of the device.
-        make_device: makes a `Telemetry`. Anything but the default is for tests.
+        make_device: makes a `Telemetry`, or what has its manners.
 
     Raises:
         AuditError: if the device does not record an answer or does not send its reports.
@@ -125,7 +150,7 @@ def play(registry: Registry, life: Life, make_device: MakeDevice = INSTALLED) ->
     return sent
 
 
-def _record(device: Telemetry, metric: str, answer: object) -> None:
+def _record(device: Device, metric: str, answer: object) -> None:
     """Let a device record an answer. Silence must not pass for privacy.
 
     Raises:

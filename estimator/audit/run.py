@@ -100,7 +100,7 @@ def audit(
         reports: the least number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
         after_life: called after each device's life with the number of its windows.
-        make_device: makes a `Telemetry`. Anything but the default is for tests.
+        make_device: makes a `Telemetry`, or what has its manners, such as `other_sdk.OtherSdk.device`.
 
     Raises:
         AuditError: if a device does not record or send its reports.

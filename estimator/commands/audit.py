@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.request import requests_of
 from estimator.audit.games import LEAST_REPORTS
+from estimator.audit.other_sdk import OtherSdk
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import put
@@ -26,6 +28,7 @@ MAX_REPORTS = 10**7
     epilog=examples(
         "hearsay-estimator audit --registry metrics.toml --metric dark_mode --reports 6000",
         "hearsay-estimator audit --registry metrics.toml --exact",
+        'hearsay-estimator audit --registry metrics.toml --sdk "npx hearsay-audit hearsay.js"',
     ),
 )
 @REGISTRY
@@ -38,6 +41,12 @@ MAX_REPORTS = 10**7
 @click.option("--exact", is_flag=True, help="Prove instead: walk every path of coins through what perturbs an answer.")
 @click.option("--all-inputs", is_flag=True, help="With --exact: no sample of large alphabets, however long it takes.")
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Only this metric; may be repeated.")
+@click.option(
+    "--sdk",
+    "program",
+    metavar="COMMAND",
+    help="Play another SDK instead, by a program that speaks JSON on its pipes.",
+)
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
 @click.pass_context
 def audit_command(  # noqa: PLR0913 the options of the command
@@ -48,6 +57,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
     exact: bool,
     all_inputs: bool,
     names: tuple[str, ...],
+    program: str | None,
     form: str,
 ) -> None:
     """Try to refute the installed SDK's claims of privacy, or prove them; exit with 1 if one is refuted."""
@@ -55,20 +65,27 @@ def audit_command(  # noqa: PLR0913 the options of the command
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     if all_inputs and not exact:
         raise click.UsageError("--all-inputs is for --exact; add that or leave it out")
+    if exact and program is not None:
+        raise click.UsageError("--exact walks the SDK in Python; leave out --sdk, or --exact")
     questions = chosen(Registry.read(registry), names)
     if exact:
         refuted = _prove(questions, registry.read_text(encoding="utf-8"), form, all_inputs=all_inputs)
     else:
-        refuted = _attack(questions, reports or default_reports(questions), form)
+        refuted = _attack(questions, reports or default_reports(questions), form, program)
     for sentence in refuted:
         click.echo(sentence, err=True)
     context.exit(1 if refuted else 0)
 
 
-def _attack(questions: Registry, reports: int, form: str) -> list[str]:
+def _attack(questions: Registry, reports: int, form: str, program: str | None) -> list[str]:
     """Attack the SDK, print the audit, and return a sentence for each refuted claim."""
     with progress("auditing", windows_played(questions, reports)) as advance:
-        outcome = audit(questions, reports, after_life=advance)
+        play = partial(audit, questions, reports, after_life=advance)
+        if program is None:
+            outcome = play()
+        else:
+            with OtherSdk(program) as other:
+                outcome = play(make_device=other.device)
     put(FORMATS, form, outcome)
     return [accusation(result) for result in outcome.accused]
 

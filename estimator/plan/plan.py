@@ -252,6 +252,6 @@ def _notes(registry: Registry, today: date) -> list[str]:
     if budget.strategy is Strategy.SPLIT and cost and endless:
         notes.append(
             f"after {_affordable(registry):,} windows ({budget.window}) that answer everything the lifetime"
-            " ceiling is reached, and a device is silent"
+            f" ceiling is reached, and a {'storage' if budget.may_be_wiped else 'device'} is silent"
         )
     return notes

@@ -10,21 +10,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from client_sdk.commands.javascript import KINDS, compiled, is_set_with_other
+from client_sdk.commands.compile import refusal
+from client_sdk.commands.javascript import compiled
 from client_sdk.protocol import Registry
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.vectors import vectors
 
 
 def compiled_vectors() -> dict[str, Any]:
-    """Return the question of each definition, by definition; without permanent answers and fill-ins."""
+    """Return the question of each definition, or the reason why the compiler refuses it, by definition."""
     coins = vectors("coins")
     found = {}
     for vector in (*coins["answers"], *coins["kinds"], *vectors("editions")):
         metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-        is_known = metric.kind in KINDS and not is_set_with_other(metric)
-        if is_known and not isinstance(metric.channel, Permanent) and metric.fill is None:
-            found[vector["definition"]] = compiled(metric)
+        found[vector["definition"]] = refusal(metric) or compiled(metric)
     return found
 
 

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "puppeteer-core";
 import type { Telemetry } from "../src/index.js";
 import { Collector } from "./collector.js";
-import { BROWSERS, Proxy, Site, browserOf, freePort } from "./site.js";
+import { BROWSERS, PATIENCE_MS, Proxy, Site, browserOf, freePort, killed } from "./site.js";
 
 /** Rounds of each race and each kill; more on demand. */
 const ROUNDS = Number(process.env["HEARSAY_ROUNDS"] ?? 2);
@@ -26,6 +26,7 @@ ${Array.from({ length: QUESTIONS }, (_, n) => `[metric.m${n}]\npurpose = "Is it 
 `;
 
 declare const app: {
+  registry: { metrics: Record<string, { edition: string }> };
   open(days?: number, options?: object): Telemetry;
   telemetry: Telemetry;
   historyElement: typeof import("../src/index.js").historyElement;
@@ -52,12 +53,13 @@ test("there is a browser", () => assert.ok(BROWSERS.length > 0, "install chromiu
 
 for (const [index, which] of BROWSERS.entries()) {
   describe(which[0], () => {
+    const profile = join(collector.folder, which[0]);
     let browser: Browser;
     let used = index * (QUESTIONS / 2); // each test takes questions that no other test takes
     const sent = new Set<string>();
 
     before(async () => {
-      browser = await browserOf(which, join(collector.folder, which[0]));
+      browser = await browserOf(which, profile);
       const page = await visit();
       const first = await page.evaluate(() => app.open(-40).record("m0", true));
       assert.equal(first, "first_window");
@@ -67,6 +69,7 @@ for (const [index, which] of BROWSERS.entries()) {
 
     async function visit(path = "/", origin = site.origin): Promise<Page> {
       const page = await browser.newPage();
+      page.setDefaultTimeout(PATIENCE_MS);
       await page.goto(origin + path);
       await page.waitForFunction(() => "app" in window);
       return page;
@@ -167,9 +170,9 @@ for (const [index, which] of BROWSERS.entries()) {
             void flush(page).catch(() => undefined);
             await held;
           }
-          await kill(page);
+          browser = await killed(page, which, profile);
           const next = await visit();
-          await next.waitForFunction(async () => (await app.telemetry.flush()) !== "waiting", { timeout: 20_000 });
+          await next.waitForFunction(async () => (await app.telemetry.flush()) !== "waiting");
           const counted = await collector.counted();
           for (const name of acknowledged) assert.equal(counted[name], 1, name);
           for (const name of names) assert.ok((counted[name] ?? 0) <= 1, name);
@@ -178,13 +181,19 @@ for (const [index, which] of BROWSERS.entries()) {
       });
     }
 
-    async function kill(page: Page): Promise<void> {
-      if (which[0] !== "chrome") return page.close();
-      const session = await page.createCDPSession();
-      void session.send("Page.crash").catch(() => undefined);
-      await new Promise((resolve) => page.once("error", resolve));
+    test("a question that the collector stops is asked no more", async () => {
+      const page = await visit();
+      const [first, stopped] = take(2) as [string, string];
+      const edition = await page.evaluate((name) => app.registry.metrics[name]!.edition, stopped);
+      await collector.stop();
+      await collector.start(site.origin, port, TOML.replace("schema = 1", `schema = 1\nstopped = ["${stopped}:${edition}"]`));
+      await record(page, [first]);
+      assert.equal(await flush(page), "sent");
+      assert.equal(await page.evaluate((name) => app.telemetry.record(name, true), stopped), "stopped");
+      await collector.stop();
+      await collector.start(site.origin, port, TOML);
       await page.close();
-    }
+    });
 
     test("a frame in another site's page records nothing unless it is asked for", async () => {
       const page = await browser.newPage();

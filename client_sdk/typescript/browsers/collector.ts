@@ -1,8 +1,8 @@
 /** A real collector, started by the command that operators use. */
 
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,21 @@ export class Collector {
     return output;
   }
 
+  /** Return the rows of the estimator's report of all windows, open ones included. */
+  report(): readonly { readonly metric: string; readonly reports: number }[] {
+    const output = join(this.folder, "report.json");
+    const options = ["report", "--registry", "metrics.toml", "--collector", this.url, "--preliminary"];
+    const environment = { ...process.env, HEARSAY_READ_TOKEN: TOKEN };
+    // 3: no window has ended yet
+    const { status, stderr } = spawnSync(join(BIN, "hearsay-estimator"), [...options, "--format", "json", "--output", output], {
+      cwd: this.folder,
+      env: environment,
+      encoding: "utf8",
+    });
+    if (status !== 0 && status !== 3) throw new Error(stderr);
+    return JSON.parse(readFileSync(output, "utf8")).metrics;
+  }
+
   /** Start, or start again after `kill`, with the same data. */
   async start(origin: string, port: number, toml: string): Promise<void> {
     writeFileSync(join(this.folder, "metrics.toml"), toml);
@@ -41,7 +56,7 @@ export class Collector {
       stdio: ["ignore", "ignore", "inherit"],
     });
     this.url = `http://127.0.0.1:${port}`;
-    for (let attempt = 0; attempt < 600; attempt++) {
+    for (let attempt = 0; attempt < 2400; attempt++) {
       const ready = await fetch(`${this.url}/readyz`).catch(() => undefined);
       if (ready?.ok) return;
       await new Promise((resolve) => setTimeout(resolve, 50));

@@ -4,12 +4,17 @@ import { existsSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { launch, type Browser } from "puppeteer-core";
+import { launch, type Browser, type Page } from "puppeteer-core";
 
 const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 const PAGE = '<!doctype html><html lang="en"><title>app</title><script type="module" src="/app.js"></script>';
+
+/** How long a browser may take for anything. */
+export const PATIENCE_MS = 600_000;
 
 /** Browsers of Debian, as they are called and where they are. */
 export const BROWSERS = (
@@ -21,7 +26,38 @@ export const BROWSERS = (
 
 export async function browserOf([browser, executablePath]: (typeof BROWSERS)[number], profile: string): Promise<Browser> {
   const args = browser === "chrome" ? ["--no-sandbox", "--disable-gpu"] : [];
-  return launch({ browser, executablePath, args, headless: true, userDataDir: profile });
+  // Machines of CI are slow: nothing here measures time.
+  return launch({ browser, executablePath, args, headless: true, userDataDir: profile, timeout: PATIENCE_MS, protocolTimeout: PATIENCE_MS });
+}
+
+/** Crash a tab's process, or kill Firefox as a whole, which cannot be told to; return the browser that goes on. */
+export async function killed(page: Page, which: (typeof BROWSERS)[number], profile: string): Promise<Browser> {
+  const browser = page.browser();
+  if (which[0] === "firefox") {
+    const process = browser.process()!;
+    process.kill("SIGKILL");
+    await once(process, "exit");
+    // puppeteer then puts back the settings that it had found.
+    while (["prefs.js", "user.js"].some((name) => existsSync(join(profile, `${name}.puppeteer`)))) await setTimeout(20);
+    return browserOf(which, profile);
+  }
+  const session = await page.createCDPSession();
+  void session.send("Page.crash").catch(() => undefined);
+  await new Promise((resolve) => page.once("error", resolve));
+  await page.close();
+  return browser;
+}
+
+/** Bundle a module of an app with the SDK of this checkout. */
+export async function bundled(contents: string, folder = PACKAGE): Promise<string> {
+  const result = await build({
+    stdin: { contents, resolveDir: folder },
+    bundle: true,
+    format: "esm",
+    write: false,
+    alias: { "hearsay-ldp": `${PACKAGE}dist/src/index.js`, "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js` },
+  });
+  return result.outputFiles[0]!.text;
 }
 
 async function listening(server: Server, port = 0): Promise<number> {
@@ -41,7 +77,8 @@ export async function freePort(): Promise<number> {
 /** The pages, on an origin of their own. */
 export class Site {
   readonly #server = createServer((request, response) => this.#answer(request, response));
-  #script = "";
+  /** What is served at a path but a plain page: scripts and other pages. */
+  readonly files = new Map<string, string>();
   port = 0;
 
   async start(): Promise<void> {
@@ -52,34 +89,25 @@ export class Site {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Bundle the app: what tests call is in `window.app`. */
+  /** Bundle the app: what tests call is in `window.app`. Its clock stands still, so that no test meets midnight. */
   async bundle(registry: string, collector: string): Promise<void> {
-    const contents = `
+    const script = `
       import { Telemetry, historyElement } from "hearsay-ldp";
       import registry from ${JSON.stringify(registry)};
       const open = (days = 0, options = {}) => new Telemetry(registry, {
         collector: ${JSON.stringify(collector)}, consent: true, sends: false,
-        clock: () => Date.now() / 1000 + days * 86400, ...options,
+        clock: () => ${Math.floor(Date.now() / 1000)} + days * 86400, ...options,
       });
-      window.app = { open, historyElement, telemetry: open() };
+      window.app = { open, historyElement, registry, telemetry: open() };
     `;
-    const alias = { "hearsay-ldp": `${PACKAGE}dist/src/index.js`, "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js` };
-    const bundled = await build({
-      stdin: { contents, resolveDir: PACKAGE },
-      bundle: true,
-      format: "esm",
-      write: false,
-      alias,
-      nodePaths: [`${PACKAGE}node_modules`],
-    });
-    this.#script = bundled.outputFiles[0]!.text;
+    this.files.set("/app.js", await bundled(script));
+    this.files.set("/framing", `${PAGE}<iframe src="http://localhost:${this.port}/"></iframe>`);
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    if (request.url === "/app.js") response.setHeader("Content-Type", "text/javascript");
-    else response.setHeader("Content-Type", "text/html");
-    const frame = `${PAGE}<iframe src="http://localhost:${this.port}/"></iframe>`;
-    response.end(request.url === "/app.js" ? this.#script : request.url === "/framing" ? frame : PAGE);
+    const path = new URL(request.url!, this.origin).pathname;
+    response.setHeader("Content-Type", path.endsWith(".js") ? "text/javascript" : "text/html");
+    response.end(this.files.get(path) ?? PAGE);
   }
 
   end(): void {
@@ -95,7 +123,8 @@ export class Proxy {
   target = "";
   /** What the next upload loses. */
   loses: "nothing" | "request" | "answer" = "nothing";
-  readonly bodies: string[] = [];
+  /** Whether nothing gets through, as without a network. */
+  isOffline = false;
   #held: (() => void) | undefined;
 
   async start(): Promise<void> {
@@ -116,7 +145,7 @@ export class Proxy {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks);
     const isUpload = request.method === "POST";
-    if (isUpload) this.bodies.push(body.toString());
+    if (this.isOffline) return void response.destroy();
     const loses = isUpload ? this.loses : "nothing";
     if (loses !== "nothing") this.loses = "nothing";
     if (loses === "request") return this.#held?.();

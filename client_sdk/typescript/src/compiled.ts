@@ -1,6 +1,7 @@
 /** What `hearsay-client compile` writes: questions and ceilings, ready to use. */
 
 import type { Integers, Mechanism } from "./channel.js";
+import type { Kinds, Vectors } from "./kinds/kind.js";
 
 export type WindowKind = "day" | "week" | "month";
 
@@ -12,10 +13,10 @@ export interface DomainDefinition {
   readonly high?: string;
   readonly statistic?: string;
   readonly max?: number;
-  readonly days?: number;
   readonly max_items?: number;
-  readonly fill_in?: boolean;
   readonly prototypes?: string;
+  /** To how many points the number of a pair is rounded. */
+  readonly points?: number;
   readonly cross?: readonly (DomainDefinition & { readonly kind: string })[];
 }
 
@@ -24,15 +25,20 @@ export interface CompiledMetric {
   readonly kind: string;
   readonly domain: DomainDefinition;
   /** The vectors of a `nearest`, in steps of its grid; the domain holds their digest only. */
-  readonly points?: readonly (readonly number[])[];
+  readonly vectors?: Vectors;
   readonly window: WindowKind;
   /** The last day on which the question is asked, such as 2027-12-31. */
   readonly expires?: string;
   /** Whether a running count is kept in the storage until its window has ended. */
   readonly persist?: boolean;
+  /** The purposes that the user must all have agreed to; without any, only an agreement to everything will do. */
+  readonly consent?: readonly string[];
   readonly mechanism: string;
   readonly integers: Integers;
+  /** The edition of its reports; of those without a listed stratum, if it has strata. */
   readonly edition: string;
+  /** The edition of each public stratum, such as `platform=ios`. */
+  readonly strata?: Readonly<Record<string, string>>;
   /** The charge of a report: billionths of epsilon, and units of 10^-18 of delta. */
   readonly nanos: string;
   readonly attos: string;
@@ -56,6 +62,11 @@ export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = st
   readonly app: string;
   readonly budget: CompiledBudget;
   readonly metrics: Readonly<Record<string, CompiledMetric>>;
-  /** The mechanisms that the questions use, by name. */
+  /** The public variables that a device may state, such as platform. */
+  readonly variables?: readonly string[];
+  /** Questions that are asked no more, such as `dark_mode:0123456789ab`. */
+  readonly stopped?: readonly string[];
+  /** The mechanisms and kinds that the questions use, by name. */
   readonly mechanisms: Readonly<Record<string, Mechanism>>;
+  readonly kinds: Kinds;
 }

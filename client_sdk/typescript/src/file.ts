@@ -11,6 +11,7 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { HearsayError } from "./errors.js";
+import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
 
 /** Commits whose marks a state holds: far more than other processes make between two steps of one. */
@@ -22,7 +23,16 @@ const KEPT = 8;
 /** A draft of that age belongs to a process that was killed. */
 const ABANDONED_MS = 3_600_000;
 
+/** The file by which a copy of the folder is known. */
+const ORIGIN = "origin";
+
+const COPY =
+  "the ledger is a copy, restored or brought from elsewhere, or this machine's id can no longer be read; a copy would " +
+  "spend the same budget again, so that nothing is recorded: put the original back, or delete it by hand, which also " +
+  "forgets what was spent";
+
 interface Document {
+  readonly origin: Origin;
   readonly marks: readonly string[];
   readonly state: State;
 }
@@ -51,10 +61,11 @@ export class FileStore implements Store {
       const [number, found] = await this.#read();
       const [state, result] = work(found?.state);
       if (!state) return result;
-      const mark = randomUUID();
-      const marks = [...(found?.marks ?? []).slice(1 - MARKS), mark];
-      if (await this.#linked(number + 1, { marks, state })) {
-        if (await this.#holds(number + 1, mark)) return result;
+      const own = randomUUID();
+      const marks = [...(found?.marks ?? []).slice(1 - MARKS), own];
+      const origin = found?.origin ?? (await this.#made());
+      if (await this.#linked(number + 1, { origin, marks, state })) {
+        if (await this.#holds(number + 1, own)) return result;
       }
     }
   }
@@ -65,12 +76,23 @@ export class FileStore implements Store {
       const number = await this.#latest();
       if (number === 0) return [0, undefined];
       try {
-        return [number, JSON.parse(await readFile(this.#path(number), "utf8")) as Document];
+        const document = JSON.parse(await readFile(this.#path(number), "utf8")) as Document;
+        const origin = await originOf(join(this.#folder, ORIGIN));
+        if (!origin || contradicts(document.origin, origin)) throw new HearsayError(COPY);
+        return [number, document];
       } catch (error) {
         if (codeOf(error) === "ENOENT") continue; // others have gone far ahead since
+        if (error instanceof HearsayError) throw error;
         throw new HearsayError("the ledger cannot be read; nothing is recorded, so that no budget is renewed");
       }
     }
+  }
+
+  /** Make the folder and the file that stands for it; return where it was made. */
+  async #made(): Promise<Origin> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await mark(join(this.#folder, ORIGIN));
+    return (await originOf(join(this.#folder, ORIGIN)))!;
   }
 
   async #latest(): Promise<number> {
@@ -83,7 +105,6 @@ export class FileStore implements Store {
 
   /** Give a document its name; return false if another process was first. */
   async #linked(number: number, document: Document): Promise<boolean> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const draft = join(this.#folder, `draft.${randomUUID()}`);
     await durable(draft, "wx", JSON.stringify(document));
     try {

@@ -7,8 +7,10 @@ import { Telemetry as Base, type Flushed, type Options } from "./telemetry.js";
 import type { Store } from "./state.js";
 
 export type { CompiledRegistry } from "./compiled.js";
+export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export { historyElement } from "./history.js";
+export type { Strata } from "./metric.js";
 export type { HistoryEntry } from "./state.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 

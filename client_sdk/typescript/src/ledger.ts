@@ -34,6 +34,7 @@ export function charge(
   budget: CompiledBudget,
   skipsFirst: boolean,
 ): Charge {
+  // A device that moves to another stratum reports a window once all the same.
   const key = `${name} ${metric.edition} ${window.text}`;
   if (key in state.done) return "already_recorded";
   // A wiped ledger cannot know what was spent in these windows.
@@ -47,7 +48,7 @@ export function charge(
     BigInt(state.lifeAttos) + attos <= BigInt(budget.delta);
   if (!isWithin) return "out_of_budget";
   state.done[key] = window.endDay - 1;
-  state.days[day] = String(BigInt(state.days[day] ?? "0") + nanos);
+  state.days[day] = String(BigInt(state.days[day] ?? 0) + nanos);
   state.lifeNanos = String(BigInt(state.lifeNanos) + nanos);
   state.lifeAttos = String(BigInt(state.lifeAttos) + attos);
   return "charged";

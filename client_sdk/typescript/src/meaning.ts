@@ -2,8 +2,8 @@
 
 import type { CompiledMetric } from "./compiled.js";
 
-/** Return the canonical text whose SHA-256 begins with the edition: what a report means. */
-export function meaning(metric: CompiledMetric): string {
+/** Return the canonical text whose SHA-256 begins with the edition, or with that of a stratum: what a report means. */
+export function meaning(metric: CompiledMetric, stratum?: string): string {
   return canonical({
     schema: 1,
     kind: metric.kind,
@@ -11,6 +11,7 @@ export function meaning(metric: CompiledMetric): string {
     window: metric.window,
     mechanism: metric.mechanism,
     integers: Object.fromEntries(Object.entries(metric.integers).map(([name, value]) => [name, whole(value)])),
+    ...(stratum === undefined ? {} : { stratum }),
   });
 }
 

@@ -1,9 +1,10 @@
 /** What leaves: pure decisions on a state. The caller sends. */
 
-import { pick, type Coins } from "./coins.js";
+import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, type Sent, type State, type Waiting } from "./state.js";
+import { decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
-import { REFUSALS, decodeVerdict, type Refused } from "./wire.js";
+import { REFUSALS, decodeVerdict, reportOf, type Refused } from "./wire.js";
 
 /** Reports of one upload: 64 with the longest names stay far below what a page may send while it closes. */
 const MOST_REPORTS = 64;
@@ -23,7 +24,15 @@ const HOUR_S = 3600;
 const FINAL = [400, 413, 415, 422];
 
 /** A reply over HTTP; undefined if nothing came back. */
-export type Reply = { readonly status: number; readonly retryAfter: string | null; readonly body: string } | undefined;
+export type Reply =
+  | {
+      readonly status: number;
+      readonly retryAfter: string | null;
+      /** The header that lists stopped questions. */
+      readonly stopped: string | null;
+      readonly body: string;
+    }
+  | undefined;
 
 export type Outcome = "sent" | "rejected" | "failed";
 
@@ -41,26 +50,43 @@ export function afterWindow(endDay: number, coins: Coins): number {
   return endDay * DAY_S + pick(coins, RELEASE_SPREAD_S);
 }
 
-/** Return the upload that is to be sent now, which is a new one only if none waits for its answer. */
-export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
+/**
+ * Return the upload that is to be sent now, which is a new one only if none waits for its answer.
+ *
+ * Reports of one group travel together: those of questions with the same purposes, so that whoever withdraws one of
+ * them takes no other report along.
+ */
+export function nextUpload(
+  state: State,
+  nowS: number,
+  coins: Coins,
+  hurried: boolean,
+  groupOf: (metric: string) => string,
+): Sent | undefined {
   if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
   dropLate(state, nowS);
   const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
-  const refused = due.find((report) => report.refused);
-  const fit = due.filter((report) => !report.refused);
-  const taken = fit.length ? shuffled(fit, coins).slice(0, MOST_REPORTS) : refused ? [refused] : [];
+  const fit = shuffled(due.filter((report) => !report.refused), coins);
+  const together = fit.filter(({ metric }) => groupOf(metric) === groupOf(fit[0]!.metric));
+  const taken = fit.length ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
   if (!taken.length) return undefined;
   state.queue = state.queue.filter((report) => !taken.includes(report));
-  for (const { metric, edition, window, symbol, refused } of taken) {
-    if (!refused) state.history.push({ metric, edition, window, symbol, outcome: "sent" });
+  for (const each of taken) {
+    if (!each.refused) state.history.push({ ...reportOf(each), outcome: "sent" });
   }
   state.history = state.history.slice(-MOST_HISTORY);
-  const words = coins.below(1n << 64n).toString(16).padStart(16, "0") + coins.below(1n << 64n).toString(16).padStart(16, "0");
-  return (state.sent = { id: words, reports: taken, failures: 0, retryS: 0 });
+  const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
+  return (state.sent = { id: word() + word(), reports: taken, failures: 0, retryS: 0 });
 }
 
-/** Note the answer to an upload. Another tab may have noted it before. */
+/** Note the answer to an upload, and what it stops. Another tab may have noted it before. */
 export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
+  const outcome = settled(state, id, reply, nowS, coins);
+  stop(state, decodeStopped(reply?.stopped ?? undefined));
+  return outcome;
+}
+
+function settled(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
   const sent = state.sent;
   if (sent?.id !== id) return "sent";
   const refused = reply?.status === 200 ? verdict(reply.body, sent.reports.length) : undefined;

@@ -1,40 +1,30 @@
 /** Exact numbers: fractions of two big integers, from texts and from the digits of a number. */
 
-export interface Rational {
-  readonly numerator: bigint;
-  /** Above 0. */
-  readonly denominator: bigint;
-}
+/** A numerator, and a denominator above 0. */
+export type Rational = readonly [numerator: bigint, denominator: bigint];
 
 /** Return the fraction of a text such as `-1/3`. */
 export function fraction(text: string): Rational {
-  const [numerator, denominator = "1"] = text.split("/");
-  return { numerator: BigInt(numerator!), denominator: BigInt(denominator) };
+  const [numerator, denominator = 1] = text.split("/");
+  return [BigInt(numerator!), BigInt(denominator)];
 }
 
 /** Return a finite number exactly as its digits say: 0.1 is a tenth. Undefined if it is none. */
 export function exact(number: unknown): Rational | undefined {
-  if (typeof number === "bigint") return { numerator: number, denominator: 1n };
+  if (typeof number === "bigint") return [number, 1n];
   if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
-  const [, digits, decimals = "", power = "0"] = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number))!;
+  const [, digits, decimals = "", power = 0] = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number))!;
   const exponent = Number(power) - decimals.length;
-  const numerator = BigInt(digits! + decimals) * (exponent > 0 ? 10n ** BigInt(exponent) : 1n);
-  return { numerator, denominator: exponent < 0 ? 10n ** BigInt(-exponent) : 1n };
+  const [whole, scale] = [BigInt(digits! + decimals), 10n ** BigInt(Math.abs(exponent))];
+  return exponent > 0 ? [whole * scale, 1n] : [whole, scale];
 }
 
 /** Return (number - low) / (high - low) times `cells`. */
 export function position(number: Rational, low: Rational, high: Rational, cells: bigint): Rational {
-  const above = difference(number, low);
-  const range = difference(high, low);
-  return {
-    numerator: above.numerator * range.denominator * cells,
-    denominator: above.denominator * range.numerator,
-  };
+  const [above, range] = [difference(number, low), difference(high, low)];
+  return [above[0] * range[1] * cells, above[1] * range[0]];
 }
 
 function difference(left: Rational, right: Rational): Rational {
-  return {
-    numerator: left.numerator * right.denominator - right.numerator * left.denominator,
-    denominator: left.denominator * right.denominator,
-  };
+  return [left[0] * right[1] - right[0] * left[1], left[1] * right[1]];
 }

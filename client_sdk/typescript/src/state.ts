@@ -49,6 +49,8 @@ export interface State {
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
+  /** The questions that the collector has stopped, as `metric:edition`. */
+  stops: string[];
   sent?: Sent;
   history: HistoryEntry[];
   dropped: Record<string, number>;
@@ -78,11 +80,13 @@ export function fresh(day: number): State {
     lifeAttos: "0",
     days: {},
     done: {},
-    counts: [],
-    queue: [],
-    history: [],
-    dropped: {},
+    ...nothing(),
   };
+}
+
+/** Return what opting out leaves of everything but the budget. */
+export function nothing(): Pick<State, "counts" | "queue" | "stops" | "history" | "dropped"> {
+  return { counts: [], queue: [], stops: [], history: [], dropped: {} };
 }
 
 /** Count reports or answers that were lost. */

@@ -2,11 +2,13 @@
 
 import { systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
+import { consentOf, covers, type Consent } from "./consent.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
 import { advance, charge, spentIn } from "./ledger.js";
-import { Metric } from "./metric.js";
+import { Metric, type Strata } from "./metric.js";
 import { afterWindow, conclude, enqueue, nextUpload, type Reply } from "./outbox.js";
-import { drop, fresh, type HistoryEntry, type State, type Store } from "./state.js";
+import { drop, fresh, nothing, type HistoryEntry, type State, type Store } from "./state.js";
+import { STOPPED, isStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
 
@@ -19,6 +21,8 @@ export type Recorded =
   /** The ledger is new: what was spent in this window before a wipe is not known. */
   | "first_window"
   | "no_consent"
+  /** The collector has stopped this question for all devices. */
+  | "stopped"
   | "expired"
   /** Storage, clock or frame cannot be used: `problem` says why. */
   | "unavailable";
@@ -40,8 +44,10 @@ export interface Options {
   /** The collector's base address, such as https://telemetry.example.com. */
   readonly collector: string;
   readonly store: Store;
-  /** Whether the user has agreed. Nothing is stored or sent before. */
-  readonly consent?: boolean;
+  /** What the user has agreed to: everything, or purposes such as `["usage"]`. Nothing is stored or sent before. */
+  readonly consent?: Consent;
+  /** This device's values of the registry's public variables. They are sent in the clear. */
+  readonly strata?: Strata;
   /** The secret of an upload key, if the collector asks for one. */
   readonly uploadKey?: string;
   /** Whether reports leave by themselves, within a minute. */
@@ -63,6 +69,9 @@ const SPREAD_MS = 60_000;
 
 const NANOS = 1e9;
 
+/** What becomes of answers that are lost, and counted. */
+const LOST: readonly Recorded[] = ["out_of_budget", "first_window", "stopped", "expired"];
+
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> {
   /** Why nothing can be recorded at the moment, in words; undefined if nothing is wrong. */
   problem: string | undefined;
@@ -72,38 +81,52 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #metrics = new Map<string, Metric>();
   readonly #coins: Coins;
   readonly #clock: () => number;
-  #consent: boolean;
+  #consent: Consent;
   #agreesAnew: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
-    if (registry.format !== 1) throw new HearsayError("the registry was compiled for another version; compile it again");
+    if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
     if (!/^https?:\/\/[^/?#]+/.test(options.collector)) {
-      throw new HearsayError("collector must be a base address such as https://telemetry.example.com");
+      throw new HearsayError("collector must be an address such as https://telemetry.example.com");
     }
     this.#registry = registry;
     this.#options = options;
     this.#coins = options.coins ?? systemCoins();
     this.#clock = options.clock ?? (() => Date.now() / 1000);
-    this.#consent = this.#agreesAnew = options.consent ?? false;
+    for (const variable of Object.keys(options.strata ?? {})) {
+      if (!registry.variables?.includes(variable)) {
+        throw new HearsayError(`the registry has no public variable ${variable}`);
+      }
+    }
+    this.#consent = consentOf(options.consent ?? false);
+    this.#agreesAnew = this.#consent !== false;
     if (this.#consent) this.#sendSoon();
   }
 
-  /** Whether the user has agreed. Setting it to false stops everything; `forget` also erases. */
-  get consent(): boolean {
+  /**
+   * What the user has agreed to. Setting it to false stops everything; `forget` also erases.
+   *
+   * What waits of a purpose that is not in a new list is dropped.
+   */
+  get consent(): Consent {
     return this.#consent;
   }
 
-  set consent(agrees: boolean) {
-    this.#agreesAnew = agrees && (this.#agreesAnew || !this.#consent);
-    this.#consent = agrees;
-    if (agrees) this.#sendSoon();
+  set consent(consent: Consent) {
+    const agreed = consentOf(consent);
+    this.#agreesAnew = agreed !== false && (this.#agreesAnew || !this.#consent);
+    this.#consent = agreed;
+    if (agreed) {
+      void this.#transact(() => undefined);
+      this.#sendSoon();
+    }
   }
 
   /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#metric(name);
-    if (!this.#consent) return "no_consent";
+    if (!covers(this.#consent, metric.compiled)) return "no_consent";
     const symbol = metric.perturb(answer, this.#coins);
     return this.#recording((state, nowS) => {
       const window = windowOf(metric.compiled.window, nowS);
@@ -116,8 +139,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     const metric = this.#metric(name);
     if (!metric.compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
     if (!Number.isSafeInteger(by) || by < 1) throw new HearsayError(`${name} is counted up by whole numbers from 1`);
-    if (!this.#consent) return "no_consent";
+    if (!covers(this.#consent, metric.compiled)) return "no_consent";
     return this.#recording((state, nowS) => {
+      if (isStopped(state, { metric: name, edition: metric.edition })) return "stopped";
       const { edition } = metric.compiled;
       const window = windowOf(metric.compiled.window, nowS).text;
       if (`${name} ${edition} ${window}` in state.done) return "already_recorded";
@@ -164,7 +188,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     await this.#options.store.transact((state) => {
       if (!state) return [undefined, undefined];
       const { sent, ...kept } = state;
-      return [{ ...kept, counts: [], queue: [], history: [], dropped: {}, optedOut: true }, undefined];
+      return [{ ...kept, ...nothing(), optedOut: true }, undefined];
     });
   }
 
@@ -174,18 +198,20 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!Object.hasOwn(this.#registry.metrics, name)) {
       throw new UnknownMetricError(`the registry has no such metric; it has ${Object.keys(this.#registry.metrics).join(", ")}`);
     }
-    const metric = new Metric(name, this.#registry.metrics[name]!, this.#registry.mechanisms);
+    const metric = new Metric(name, this.#registry.metrics[name]!, this.#registry, this.#options.strata);
     this.#metrics.set(name, metric);
     return metric;
   }
 
   #report(state: State, metric: Metric, symbol: number, window: Window, day: number, releaseS?: number): Recorded {
-    const { compiled, name } = metric;
+    const { compiled, name, edition } = metric;
+    if (!covers(this.#consent, compiled)) return "no_consent";
+    const report = { metric: name, edition, window: window.text, symbol };
+    if (isStopped(state, report)) return "stopped";
     if (compiled.expires !== undefined && compiled.expires < windowOn("day", window.firstDay).text) return "expired";
     const skipsFirst = this.#registry.target === "web";
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
-    const report = { metric: name, edition: compiled.edition, window: window.text, symbol };
     enqueue(state, releaseS === undefined ? report : { ...report, releaseS });
     return "queued";
   }
@@ -193,7 +219,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   async #recording(work: (state: State, nowS: number) => Recorded): Promise<Recorded> {
     const recorded = await this.#transact((state, nowS) => {
       const outcome = work(state, nowS);
-      if (outcome === "out_of_budget" || outcome === "first_window" || outcome === "expired") drop(state, outcome);
+      if (LOST.includes(outcome)) drop(state, outcome);
       return outcome;
     });
     if (recorded === "queued") this.#sendSoon();
@@ -208,20 +234,33 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         const clockS = this.#clock();
         const state = found ?? fresh(Math.floor(clockS / DAY_S));
         if (this.#agreesAnew) state.optedOut = this.#agreesAnew = false;
-        if (state.optedOut) return [undefined, "no_consent"];
+        if (state.optedOut || !this.#consent) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.problem = "the device's clock was set back by more than a day; set it";
+          this.problem = "the device's clock was set back by more than a day";
           return [undefined, "unavailable"];
         }
         this.problem = undefined;
+        this.#withdraw(state);
+        stop(state, this.#registry.stopped ?? []);
         this.#reportCounts(state, nowS);
         return [state, work(state, nowS)];
       });
     } catch (error) {
-      this.problem = `the storage cannot be used: ${(error as Error).name}`;
+      const why = error instanceof HearsayError ? error.message : (error as Error).name;
+      this.problem = `the storage cannot be used: ${why}`;
       return "unavailable";
     }
+  }
+
+  /** Delete all that is left of the questions that the user does not agree to, beside others. */
+  #withdraw(state: State): void {
+    if (this.#consent === true) return;
+    const isCovered = ({ metric }: { readonly metric: string }) => covers(this.#consent, this.#registry.metrics[metric]);
+    state.counts = state.counts.filter(isCovered);
+    state.queue = state.queue.filter(isCovered);
+    state.history = state.history.filter(isCovered);
+    if (!state.sent?.reports.every(isCovered)) delete state.sent;
   }
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
@@ -250,11 +289,12 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Send what waits; unless hurried, only what is not to be sent again later. */
   protected async send(hurried: boolean): Promise<Flushed> {
     if (!this.#consent) return "no_consent";
+    const groupOf = (metric: string) => String(this.#registry.metrics[metric]?.consent);
     const alone = this.#options.alone ?? ((task) => task());
     return alone(async () => {
       let result: Flushed = "nothing_waiting";
       for (;;) {
-        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried) ?? null);
+        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried, groupOf) ?? null);
         if (next === "no_consent" || next === "unavailable") return next;
         if (next === null) return result;
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
@@ -267,15 +307,15 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   async #post(body: string): Promise<Reply> {
-    const headers: Record<string, string> = { "Content-Type": "application/json" };
-    if (this.#options.uploadKey !== undefined) headers["Authorization"] = `Bearer ${this.#options.uploadKey}`;
+    const asked: Record<string, string> = { "Content-Type": "application/json" };
+    if (this.#options.uploadKey !== undefined) asked["Authorization"] = `Bearer ${this.#options.uploadKey}`;
     try {
       const response = await (this.#options.fetch ?? globalThis.fetch)(
         `${this.#options.collector.replace(/\/+$/, "")}/v1/reports`,
         {
           method: "POST",
           body,
-          headers,
+          headers: asked,
           keepalive: body.length < KEEPALIVE_BYTES,
           credentials: "omit",
           referrerPolicy: "no-referrer",
@@ -284,7 +324,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
           signal: AbortSignal.timeout(TIMEOUT_MS),
         },
       );
-      return { status: response.status, retryAfter: response.headers.get("Retry-After"), body: await response.text() };
+      const { status, headers } = response;
+      return { status, retryAfter: headers.get("Retry-After"), stopped: headers.get(STOPPED), body: await response.text() };
     } catch {
       return undefined; // offline, refused, or too slow: the same upload is sent again
     }

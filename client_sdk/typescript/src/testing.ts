@@ -1,7 +1,5 @@
 /** For the tests of an app: a store in memory, and the check that a compiled file was not edited. */
 
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { CompiledRegistry } from "./compiled.js";
 import { meaning } from "./meaning.js";
 import type { State, Store } from "./state.js";
@@ -25,8 +23,19 @@ export class MemoryStore implements Store {
   }
 }
 
-/** Return the names of the questions whose edition is not that of their integers: somebody edited the file. */
-export function edited(registry: CompiledRegistry): string[] {
-  const digest = (name: string) => bytesToHex(sha256(utf8ToBytes(meaning(registry.metrics[name]!)))).slice(0, 12);
-  return Object.keys(registry.metrics).filter((name) => digest(name) !== registry.metrics[name]!.edition);
+/** Return the names of the questions whose editions are not those of their integers: somebody edited the file. */
+export async function edited(registry: CompiledRegistry): Promise<string[]> {
+  const found: string[] = [];
+  for (const [name, metric] of Object.entries(registry.metrics)) {
+    const editions = [[undefined, metric.edition], ...Object.entries(metric.strata ?? {})] as const;
+    const digests = await Promise.all(editions.map(([stratum]) => digest(meaning(metric, stratum))));
+    if (editions.some(([, edition], place) => edition !== digests[place])) found.push(name);
+  }
+  return found;
+}
+
+/** Return the first 12 hex digits of the SHA-256 of a text: of a meaning, its edition. */
+export async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("").slice(0, 12);
 }

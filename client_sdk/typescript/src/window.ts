@@ -10,7 +10,6 @@ export const GRACE_S = 3 * DAY_S;
 const LATEST_YEAR = 9998;
 
 export interface Window {
-  readonly kind: WindowKind;
   /** Its name on the wire: 2026-11-20, 2026-W47 or 2026-11. */
   readonly text: string;
   /** Its first day, and the first day after it. */
@@ -25,11 +24,10 @@ export function windowOf(kind: WindowKind, instantS: number): Window {
 
 /** Return the window of a kind that holds a day. */
 export function windowOn(kind: WindowKind, day: number): Window {
-  if (kind === "day") return { kind, text: dayText(day), firstDay: day, endDay: day + 1 };
+  if (kind === "day") return { text: dayText(day), firstDay: day, endDay: day + 1 };
   if (kind === "week") return week(day - weekday(day));
   const [year, month] = parts(day);
   return {
-    kind,
     text: `${padded(year, 4)}-${padded(month, 2)}`,
     firstDay: dayOf(year, month, 1),
     endDay: month === 12 ? dayOf(year + 1, 1, 1) : dayOf(year, month + 1, 1),
@@ -40,9 +38,9 @@ export function windowOn(kind: WindowKind, day: number): Window {
 export function parseWindow(text: string): Window | undefined {
   const match = /^(\d{4})-(?:W(\d{2})|(\d{2})(?:-(\d{2}))?)$/.exec(text);
   if (!match) return undefined;
-  const [year, week, month, day] = match.slice(1).map((part) => (part === undefined ? undefined : Number(part)));
-  const kind = week !== undefined ? "week" : day !== undefined ? "day" : "month";
-  const within = week !== undefined ? dayOf(year!, 1, 4) + 7 * (week - 1) : dayOf(year!, month!, day ?? 1);
+  const [, year, week, month, day] = match;
+  const kind = week ? "week" : day ? "day" : "month";
+  const within = week ? dayOf(+year!, 1, 4) + 7 * (+week - 1) : dayOf(+year!, +month!, +(day ?? 1));
   const window = windowOn(kind, within);
   return window.text === text && window.endDay > 0 && parts(window.firstDay)[0] <= LATEST_YEAR ? window : undefined;
 }
@@ -57,7 +55,7 @@ function week(monday: number): Window {
   const [year] = parts(monday + 3); // of its Thursday, as in ISO 8601
   const first = dayOf(year, 1, 4);
   const number = 1 + (monday - (first - weekday(first))) / 7;
-  return { kind: "week", text: `${padded(year, 4)}-W${padded(number, 2)}`, firstDay: monday, endDay: monday + 7 };
+  return { text: `${padded(year, 4)}-W${padded(number, 2)}`, firstDay: monday, endDay: monday + 7 };
 }
 
 /** Return 0 for a Monday to 6 for a Sunday; 1970-01-01 was a Thursday. */

@@ -35,8 +35,12 @@ export const REFUSALS: Readonly<Record<string, boolean>> = {
 
 /** Return the body of an upload, the same text every time. */
 export function encodeUpload({ upload, reports }: Upload): string {
-  const members = reports.map(({ metric, edition, window, symbol }) => ({ metric, edition, window, symbol }));
-  return JSON.stringify({ upload, reports: members });
+  return JSON.stringify({ upload, reports: reports.map(reportOf) });
+}
+
+/** Return what travels of a report, in the order of the body. */
+export function reportOf({ metric, edition, window, symbol }: Report): Report {
+  return { metric, edition, window, symbol };
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
 import * as spec from "../src/spec.js";
 import { MemoryStore, Telemetry, type Options } from "../src/testing.js";
-import { seeded } from "./vectors.js";
+import { seeded } from "./scripted.js";
 
 /** A Wednesday, 2026-11-18 at noon. */
 export const NOW_S = 1_794_960_000 + 43_200;
@@ -43,7 +43,18 @@ export function registry(names: readonly string[], budget: Partial<CompiledRegis
     budget: { window: "day", per_window: "100000000000", lifetime: "1000000000000", delta: "0", ...budget },
     metrics: Object.fromEntries(names.map((name) => [name, name === "clicks" ? CLICKS : COIN])),
     mechanisms: { "randomized-response": spec.randomizedResponse, "one-bit": spec.oneBit },
+    kinds: { boolean: spec.boolean, count: spec.count },
   };
+}
+
+/** Return the same registry with the purposes of each question. */
+export function registryOf(purposes: Readonly<Record<string, readonly string[] | undefined>>): CompiledRegistry {
+  const plain = registry(Object.keys(purposes));
+  const metrics = Object.entries(plain.metrics).map(([name, metric]) => {
+    const consent = purposes[name];
+    return [name, consent ? { ...metric, consent } : metric] as const;
+  });
+  return { ...plain, metrics: Object.fromEntries(metrics) };
 }
 
 /** A collector that counts each upload once and keeps what it was sent. */
@@ -52,6 +63,8 @@ export class FakeCollector {
   readonly bodies: string[] = [];
   /** What becomes of the next requests: answered, lost on the way there or back, or another reply. */
   readonly script: ("lost" | "answer lost" | Response)[] = [];
+  /** The header that lists stopped questions. */
+  stopped: string | undefined;
   refuses: (report: spec.Report) => string | undefined = () => undefined;
 
   readonly fetch = async (_: unknown, request?: RequestInit): Promise<Response> => {
@@ -66,7 +79,8 @@ export class FakeCollector {
       const code = this.refuses(report);
       return code === undefined ? [] : [{ index, code }];
     });
-    return new Response(JSON.stringify({ accepted: reports.length - refused.length, refused }));
+    const headers = this.stopped === undefined ? {} : { "Hearsay-Stopped": this.stopped };
+    return new Response(JSON.stringify({ accepted: reports.length - refused.length, refused }), { headers });
   };
 
   get reports(): spec.Report[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -50,7 +50,8 @@ test("a ledger that cannot be read records nothing, and is not made anew", async
   await truncate(join(path, "state.1"), 5);
   const telemetry = new Telemetry(registry(["a"]), { collector: "http://127.0.0.1:9", dataDir: path, consent: true, sends: false });
   assert.equal(await telemetry.record("a", true), "unavailable");
-  assert.deepEqual(await readdir(path), ["state.1"]);
+  assert.deepEqual((await readdir(path)).sort(), ["origin", "state.1"]);
+  assert.match(telemetry.problem!, /cannot be read/);
 });
 
 test("a process that is killed at any instant leaves a ledger that holds every acknowledged commit", async () => {
@@ -83,4 +84,40 @@ test("what killed processes left is tidied up, and what is new is not", async ()
   await writeFile(join(path, "draft.new"), "");
   await new FileStore(path).transact(up);
   assert.ok((await readdir(path)).includes("draft.new"));
+});
+
+/** What a device with a ledger in a folder says to an answer, and why. */
+async function recorded(path: string): Promise<readonly [string, string | undefined]> {
+  const telemetry = new Telemetry(registry(["a", "b"]), { collector: "http://127.0.0.1:9", dataDir: path, consent: true, sends: false });
+  return [await telemetry.record("b", true), telemetry.problem];
+}
+
+test("a copy of the folder records nothing, in whatever way it was made; the original goes on under any name", async () => {
+  const path = join(folder, "original");
+  await new FileStore(path).transact((state) => [state ?? fresh(0), undefined]);
+  for (const options of [{ preserveTimestamps: true }, {}]) {
+    const copy = join(folder, `copy ${"preserveTimestamps" in options}`);
+    await cp(path, copy, { recursive: true, ...options });
+    const [outcome, problem] = await recorded(copy);
+    assert.equal(outcome, "unavailable");
+    assert.match(problem!, /is a copy/);
+    assert.equal((await readdir(copy)).length, 2);
+  }
+  await rename(path, join(folder, "renamed"));
+  assert.equal((await recorded(join(folder, "renamed")))[0], "queued");
+});
+
+test("a ledger without the file that stands for it, or of another machine or birth, records nothing", async () => {
+  for (const part of ["inode", "birth", "machine", "file"]) {
+    const path = join(folder, `of another ${part}`);
+    await new FileStore(path).transact((state) => [state ?? fresh(0), undefined]);
+    if (part === "file") await rm(join(path, "origin"));
+    else {
+      const document = JSON.parse(await readFile(join(path, "state.1"), "utf8"));
+      document.origin[part] = "1";
+      await writeFile(join(path, "state.1"), JSON.stringify(document));
+    }
+    const isKnown = part !== "birth" || process.platform !== "win32";
+    assert.equal((await recorded(path))[0], isKnown ? "unavailable" : "queued", part);
+  }
 });

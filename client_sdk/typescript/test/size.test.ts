@@ -19,6 +19,7 @@ async function gzipped(source: string): Promise<number> {
   return gzipSync(bundled.outputFiles[0]!.contents, { level: 9 }).length;
 }
 
+// A KB is 1,000 bytes here, the smaller one of the two.
 test("everything is at most 12 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
@@ -28,6 +29,7 @@ test("everything is at most 12 KB", async () => {
 test("booleans, categories and means of numbers are at most 7 KB", async () => {
   const bytes = await gzipped(`
     export { Telemetry } from "hearsay-ldp";
+    export { boolean, category, number } from "hearsay-ldp/spec";
     export { randomizedResponse, kAryRandomizedResponse, hybrid } from "hearsay-ldp/spec";
   `);
   console.log(`boolean, category, number: ${bytes} bytes`);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
 import { Telemetry } from "../src/testing.js";
-import { DAY_S, Device, NOW_S, registry } from "./devices.js";
-import { ScriptedCoins } from "./vectors.js";
+import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
+import { ScriptedCoins } from "./scripted.js";
 
 const NAMES = ["a", "b", "c", "d"];
 
@@ -204,4 +204,122 @@ test("a question is not asked after its last day", async () => {
   assert.equal(await open.record("a", true), "queued");
   device.nowS += DAY_S;
   assert.equal(await open.record("a", true), "expired");
+});
+
+const OTHER = "0123456789ab";
+
+test("a question that the collector has stopped is asked no more, and nothing else is asked in its place", async () => {
+  const device = new Device(registry(["a", "b", "clicks"]));
+  const [stopped, other] = [`a:${device.registry.metrics["a"]!.edition}`, "b:" + OTHER];
+  await device.telemetry.record("a", true);
+  device.collector.stopped = `${stopped},${other},*`;
+  assert.equal(await device.telemetry.flush(), "sent");
+  device.nowS += DAY_S;
+  const spent = device.store.state!.lifeNanos;
+  assert.equal(await device.telemetry.record("a", true), "stopped");
+  assert.equal(device.store.state!.lifeNanos, spent);
+  assert.equal(await device.open().record("b", true), "queued"); // another edition of it is stopped
+  assert.deepEqual(await device.telemetry.dropped(), { stopped: 1 });
+});
+
+test("what waits of a stopped question is dropped; an upload that has left with others is sent again as it was", async () => {
+  const device = new Device(registry(["a", "b"]));
+  const edition = device.registry.metrics["a"]!.edition;
+  for (const name of ["a", "b"]) await device.telemetry.record(name, true);
+  const header = { headers: { "Hearsay-Stopped": `a:${edition}` }, status: 503 };
+  device.collector.script.push("answer lost", new Response("", header));
+  for (let attempt = 0; attempt < 2; attempt++) assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.telemetry.flush(), "sent");
+  assert.equal(new Set(device.collector.bodies).size, 1);
+
+  const alone = new Device(registry(["a"]));
+  await alone.telemetry.record("a", true);
+  alone.collector.script.push(new Response("", header));
+  await alone.telemetry.flush();
+  assert.equal(await alone.telemetry.flush(), "nothing_waiting");
+  assert.deepEqual(await alone.telemetry.dropped(), { stopped: 1 });
+});
+
+test("a count of a stopped question is not paid for, and opting out forgets stops", async () => {
+  const device = new Device(registry(["a", "clicks"]));
+  await device.telemetry.count("clicks");
+  await device.telemetry.record("a", true);
+  device.collector.stopped = `clicks:${OTHER}`;
+  await device.telemetry.flush();
+  assert.equal(await device.telemetry.count("clicks"), "stopped");
+  device.nowS += DAY_S;
+  await device.telemetry.flush();
+  assert.equal(device.store.state!.lifeNanos, "1000000000");
+  await device.telemetry.forget();
+  assert.deepEqual(device.store.state!.stops, []);
+});
+
+test("a registry may list stopped questions, too", async () => {
+  const plain = registry(["a"]);
+  const device = new Device({ ...plain, stopped: [`a:${plain.metrics["a"]!.edition}`] });
+  assert.equal(await device.telemetry.record("a", true), "stopped");
+});
+
+test("a report has the edition of the device's stratum; who moves reports a window once and pays once", async () => {
+  const strata = { "platform=ios": "111111111111", "platform=android": "222222222222" };
+  const plain = registry(["a", "clicks"]);
+  const metrics = Object.fromEntries(Object.entries(plain.metrics).map(([name, metric]) => [name, { ...metric, strata }]));
+  const asking = { ...plain, metrics, variables: ["platform"] };
+  const editions = [];
+  for (const [platform, edition] of [["ios", "111111111111"], ["android", "222222222222"], ["beos", metrics["a"]!.edition]]) {
+    const device = new Device(asking, { strata: { platform: platform! } });
+    assert.equal(await device.telemetry.record("a", true), "queued");
+    await device.telemetry.count("clicks");
+    const moved = device.open({ strata: { platform: "ios" } });
+    assert.equal(await moved.record("a", true), "already_recorded");
+    await moved.count("clicks");
+    device.nowS += 1.5 * DAY_S;
+    await device.telemetry.flush();
+    assert.equal(device.store.state!.lifeNanos, "2000000000");
+    editions.push([device.collector.reports.find(({ metric }) => metric === "a")!.edition, edition]);
+    assert.equal(device.collector.reports.length, 2);
+  }
+  for (const [sent, expected] of editions) assert.equal(sent, expected);
+  assert.throws(() => new Device(asking, { strata: { country: "canary" } }), (error: Error) => !error.message.includes("canary"));
+});
+
+test("consent by purpose covers the questions whose purposes were agreed to", async () => {
+  const device = new Device(registryOf({ a: ["usage"], b: ["usage", "research"], c: undefined }), { consent: ["usage"] });
+  const outcomes = async () => [await device.telemetry.record("a", true), await device.telemetry.record("b", true), await device.telemetry.record("c", true)];
+  assert.deepEqual(await outcomes(), ["queued", "no_consent", "no_consent"]);
+  device.telemetry.consent = ["research", "usage"];
+  assert.deepEqual(await outcomes(), ["already_recorded", "queued", "no_consent"]);
+  device.telemetry.consent = true;
+  assert.deepEqual(await outcomes(), ["already_recorded", "already_recorded", "queued"]);
+  device.telemetry.consent = [];
+  assert.equal(device.telemetry.consent, false);
+  for (const wrong of ["usage", 1, null]) assert.throws(() => (device.telemetry.consent = wrong as never), HearsayError);
+});
+
+test("who withdraws a purpose takes back what waits of it, and nothing else, in every state of an upload", async () => {
+  const purposes = { a: ["usage"], b: ["usage"], c: ["health"], clicks: ["health"] };
+  for (const step of ["waiting", "under way", "sent"]) {
+    const device = new Device(registryOf(purposes));
+    for (const name of ["a", "b", "c"]) await device.telemetry.record(name, true);
+    await device.telemetry.count("clicks");
+    if (step === "under way") device.collector.script.push("lost");
+    if (step !== "waiting") await device.telemetry.flush();
+    device.telemetry.consent = ["usage"];
+    await device.telemetry.flush();
+    const { state } = device.store;
+    assert.deepEqual([state!.counts, state!.queue], [[], []]);
+    assert.deepEqual((await device.telemetry.history()).map(({ metric }) => metric).sort(), ["a", "b"], step);
+    const sent = device.collector.reports.map(({ metric }) => metric).sort();
+    assert.deepEqual(sent, step === "sent" ? ["a", "b", "c"] : ["a", "b"], step);
+    assert.equal(state!.lifeNanos, "3000000000"); // what was charged stays charged
+  }
+});
+
+test("reports of questions with different purposes never share an upload", async () => {
+  const purposes = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`m${n}`, [["usage"], ["health"], undefined][n % 3]]));
+  const device = new Device(registryOf(purposes));
+  for (const name of Object.keys(purposes)) await device.telemetry.record(name, true);
+  await device.telemetry.flush();
+  const groups = [...device.collector.uploads.values()].map((reports) => new Set(reports.map(({ metric }) => String(purposes[metric]))));
+  assert.deepEqual(groups.map(({ size }) => size), [1, 1, 1]);
 });

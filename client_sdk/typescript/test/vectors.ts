@@ -1,76 +1,20 @@
 /** The language-neutral vectors of the project, and their definitions as the compiler writes them. */
 
 import { readFileSync } from "node:fs";
-import { WordCoins, type Coins } from "../src/coins.js";
 import type { CompiledMetric } from "../src/compiled.js";
-import * as spec from "../src/spec.js";
-import type { Mechanism } from "../src/channel.js";
+import type { Json, Vectors } from "./checks.js";
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
-export type Json = any;
-
-export function vectors(name: string): Json {
+function read(name: string): Json {
   return JSON.parse(readFileSync(new URL(`../../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 }
 
-/** The question of each definition of the vectors, written by `python -m tests.support.typescript`. */
-export const compiled: Record<string, CompiledMetric> = JSON.parse(
-  readFileSync(new URL("../compiled.json", import.meta.url), "utf8"),
-);
+const FILES = ["coins", "editions", "windows", "uploads", "verdicts", "stopped"] as const;
 
-/** Return the name of a mechanism's function: projectiveGeometry. */
-function functionOf(mechanism: string): string {
-  return mechanism.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-}
+/** The vectors that concern a device, and their questions as `python -m tests.support.typescript` has compiled them. */
+export const VECTORS: Vectors = {
+  ...(Object.fromEntries(FILES.map((name) => [name, read(name)])) as Omit<Vectors, "compiled">),
+  compiled: JSON.parse(readFileSync(new URL("../compiled.json", import.meta.url), "utf8")),
+};
 
-export function mechanism(name: string): Mechanism {
-  return (spec as unknown as Record<string, Mechanism>)[functionOf(name)]!;
-}
-
-export function metricOf(definition: CompiledMetric): spec.Metric {
-  return new spec.Metric("m", definition, { [definition.mechanism]: mechanism(definition.mechanism) });
-}
-
-/** Coins that fall as they are told, and remember what they were asked for. */
-export class ScriptedCoins implements Coins {
-  readonly asked: [string, string][] = [];
-  private next = 0;
-
-  constructor(private readonly script: readonly (boolean | number | string)[]) {}
-
-  bernoulli(numerator: bigint): boolean {
-    this.asked.push(["bernoulli", String(numerator)]);
-    const fallen = this.take();
-    if (typeof fallen !== "boolean") throw new Error("the script has no bernoulli coin here");
-    return fallen;
-  }
-
-  below(bound: bigint): bigint {
-    this.asked.push(["below", String(bound)]);
-    const fallen = this.take();
-    if (typeof fallen === "boolean") throw new Error("the script has no uniform integer here");
-    return BigInt(fallen);
-  }
-
-  get isUsedUp(): boolean {
-    return this.next === this.script.length;
-  }
-
-  private take(): boolean | number | string {
-    const fallen = this.script[this.next++];
-    if (fallen === undefined) throw new Error("the script has ended");
-    return fallen;
-  }
-}
-
-/** Coins of a generator with a state: statistics in tests must not depend on luck. */
-export function seeded(seed: bigint): Coins {
-  let state = seed;
-  return new WordCoins(() => {
-    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n);
-    let word = state;
-    word = BigInt.asUintN(64, (word ^ (word >> 30n)) * 0xbf58476d1ce4e5b9n);
-    word = BigInt.asUintN(64, (word ^ (word >> 27n)) * 0x94d049bb133111ebn);
-    return word ^ (word >> 31n);
-  });
-}
+/** The questions of the vectors. */
+export const questions: CompiledMetric[] = Object.values(VECTORS.compiled).filter((each) => typeof each !== "string");

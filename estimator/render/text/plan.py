@@ -39,7 +39,15 @@ DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
 ceilings. At delta: by composing their losses, except with that probability.
 A month touches 6 ISO weeks at most, a year 54.
+"""
+
+LIFE_FOOTNOTE: Final = """\
 Life: from the day of the plan on.
+"""
+
+BROWSER_FOOTNOTE: Final = """\
+Browsers may wipe the ledger: month and year are those of a browser that wipes it
+again and again. Storage: the life of one storage, from the day of the plan on.
 """
 
 PATTERN_FOOTNOTE: Final = """\
@@ -57,7 +65,8 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     head = f"{plural(plan.request.population, 'device')}{part}\n"
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
-    about_device = DEVICE_FOOTNOTE + PATTERN_FOOTNOTE * _keeps_patterns(plan)
+    life = BROWSER_FOOTNOTE if plan.registry.budget.may_be_wiped else LIFE_FOOTNOTE
+    about_device = DEVICE_FOOTNOTE + life + PATTERN_FOOTNOTE * _keeps_patterns(plan)
     year = next(exposure for exposure in plan.exposures if exposure.horizon is Horizon.YEAR)
     about_device = f"{fill(year_words(year.any_nanos), WIDTH)}\n\n{about_device}"
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
@@ -195,11 +204,13 @@ def round_up(devices: int) -> int:
 
 def _device_lines(plan: Plan) -> Iterator[str]:
     (delta,) = {exposure.delta for exposure in plan.exposures}
+    is_wiped = plan.registry.budget.may_be_wiped
     yield "A device reveals at most (epsilon)"
     yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18}{_last(plan, 'one pattern')}"
     for exposure in plan.exposures:
         numbers = (_bound(exposure.any_nanos), NO_BOUND if exposure.tight is None else f"{exposure.tight:.4f}")
-        yield f"  {exposure.horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(exposure.pattern_nanos))}"
+        horizon = "storage" if is_wiped and exposure.horizon is Horizon.LIFE else exposure.horizon
+        yield f"  {horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(exposure.pattern_nanos))}"
 
 
 def _last(plan: Plan, text: str) -> str:

@@ -1,6 +1,6 @@
 /** The order of values by pseudo-random words, from which block designs derive their blocks. */
 
-import { shake256 } from "@noble/hashes/sha3.js";
+import { shake256 } from "./shake.js";
 
 /**
  * Return the values 0..size-1 by rising word; of two equal words the lower value comes first.
@@ -13,7 +13,7 @@ export function byWords(prefix: string, numbers: readonly number[], size: number
   seed.set(start);
   const view = new DataView(seed.buffer, start.length);
   numbers.forEach((number, place) => view.setBigUint64(8 * place, BigInt(number)));
-  const digest = shake256(seed, { dkLen: 8 * size });
+  const digest = shake256(seed, 8 * size);
   const words = new DataView(digest.buffer, digest.byteOffset);
   const values = Array.from({ length: size }, (_, value) => value);
   const word = values.map((value) => words.getBigUint64(8 * value));

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from client_sdk.cli import main
-from client_sdk.commands.compile import IN_YEAR, Target, refusals
-from client_sdk.commands.javascript import MECHANISMS, compiled, document_of, function_of
+from client_sdk.commands.compile import Target, refusal, refusals
+from client_sdk.commands.javascript import KINDS, MECHANISMS, compiled, document_of, function_of
 from client_sdk.protocol import Registry
-from client_sdk.protocol.window import Window, WindowKind
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 
@@ -46,7 +45,8 @@ def run(tmp_path: Path, text: str, *options: str) -> int:
 def test_the_module_holds_every_question_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, HEAD + YEAR + DARK_MODE, "--target", "web") == 0
     module = capsys.readouterr().out
-    assert 'import { randomizedResponse } from "hearsay-ldp/spec";' in module
+    assert 'import { boolean, randomizedResponse } from "hearsay-ldp/spec";' in module
+    assert 'kinds: { "boolean": boolean }, mechanisms: { "randomized-response": randomizedResponse }' in module
     document = json.loads(module[module.index("= {") + 2 : module.index(";\n\nexport")])
     registry = Registry.parse(HEAD + YEAR + DARK_MODE)
     assert document == document_of(registry, "web")
@@ -87,16 +87,17 @@ REFUSED = {
         HEAD + YEAR + '[metric.use]\npurpose = "?"\nkind = "activity"\ndays = 7\nstatistic = "mean"\nepsilon = 1',
         r"metric\.use: an activity needs",
     ),
-    "consent by purpose": (HEAD + YEAR + DARK_MODE + 'consent = "usage"', r"metric\.dark_mode: consent by purpose"),
-    "strata": (
-        HEAD + YEAR + DARK_MODE + 'strata = ["platform"]\n[strata]\nplatform = ["ios", "android"]',
-        r"metric\.dark_mode: strata are not sent",
+    "vector": (
+        HEAD + YEAR + '[metric.v]\npurpose = "?"\nkind = "vector"\nlength = 3\nnorm = 1\nepsilon = 1',
+        r"metric\.v: this SDK does not know the kind vector",
     ),
-    "a set with other": (
+    "a cross with vectors": (
         HEAD
         + YEAR
-        + '[metric.s]\npurpose = "?"\nkind = "set"\nvalues = ["a", "b"]\nmax_items = 1\nother = "b"\nepsilon = 1',
-        r"metric\.s: other is not for the sets",
+        + DARK_MODE
+        + '[metric.n]\npurpose = "?"\nkind = "nearest"\nprototypes = { a = "0", b = "1" }\nepsilon = 1\n'
+        + '[metric.c]\npurpose = "?"\ncross = ["n", "dark_mode"]\nepsilon = 1',
+        r"metric\.c: this SDK finds the nearest of vectors only outside a cross",
     ),
     "strategy": (HEAD + YEAR + 'strategy = "sample"\nanswers = 1' + DARK_MODE, r'strategy = "sample" needs a secret'),
 }
@@ -117,21 +118,28 @@ def test_node_needs_no_year_of_a_browser(tmp_path: Path) -> None:
     assert run(tmp_path, HEAD + DARK_MODE, "--target", "node") == 0
 
 
-@pytest.mark.parametrize("kind", WindowKind)
-def test_no_year_touches_more_windows_than_are_stated(kind: WindowKind) -> None:
-    texts = [Window.of(kind, day * 86_400).text for day in range(366 * 8)]
-    assert max(len(set(texts[start : start + 366])) for start in range(366 * 7)) == IN_YEAR[kind]
-
-
 def test_the_year_of_a_browser_changes_no_edition() -> None:
     with_year, without = (Registry.parse(HEAD + year + DARK_MODE) for year in (YEAR, ""))
     assert with_year.metric("dark_mode").edition == without.metric("dark_mode").edition
 
 
-def test_the_tests_in_typescript_get_every_vector_that_a_target_may_take() -> None:
-    left_out = {vector["definition"] for vector in vectors("editions")} - compiled_vectors().keys()
-    refused = ("permanent_epsilon", "fill_in", "cross", "other", 'kind = "vector"')
-    assert all(any(word in each for word in refused) for each in left_out)
+def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -> None:
+    found = compiled_vectors()
+    coins = vectors("coins")
+    assert found.keys() == {
+        vector["definition"] for vector in (*coins["answers"], *coins["kinds"], *vectors("editions"))
+    }
+    metrics = {text: next(iter(Registry.parse(text).metrics.values())) for text in found}
+    left_out = {
+        text for text, metric in metrics.items() if metric.kind in ("activity", "vector") or metric.fill is not None
+    }
+    assert {text for text, question in found.items() if isinstance(question, str)} == left_out
+
+
+def test_every_kind_of_the_vectors_is_known_or_refused_by_name() -> None:
+    kinds = {Registry.parse(vector["definition"]).metric(vector["metric"]).kind for vector in vectors("editions")}
+    assert kinds - set(KINDS) == {"activity", "vector"}
+    assert set(KINDS) <= kinds
 
 
 def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,10 +151,20 @@ def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.M
     assert "does not know the kind boolean" in "".join(refusals(registry, Target.WEB))
 
 
-def test_every_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:
+def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = '[metric.os]\npurpose = "?"\nkind = "category"\nvalues = ["a", "b"]\nepsilon = 1\n'
+    registry = Registry.parse(
+        HEAD + pair + DARK_MODE + '[metric.c]\npurpose = "?"\ncross = ["os", "dark_mode"]\nepsilon = 1'
+    )
+    assert refusal(registry.metric("c")) is None
+    monkeypatch.setattr("client_sdk.commands.compile.KINDS", ("cross", "boolean"))
+    assert refusal(registry.metric("c")) == "this SDK does not know the kind cross"
+
+
+def test_every_kind_and_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:
     spec = (ROOT / "client_sdk" / "typescript" / "src" / "spec.ts").read_text(encoding="utf-8")
     exported = set(re.findall(r"\w+", spec))
-    assert {function_of(name) for name in MECHANISMS} <= exported
+    assert {function_of(name) for name in (*KINDS, *MECHANISMS)} <= exported
 
 
 def parts(text: str) -> dict[str, Any]:
@@ -155,9 +173,36 @@ def parts(text: str) -> dict[str, Any]:
 
 def test_what_a_question_does_not_say_is_left_out() -> None:
     plain = parts('[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\n')
-    assert not {"expires", "persist", "points"} & plain.keys()
+    assert not {"expires", "persist", "vectors", "consent", "strata"} & plain.keys()
     kept = parts(
         '[metric.m]\npurpose = "?"\nkind = "count"\nmax = 5\nstatistic = "mean"\nepsilon = 1\npersist = true\n'
         "expires = 2027-12-31\n"
     )
     assert (kept["persist"], kept["expires"]) == (True, "2027-12-31")
+
+
+def test_strata_purposes_and_stopped_questions_are_compiled_beside_the_question() -> None:
+    text = HEAD.replace("[app]", 'stopped = ["old:0123456789ab"]\n[strata]\nplatform = ["ios", "android"]\n[app]')
+    registry = Registry.parse(text + DARK_MODE + 'consent = "usage"\nstrata = ["platform"]')
+    document = document_of(registry, "node")
+    assert (document["variables"], document["stopped"]) == (["platform"], ["old:0123456789ab"])
+    question, metric = document["metrics"]["dark_mode"], registry.metric("dark_mode")
+    assert question["consent"] == ["usage"]
+    assert question["strata"] == {
+        f"platform={value}": metric.of({"platform": value}).edition for value in ("ios", "android")
+    }
+    assert question["edition"] == metric.edition
+    assert not {"variables", "stopped"} & document_of(Registry.parse(HEAD + DARK_MODE), "node").keys()
+
+
+def test_the_types_of_pairs_and_sets_say_what_may_be_answered(tmp_path: Path) -> None:
+    questions = (
+        '[metric.os]\npurpose = "?"\nkind = "category"\nvalues = ["a", "b"]\nepsilon = 1\n'
+        '[metric.ms]\npurpose = "?"\nkind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"\nepsilon = 1\n'
+        '[metric.by]\npurpose = "?"\ncross = ["os", "ms"]\nepsilon = 1\n'
+        '[metric.s]\npurpose = "?"\nkind = "set"\nvalues = ["a", "b"]\nmax_items = 1\nother = "b"\nepsilon = 1\n'
+    )
+    assert run(tmp_path, HEAD + questions, "--target", "node", "--output", str(tmp_path / "q.js")) == 0
+    types = (tmp_path / "q.d.ts").read_text(encoding="utf-8")
+    assert 'by: readonly ["a" | "b", number | bigint];' in types
+    assert "s: ReadonlySet<string> | readonly (string)[];" in types

@@ -202,3 +202,19 @@ def test_the_page_says_which_value_stands_for_answers_that_are_not_listed() -> N
     page = _page(registry_text(theme=CATEGORY | {"other": "c", "epsilon": 1}))
     assert "* An answer that is not on the list counts as “c”, and its text stays on your device" in page
     assert "not on the list" not in _page()
+
+
+def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_storage() -> None:
+    text = registry_text(dark_mode=BOOLEAN | {"epsilon": 1})
+    page, web = _page(text), _page(text.replace("lifetime = 400", "lifetime = 4\nweb_year = 7320"))
+    assert "As long as the device reports, all answers" in page
+    assert "browser" not in page
+    assert (
+        "* As long as one storage of the browser lasts, all answers to all questions: even odds become at most 55"
+        in web
+    )
+    assert "* Day, month and year are those of a browser that deletes its storage all the time" in web
+    year = re.search(r"\* A year, all answers to all questions: even odds become (.*)", web)
+    assert year is not None
+    assert year[1] == odds(366 * NANOS)
+    assert "the day, week or month in which it was made" in web

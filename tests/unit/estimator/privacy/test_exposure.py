@@ -222,3 +222,15 @@ def test_notes_say_what_the_ceilings_do_not_allow() -> None:
     assert "after 3 windows (day)" in silent
     expiring = BOOLEAN | {"expires": Toml("2026-11-23")}
     assert make_plan(_registry({"per_window": 2, "lifetime": 6}, a=expiring), PlanRequest(10, TODAY)).notes == ()
+
+
+@pytest.mark.parametrize("window", WindowKind)
+def test_where_a_ledger_may_be_wiped_nothing_but_the_window_holds_for_a_year(window: WindowKind) -> None:
+    budget: dict[str, object] = {"window": window.value, "per_window": 3, "per_month": 4, "lifetime": 5}
+    questions = {"a": BOOLEAN | {"epsilon": 2}, "b": BOOLEAN | {"epsilon": 2}}
+    kept, wiped = (_by_horizon(_registry(budget | web, **questions)) for web in ({}, {"web_year": 9999}))
+    assert kept[Horizon.WINDOW] == wiped[Horizon.WINDOW]
+    assert kept[Horizon.LIFE].any_nanos == wiped[Horizon.LIFE].any_nanos == 5 * NANOS
+    assert kept[Horizon.YEAR].any_nanos == 5 * NANOS
+    assert wiped[Horizon.MONTH].any_nanos == IN_MONTH[window] * 3 * NANOS
+    assert wiped[Horizon.YEAR].any_nanos == IN_YEAR[window] * 3 * NANOS

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, decode, encode
 from tests.support.devices.clients import REGISTRY, registry
+from tests.support.vectors import vectors
 
 ONE = "dark_mode:0123456789ab"
 NAMES = st.builds("a{}".format, st.text("abz019_", max_size=63))
@@ -45,6 +46,11 @@ def test_of_anything_else_only_the_entries_that_name_a_question_are_read(header:
 )
 def test_garbage_is_left_out_and_a_list_has_its_bounds(header: str | None, read: int) -> None:
     assert len(decode(header)) == read
+
+
+def test_the_vectors_of_other_sdks_are_read_so() -> None:
+    for vector in vectors("stopped"):
+        assert [encode([each]) for each in decode(vector["header"])] == vector["stopped"]
 
 
 def listing(stopped: str) -> Registry:

@@ -1,0 +1,103 @@
+"""The SDK for browsers and Node: its size, its speed, and its races and kills, against what was wanted of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from benchmarks.results import table, verdict
+
+PACKAGE: Final = Path(__file__).parents[1] / "client_sdk" / "typescript"
+
+ROUNDS: Final = 20
+
+SIZES: Final = {"everything": 12_000, "boolean, category, number": 7_000}
+"""Bytes after bundling, minifying and gzip: a KB is 1,000."""
+
+CHANNELS: Final = {"randomised response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}
+"""Thousands of perturbations a second of a core."""
+
+MOST_OF_BARE: Final = 2.5
+"""Median of `record` over that of a bare durable write of the same run, in Chromium."""
+
+MOST_MS: Final = 5.0
+"""95 % of `record` in Chromium."""
+
+
+def measure_typescript() -> str:
+    """Return the section of sizes and speeds."""
+    _npm("run", "--silent", "build")
+    sizes = dict(
+        re.findall(r"(everything|boolean, category, number): (\d+) bytes", _node("--test", "dist/test/size.test.js"))
+    )
+    speeds = dict(re.findall(r"^(.+): (\d+) thousand", _node("dist/test/bench.js"), re.MULTILINE))
+    return (
+        "## The SDK in TypeScript\n\n"
+        "`npm run bench`, `npm run bench:browsers` and the test of sizes, in `client_sdk/typescript`.\n\n"
+        + "".join(
+            f"{name}, gzip: {verdict(int(sizes[name]) <= most, f'{int(sizes[name]):,} B', f'≤ {most:,} B')}\n"
+            for name, most in SIZES.items()
+        )
+        + "Perturbations a second of a core, with the system's coins:\n\n"
+        + table(
+            ("channel", "thousand a second", "wanted"),
+            [[name, speed, f"≥ {CHANNELS[name]}" if name in CHANNELS else ""] for name, speed in speeds.items()],
+        )
+        + "\n"
+        + _record(_node("dist/browsers/bench.js"))
+    )
+
+
+def _record(output: str) -> str:
+    """Return how long `record` takes, beside a bare write."""
+    pattern = (
+        r"(\w+): record median ([\d.]+) ms, 95 % ([\d.]+) ms; bare strict add median ([\d.]+) ms, 95 % ([\d.]+) ms"
+    )
+    rows = [list(row) for row in re.findall(pattern, output)]
+    head = ("browser", "`record`, median ms", "95 %", "bare strict add, median ms", "95 %")
+    _, median, most, bare, _ = next(row for row in rows if row[0] == "chrome")
+    ratio = float(median) / float(bare)
+    over = verdict(ratio <= MOST_OF_BARE, f"{ratio:.1f}", f"≤ {MOST_OF_BARE}")
+    return (
+        "`record` with strict durability, the first 50 questions of a device:\n\n"
+        + table(head, rows)
+        + f"\nChromium, median over that of a bare add: {over}\n"
+        + f"Chromium, 95 %: {verdict(float(most) <= MOST_MS, f'{most} ms', f'≤ {MOST_MS} ms')}"
+    )
+
+
+def measure_browsers() -> str:
+    """Return the section of races and kills in real browsers against a real collector."""
+    return browsers_section(_node("--test", "dist/browsers/browsers.test.js", rounds=ROUNDS))
+
+
+def browsers_section(tap: str) -> str:
+    """Return the section of what the tests of browsers printed; a test that failed has failed in some round."""
+    browsers = re.split(r"^# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
+    rows = [
+        [browser, name, str(ROUNDS), "0" if outcome == "ok" else "**some**"]
+        for browser, printed in zip(browsers[::2], browsers[1::2], strict=True)
+        for outcome, name in re.findall(
+            r"^ {4}(ok|not ok) \d+ - (two tabs with .*|a tab that is killed .*)$", printed, re.MULTILINE
+        )
+    ]
+    return (
+        "## Races and kills in browsers\n\n"
+        f"`HEARSAY_ROUNDS={ROUNDS} make test-browsers`: Chromium's tab is crashed, Firefox is killed as a whole. A\n"
+        "round fails if a ceiling is exceeded, if a report that was acknowledged as queued is not counted, or if one is\n"
+        "counted twice.\n\n" + table(("browser", "test", "rounds", "failed"), rows)
+    )
+
+
+def _npm(*arguments: str) -> None:
+    subprocess.run(["npm", *arguments], cwd=PACKAGE, check=True)  # noqa: S607 npm of the path, as make calls it
+
+
+def _node(*arguments: str, rounds: int = 1) -> str:
+    environment = os.environ | {"HEARSAY_BIN": str(Path(sys.executable).parent), "HEARSAY_ROUNDS": str(rounds)}
+    command = ["node", *arguments]
+    return subprocess.run(command, cwd=PACKAGE, env=environment, check=False, text=True, stdout=subprocess.PIPE).stdout

@@ -1,0 +1,151 @@
+/**
+ * What the vectors of the project ask of a device, by name. Each check throws at the first difference.
+ *
+ * Nothing here is of Node: the same checks run in browsers.
+ */
+
+import type { Mechanism } from "../src/channel.js";
+import type { CompiledMetric } from "../src/compiled.js";
+import { MalformedError } from "../src/errors.js";
+import { meaning } from "../src/meaning.js";
+import * as spec from "../src/spec.js";
+import { decodeStopped } from "../src/stops.js";
+import { digest } from "../src/testing.js";
+import { DAY_S } from "../src/window.js";
+import { ScriptedCoins } from "./scripted.js";
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Json = any;
+
+/** The files of vectors by name, and the question of each definition, or why the compiler refuses it. */
+export interface Vectors {
+  readonly coins: Json;
+  readonly editions: Json;
+  readonly windows: Json;
+  readonly uploads: Json;
+  readonly verdicts: Json;
+  readonly stopped: Json;
+  readonly compiled: Readonly<Record<string, CompiledMetric | string>>;
+}
+
+export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promise<void>>> = {
+  "every channel turns the scripted coins of the vectors into their symbols"({ coins }) {
+    for (const vector of coins.channels) {
+      const channel = mechanism(vector.mechanism)(vector.integers);
+      for (const each of vector.cases) tossed((coins) => channel.perturb(each.input, coins), each);
+      const symbols = vector.cases.map((each: Json) => each.symbol as number);
+      same(Math.max(...symbols) < channel.symbols, true);
+    }
+  },
+
+  "every kind turns the answers of the vectors into their symbols"({ coins, compiled }) {
+    for (const vector of coins.kinds) {
+      const metric = metricOf(compiled, vector.definition);
+      for (const each of vector.cases) if (metric) tossed((coins) => metric.perturb(each.answer, coins), each);
+    }
+  },
+
+  "numbers are rounded to the grid as in the vectors, by their digits"({ coins, compiled }) {
+    for (const vector of coins.answers) {
+      const metric = metricOf(compiled, vector.definition)!;
+      for (const each of vector.cases) tossed((coins) => metric.perturb(Number(each.answer), coins), each);
+    }
+  },
+
+  async "a compiled question has the edition, mechanism, integers, symbols and charge of the vectors"({ editions, compiled }) {
+    for (const vector of editions) {
+      const metric = metricOf(compiled, vector.definition);
+      if (!metric) continue;
+      const { edition, mechanism, integers, nanos } = metric.compiled;
+      const said = { edition, mechanism, integers, meaning: meaning(metric.compiled), symbols: metric.channel.symbols };
+      for (const [part, value] of Object.entries(said)) same(value, vector[part]);
+      same(nanos, vector.epsilon_nanos);
+      same(await digest(vector.meaning), edition);
+    }
+  },
+
+  "windows are those of the vectors"({ windows }) {
+    for (const { instant_s, ...texts } of windows.of) {
+      for (const kind of ["day", "week", "month"] as const) same(spec.windowOf(kind, instant_s).text, texts[kind]);
+    }
+    for (const { text, kind, starts_at, ends_at } of windows.parse) {
+      const window = { text, firstDay: starts_at / DAY_S, endDay: ends_at / DAY_S };
+      same(spec.parseWindow(text), window);
+      same(spec.windowOf(kind, starts_at), window);
+    }
+    for (const text of windows.invalid) same(spec.parseWindow(text), undefined);
+  },
+
+  "uploads have exactly the canonical bodies of the vectors"({ uploads }) {
+    const canonical = uploads.filter((vector: Json) => vector.canonical);
+    for (const { body, upload } of canonical) same(spec.encodeUpload(upload), body);
+    same(canonical.length > 0, true);
+  },
+
+  "verdicts are read as in the vectors"({ verdicts: { codes, valid, malformed } }) {
+    same(spec.REFUSALS, Object.fromEntries(codes.map(({ code, retryable }: Json) => [code, retryable])));
+    for (const { body, reports, refused } of valid) same(spec.decodeVerdict(body, reports), refused);
+    for (const { body, reports, code, place } of malformed) {
+      try {
+        spec.decodeVerdict(body, reports);
+      } catch (error) {
+        same(error instanceof MalformedError && [error.code, error.place], [code, place]);
+        continue;
+      }
+      throw new Error(`read as a verdict: ${body}`);
+    }
+  },
+
+  "stopped questions are read from their header as in the vectors"({ stopped }) {
+    for (const { header, stopped: read } of stopped) same(decodeStopped(header), read);
+    same(decodeStopped(), []);
+  },
+};
+
+/** Compare the symbol of scripted coins, and what they were asked for. */
+function tossed(perturb: (coins: ScriptedCoins) => number, expected: Json): void {
+  const coins = new ScriptedCoins(expected.coins);
+  same(perturb(coins), expected.symbol);
+  same(coins.asked, expected.asked);
+  same(coins.isUsedUp, true);
+}
+
+function same(found: unknown, expected: unknown): void {
+  const [left, right] = [sorted(found), sorted(expected)];
+  if (left !== right) throw new Error(`${left} where the vectors have ${right}`);
+}
+
+/** Return JSON with the members of each object sorted by name. */
+function sorted(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, member: unknown) => {
+    const isObject = typeof member === "object" && member !== null && !Array.isArray(member);
+    return isObject ? Object.fromEntries(Object.entries(member).sort()) : member;
+  });
+}
+
+/** Return the name of the function of a mechanism or kind: projectiveGeometry. */
+function functionOf(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function mechanism(name: string): Mechanism {
+  return (spec as unknown as Record<string, Mechanism>)[functionOf(name)]!;
+}
+
+/** Return the question of a definition; undefined if `hearsay-client compile` refuses it. */
+function metricOf(compiled: Vectors["compiled"], definition: string): spec.Metric | undefined {
+  const question = compiled[definition];
+  if (question === undefined) throw new Error("no definition of the vectors; run make typescript");
+  return typeof question === "string" ? undefined : metricFor(question);
+}
+
+/** Return a compiled question, ready to answer. */
+export function metricFor(definition: CompiledMetric): spec.Metric {
+  const kinds = [definition.kind, ...(definition.domain.cross ?? []).map(({ kind }) => kind)];
+  const functions = spec as unknown as Record<string, spec.Kind>;
+  return new spec.Metric("m", definition, {
+    mechanisms: { [definition.mechanism]: mechanism(definition.mechanism) },
+    kinds: Object.fromEntries(kinds.map((kind) => [kind, functions[functionOf(kind)]!])),
+  });
+}
+

@@ -1,0 +1,37 @@
+/** What a kill cannot show, because the system keeps what was written: which steps of a commit wait for the disk. */
+
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import fs from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const folder = mkdtempSync(join(tmpdir(), "hearsay-durable-"));
+after(() => rmSync(folder, { recursive: true }));
+
+const steps: string[] = [];
+const named = (path: unknown) => String(path).replace(folder, ".").replace(/draft\..*/, "draft");
+const { open, link } = fs;
+fs.open = async (...given: Parameters<typeof open>) => {
+  const file = await open(...given);
+  const sync = file.sync.bind(file);
+  file.sync = () => sync().then(() => void steps.push(`sync ${named(given[0])}`));
+  return file;
+};
+fs.link = (...given: Parameters<typeof link>) => link(...given).then(() => void steps.push(`link ${named(given[1])}`));
+syncBuiltinESMExports();
+
+test("a commit is on the disk before it gets its name, and its name before it is acknowledged", async () => {
+  const { FileStore } = await import("../src/file.js");
+  const { fresh } = await import("../src/state.js");
+  const store = new FileStore(folder);
+  for (let commit = 1; commit <= 2; commit++) {
+    steps.length = 0;
+    await store.transact((state) => [state ?? fresh(0), undefined]);
+    steps.push("acknowledged");
+    const first = commit === 1 ? ["sync ./origin"] : [];
+    assert.deepEqual(steps, [...first, "sync ./draft", `link ./state.${commit}`, "sync .", "acknowledged"]);
+  }
+});
