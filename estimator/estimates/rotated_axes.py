@@ -92,6 +92,16 @@ def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
     return signs
 
 
+def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
+    """Return the offsets of many rotations, shape (rotations, D), as `rotated.axes.offsets` does of one."""
+    dimension = channel.dimension
+    head = f"hearsay offset 1 {channel.window} {dimension}"
+    packed = b"".join(shake_256(f"{head} {rotation}".encode()).digest(dimension) for rotation in rotations.tolist())
+    drawn = np.frombuffer(packed, np.uint8).reshape(-1, dimension).astype(np.float64)
+    offsets: Floats = (2 * drawn - 255) * (OFFSET * dimension)
+    return offsets
+
+
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
     """Return the expected length of a reported axis along the vector, by which means are divided."""

@@ -13,7 +13,7 @@ from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.text.lines import NUMBER_DIGITS, TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
-from estimator.render.words import mechanism_words
+from estimator.render.words import left_out_words, mechanism_words
 from estimator.report.highlights import left_out, shown_values
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -114,6 +114,7 @@ def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
 def _block(rehearsed: Rehearsed, style: Style) -> str:
     estimated = rehearsed.estimated
     positions, not_shown = shown_values(estimated), left_out(estimated)
+    more = left_out_words(not_shown, estimated.kind)
     lines = [
         f"{estimated.metric}: {estimated.kind}",
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
@@ -122,7 +123,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
             f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line.figure, truth, line.digits, style)}"
             for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
-        *([f"  … and {not_shown:,} more values; --format json and csv have all"] if not_shown else []),
+        *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
         *_group_means(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverages),

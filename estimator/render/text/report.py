@@ -19,7 +19,7 @@ from estimator.render.text.lines import (
     window_of,
 )
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import mechanism_words, p_equals
+from estimator.render.words import left_out_words, mechanism_words, p_equals
 from estimator.results.changes import Changes
 from estimator.results.effect import Effect
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -211,4 +211,5 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
             label = line.label if index == 0 else ""
             yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
     if highlight.left_out:
-        yield f"  … and {highlight.left_out:,} more values; --format json and csv have all"
+        more = left_out_words(highlight.left_out, highlight.shown.kind)
+        yield f"  … and {more}; --format json and csv have all"
