@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isclose, sqrt
 
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Metric, Window
+from client_sdk.protocol import Window
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.vector import UNIT, lifted
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, offsets, rotated, shifted
@@ -28,23 +27,12 @@ from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, r
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
+from tests.support.estimates.vectors import TRUTHS, encoded, small
 from tests.support.laws.bands import request
 
 DAY = "2026-11-23"
 Ranking = Callable[[Sequence[int], int, str], list[int]]
 LEAST_COVERAGE = 0.93
-
-
-def small(metric: Metric) -> Metric:
-    """Return a metric of which a tally is small, and whose rotations are few enough to matter."""
-    channel = metric.channel
-    assert isinstance(channel, RotatedAxes)
-    favoured = max(1, 64 * channel.favoured // channel.dimension)
-    return replace(metric, channel=replace(channel, dimension=64, rotations=128, favoured=favoured))
-
-
-def encoded(metric: Metric, *vectors: list[float]) -> np.ndarray:
-    return np.array([lifted([round(x * UNIT) for x in vector], metric.channel.inputs) for vector in vectors], float)
 
 
 def test_transforms_of_many_vectors_are_those_of_one() -> None:
@@ -99,14 +87,6 @@ def test_blocks_hold_every_report_once() -> None:
     assert block_reports(channel, counts)[5] == by_rotation[5] + by_rotation[5 + 128]
 
 
-TRUTHS = {
-    "one direction for all": ([[0.999, 0, 0, 0]], [1.0]),
-    "opposite halves": ([[0.999, 0, 0, 0], [-0.999, 0, 0, 0]], [0.5, 0.5]),
-    "sparse": ([[0.5, -0.3, 0, 0]], [1.0]),
-    "flat": ([[0.4999, 0.4999, 0.4999, 0.4999]], [1.0]),
-    "nothing but zeros": ([[0, 0, 0, 0]], [1.0]),
-    "uniform": (np.eye(4).tolist() + (-np.eye(4)).tolist(), [0.125] * 8),
-}
 REPETITIONS = 40
 WEIGHTS = np.array([[1, 1, 1, 1], [0.5, -2, 0, 1], [0, 1, 0, 0]], float)
 

@@ -238,6 +238,9 @@ def _pooled_words(pooled: Pooled, position: int) -> str:
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
         label = "" if share.value is True else f"{label_of(share.value)} "
         return f"{label}{rounded.estimate}{rounded.suffix} ({rounded.interval})"
+    if pooled.coordinates is not None:
+        rounded = number_of(pooled.coordinates[position], "")
+        return f"{coordinate_words(position)} {rounded.estimate} ({rounded.interval})"
     if pooled.mean is None:
         return plural(pooled.reports, "report")
     rounded = number_of(pooled.mean, pooled.unit)

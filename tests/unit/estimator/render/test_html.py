@@ -255,6 +255,13 @@ def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_coun
     (group,) = page_of(report, registry).data["questions"]["embedding"]["groups"]
     assert group["title"] == "Mean of each coordinate"
     assert group["labels"] == [f"coordinate {value}" for value in sorted(int(str(value)) for _, value in sizes[10:])]
+    pooled = report.highlights[0].pooled
+    assert pooled is not None
+    assert pooled.coordinates is not None
+    assert [row[-1] for row in group["t"]] == [
+        f"{text.unbiased} {text.low} {text.high}"
+        for text in (PLAIN.rounded(pooled.coordinates[place]) for place in report.highlights[0].positions)
+    ]
     text = as_html(report, registry)
     assert f"The largest of 60 coordinates, number {sizes[-1][1]}, is about" in text
     assert "… and 10 more coordinates; JSON and CSV have all of them." in text

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 import estimator
 from client_sdk.protocol import Registry
 from estimator.render.plots.draw import DRAWN
+from estimator.report.highlights import largest_coordinates
 from estimator.results.estimate import Estimate, Share
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.metric import MetricEstimate
@@ -101,7 +102,9 @@ def test_means_changes_and_pooled_windows_are_drawn_where_they_are(report: Estim
     for changes in report.changes:
         assert marked(changes.plot()) == middles(changes.estimates, changes.mean)
     for pooled in report.pooled:
-        assert marked(pooled.plot()) == middles(pooled.estimates, pooled.mean)
+        largest = () if pooled.coordinates is None else largest_coordinates(pooled.coordinates)
+        coordinates = [pooled.coordinates[position].estimate for position in largest if pooled.coordinates]
+        assert marked(pooled.plot()) == (coordinates or middles(pooled.estimates, pooled.mean))
 
 
 def test_a_distribution_is_its_function_with_quantiles(report: EstimateReport) -> None:
