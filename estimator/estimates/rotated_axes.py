@@ -92,12 +92,30 @@ def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
     return signs
 
 
+def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
+    """Return the offsets of many rotations, shape (rotations, D), as `rotated.axes.offsets` does of one."""
+    dimension = channel.dimension
+    head = f"hearsay offset 1 {channel.window} {dimension}"
+    packed = b"".join(shake_256(f"{head} {rotation}".encode()).digest(dimension) for rotation in rotations.tolist())
+    drawn = np.frombuffer(packed, np.uint8).reshape(-1, dimension).astype(np.float64)
+    offsets: Floats = (2 * drawn - 255) * (OFFSET * dimension)
+    return offsets
+
+
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
     """Return the expected length of a reported axis along the vector, by which means are divided."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
+
+
+def square_along(channel: RotatedAxes) -> float:
+    """Return the expected square of the part of a reported axis that lies along the vector."""
+    dimension, favoured = channel.dimension, channel.favoured
+    keep: float = channel.keep_numerator / COIN_SCALE
+    squares = largest_squares(dimension, favoured)
+    return keep * squares / favoured + (1 - keep) * (2 - squares) / (2 * dimension - favoured)
 
 
 def gain_of(channel: RotatedAxes) -> float:
@@ -113,11 +131,23 @@ def largest_sum(dimension: int, favoured: int) -> float:
     expected min(s, N), where N is the number above z, which is binomial; the length of a normal
     vector does not depend on its direction.
     """
+    sizes, numbers = _numbers_above(dimension, favoured)
+    length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
+    return float(np.trapezoid(numbers, sizes)) / length
+
+
+@lru_cache
+def largest_squares(dimension: int, favoured: int) -> float:
+    """Return the expected sum of the squares of those coordinates: the integral with 2 z dz in place of dz."""
+    sizes, numbers = _numbers_above(dimension, favoured)
+    return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
+
+
+def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
+    """Return sizes, and for each the expected min(s, N) of the N half-normal variables above it."""
     sizes = np.linspace(0.0, LARGEST_SIZE, GRID_POINTS)
     above = np.array([math.erfc(size / math.sqrt(2)) for size in sizes])
-    expected = np.trapezoid(_expected_least(dimension, favoured, above), sizes)
-    length = math.exp(math.log(2) / 2 + math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
-    return float(expected) / length
+    return sizes, _expected_least(dimension, favoured, above)
 
 
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:

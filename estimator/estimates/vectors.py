@@ -20,7 +20,7 @@ from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from estimator.errors import RequestError
 from estimator.estimates.question_fields import question_fields
-from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum
+from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
 from estimator.privacy.central import central_of
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
@@ -108,6 +108,19 @@ def noise_of(metric: Metric) -> float:
     assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     return float(domain.norm) / (gain_of(channel) * math.sqrt(channel.dimension))
+
+
+def least_noise_of(metric: Metric) -> float:
+    """Return the least variance that the mechanism gives to a coordinate of one report, whatever the vector.
+
+    It is that across the vector, or along it: at high epsilons the latter is less.
+    """
+    domain, channel = metric.domain, metric.channel
+    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    gained, along = gain_of(channel) ** 2, square_along(channel)
+    across = (1 - along) / (channel.dimension - 1)
+    return float(domain.norm) ** 2 * min(across / gained, along / gained - 1)
 
 
 def rotation_error(metric: Metric) -> float | None:

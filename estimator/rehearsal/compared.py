@@ -16,6 +16,7 @@ class FigureKind(StrEnum):
     """A kind of figure that has a truth."""
 
     SHARES_AND_MEAN = "shares and mean"
+    COORDINATES = "coordinates"
     VARIANCE = "variance"
     QUANTILES = "quantiles"
     BAND_POINTS = "points of the band, each alone"
@@ -33,6 +34,8 @@ Truths = Mapping[FigureKind, Sequence[float]]
 def figures_of(estimated: MetricEstimate) -> Figures:
     """Return the figures that have a truth, in the order of the report's rows."""
     figures: dict[FigureKind, Sequence[Estimate | Figure]] = {FigureKind.SHARES_AND_MEAN: estimated.shares_and_mean}
+    if estimated.coordinates is not None:
+        figures[FigureKind.COORDINATES] = tuple(estimated.coordinates)
     distribution = estimated.distribution
     if distribution is not None:
         figures |= {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column; in a drawn population, vectors.
+        missing: metrics without a column; in a drawn population, vectors without shares.
 
     """
 
@@ -101,7 +101,11 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
     crowds = []
-    drawn = {name: metric for name, metric in registry.metrics.items() if not isinstance(metric.domain, Vector)}
+    drawn = {
+        name: metric
+        for name, metric in registry.metrics.items()
+        if name in given or not isinstance(metric.domain, Vector)
+    }
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
@@ -163,22 +167,31 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
         for name, texts in cells.items()
     )
     _refuse(mistakes)
-    ignored = tuple(name for name in heading if name not in registry.metrics)
+    used = set(chain.from_iterable(columns.values()))
+    ignored = tuple(name for place, name in enumerate(heading) if name not in registry.metrics and place not in used)
     return GroundTruth(
         crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns)
     )
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
-    """Return the columns of each metric: its own, or those of the two metrics that it crosses."""
+    """Return the columns of each metric: its own, or those of its parts."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
-        crossed = metric.domain.names if isinstance(metric.domain, Cross | MeanByGroup) else ()
+        parts = _parts(metric)
         if name in heading:
             columns[name] = (heading.index(name),)
-        elif crossed and all(part in heading for part in crossed):
-            columns[name] = tuple(map(heading.index, crossed))
+        elif parts and all(part in heading for part in parts):
+            columns[name] = tuple(map(heading.index, parts))
     return columns
+
+
+def _parts(metric: Metric) -> Sequence[str]:
+    """Return the columns that state an answer together: of the two metrics that are crossed, or of each coordinate."""
+    domain = metric.domain
+    if isinstance(domain, Vector):
+        return [f"{metric.name}.{place}" for place in range(domain.length)]
+    return domain.names if isinstance(domain, Cross | MeanByGroup) else ()
 
 
 def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[TrueAnswer, int]:

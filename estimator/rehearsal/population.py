@@ -70,6 +70,22 @@ class Crowd:
             np.add.at(inputs, symbols.astype(np.int64), generator.multinomial(counts, chances))
         return inputs
 
+    def vectors(self) -> Floats:
+        """Return what devices encode of each answer, which is a vector, shape (len(answers), D)."""
+        encoded = np.array([answer.law[0][0] for answer in self.answers], dtype=np.float64)
+        return encoded.reshape(len(self.answers), self.metric.channel.inputs)
+
+    def coordinates(self, weights: Floats | Counts) -> Floats:
+        """Return the mean of each coordinate of the vectors as they are, also of those beyond the norm.
+
+        Args:
+            weights: of the answers, shape (len(answers),).
+
+        """
+        vectors = np.array([answer.value for answer in self.answers], dtype=np.float64)
+        mean: Floats = weights @ vectors / weights.sum()
+        return mean
+
     def truths(self, weights: Floats | Counts) -> tuple[float, ...]:
         """Return the truth of weighted answers: any shares of labels, then any mean.
 

@@ -10,13 +10,16 @@ import numpy as np
 
 from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages_of, figures_of, held, holds
 from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.tally_sampler import Sampler, sampler_of
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
@@ -28,6 +31,11 @@ from estimator.tallies.tally import Tally
 UNIX_EPOCH_S = 0.0
 """A tally must have a window, and a rehearsal has none. The present one would change the output of
 a seed."""
+
+LONGEST_WINDOW_S = 31 * 86_400
+
+_Sampler = Callable[[Counts, Window, np.random.Generator], Counts]
+"""From the devices that give each answer, and the window, to the reports of each symbol."""
 
 NO_COLUMN = "no column has its name"
 
@@ -118,22 +126,22 @@ def _rehearse(
     after_round: Callable[[], object],
     generator: np.random.Generator,
 ) -> Rehearsed:
-    sampler = sampler_of(crowd.metric.channel)
+    sampler = _sampler(crowd)
     at_hand = crowd.draw(generator) if crowd.at_hand is None else crowd.at_hand
-    estimated = _report(crowd, at_hand, sampler, generator, Request(ranges=ranges))
+    estimated = _report(crowd, at_hand, 0, sampler, generator, Request(ranges=ranges))
     if crowd.devices == 0:
         return Rehearsed(estimated, {}, {})
     truths, truths_at_hand = _truths(crowd, crowd.shares, estimated), _truths(crowd, at_hand, estimated)
     has_means = isinstance(crowd.metric.domain, MeanByGroup)
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
-    def held_by(counts: Counts, truths: Truths) -> dict[FigureKind, float]:
-        return held(figures_of(_report(crowd, counts, sampler, generator, request)), truths)
+    def held_by(counts: Counts, truths: Truths, number: int) -> dict[FigureKind, float]:
+        return held(figures_of(_report(crowd, counts, number, sampler, generator, request)), truths)
 
     of_population, of_devices = [], []
-    for _ in range(rounds):
-        of_population.append(held_by(crowd.draw(generator), truths))
-        of_devices.append(held_by(at_hand, truths_at_hand))
+    for number in range(1, rounds + 1):
+        of_population.append(held_by(crowd.draw(generator), truths, number))
+        of_devices.append(held_by(at_hand, truths_at_hand, number))
         after_round()
     return Rehearsed(estimated, truths, coverages_of(of_population, of_devices))
 
@@ -144,6 +152,8 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
     days = len(estimated.estimates or ())
     truths[FigureKind.AT_LEAST] = [math.fsum(of_values[_days(share.value) : days]) for share in estimated.at_least]
+    if isinstance(crowd.metric.domain, Vector):
+        truths[FigureKind.COORDINATES] = crowd.coordinates(weights).tolist()
     if isinstance(crowd.metric.domain, MeanByGroup):
         truths[FigureKind.GROUP_MEANS] = crowd.group_means(weights)
     if distribution is not None:
@@ -163,24 +173,42 @@ def _days(value: Label) -> int:
     return value
 
 
-def _report(
-    crowd: Crowd, counts: Counts, sampler: Sampler, generator: np.random.Generator, request: Request
+def _report(  # noqa: PLR0913, PLR0917 what one round is made of
+    crowd: Crowd,
+    counts: Counts,
+    number: int,
+    sampler: _Sampler,
+    generator: np.random.Generator,
+    request: Request,
 ) -> MetricEstimate:
-    metric = crowd.metric
-    tally = sampler(crowd.inputs(counts, generator), generator)
+    """Return the estimates of a round in which so many devices give each answer."""
+    metric, window = crowd.metric, _window(crowd.metric, number)
     return estimate(
         metric,
         Tally(
             metric.name,
             metric.edition,
-            _window(metric),
+            window,
             closed=True,
             reports=crowd.devices,
-            counts=tuple(tally.tolist()),
+            counts=tuple(sampler(counts, window, generator).tolist()),
         ),
         request,
     )
 
 
-def _window(metric: Metric) -> Window:
-    return Window.of(metric.window, UNIX_EPOCH_S)
+def _sampler(crowd: Crowd) -> _Sampler:
+    """Return a function that draws tallies of the devices that give each answer. What it needs is prepared once."""
+    channel = crowd.metric.channel
+    if isinstance(channel, RotatedAxes):
+        vectors = crowd.vectors()
+        return lambda counts, window, generator: sampled_tally(
+            channel.in_window(window.text), vectors, counts, generator
+        )
+    sampler = sampler_of(channel)
+    return lambda counts, _, generator: sampler(crowd.inputs(counts, generator), generator)
+
+
+def _window(metric: Metric, number: int = 0) -> Window:
+    """Return the window of a round. Each has one of its own, because rotations of vectors differ by window."""
+    return Window.of(metric.window, UNIX_EPOCH_S + number * LONGEST_WINDOW_S)

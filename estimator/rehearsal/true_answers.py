@@ -20,7 +20,6 @@ from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
-from estimator.errors import AnswersError
 
 TRUTH_VALUES: Final = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -31,9 +30,12 @@ MOST_DIGITS = 400
 """The most digits of a count that is read: more than any count has, and few enough to convert."""
 
 MEMBERS_APART = "|"
-"""Separates the members of a set, and the two answers of a pair, in one cell."""
+"""Separates the members of a set, the two answers of a pair, and the numbers of a vector, in one cell."""
 
-Value = bool | str | int | Decimal | Fraction | tuple["Value", ...] | None
+Input = int | tuple[int, ...]
+"""An input of a channel: a symbol, or an encoded vector."""
+
+Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
 """An answer. Equal answers have equal values: the members of a set are in the domain's order."""
 
 
@@ -48,11 +50,11 @@ class TrueAnswer:
     """
 
     value: Value
-    law: tuple[tuple[int, float], ...]
+    law: tuple[tuple[Input, float], ...]
 
 
 def parts(value: Value) -> tuple[Value, ...]:
-    """Return the members of a set, or the answers of a pair."""
+    """Return the members of a set, the answers of a pair, or the numbers of a vector."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -85,6 +87,8 @@ def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
             if len(cells) == len(both)
             else None
         )
+    if isinstance(domain, Vector):
+        return [_read_size(text) for text in (cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)]
     if not isinstance(cell, str):
         return None
     text = cell.strip()
@@ -101,6 +105,11 @@ def _read_number(domain: Number, text: str) -> int | Decimal | None:
     return int(number) if number is not None and is_whole and isinstance(domain, Count) else number
 
 
+def _read_size(text: str) -> float | None:
+    number = _decimal(text.strip())
+    return None if number is None else float(number)
+
+
 def _expected(domain: Domain) -> str:
     """Return in words what a cell may state."""
     match domain:
@@ -108,6 +117,8 @@ def _expected(domain: Domain) -> str:
             return "true or false, yes or no, 1 or 0"
         case Subset():
             return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {domain.expected}"
+        case Vector():
+            return f"numbers with {MEMBERS_APART!r} between them: {domain.expected}"
         case Cross() | MeanByGroup():
             both = "; and ".join(_expected(part) for part in (domain.first, domain.second))
             return f"a pair with {MEMBERS_APART!r} between: {both}"
@@ -118,15 +129,10 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
     """Return an answer with the law by which the metric's domain turns it into an input.
 
     Raises:
-        AnswersError: if it is a vector.
         DomainError: if it is outside the domain.
 
     """
     domain, inputs = metric.domain, metric.channel.inputs
-    if isinstance(domain, Vector):
-        raise AnswersError(
-            f"{metric.name} is a vector, of which no rehearsal is made; plan says how precise it will be"
-        )
     coin = _RoundingCoin()
     if isinstance(domain, Subset):
         members = domain.members(value, coin)
@@ -134,6 +140,9 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
         left = domain.max_items - len(members)
         law += [(inputs - 1, left / domain.max_items)] * (left > 0)
         return TrueAnswer(tuple(domain.values[member] for member in members), tuple(law))
+    if isinstance(domain, Vector):
+        vector = domain.encode(value, inputs, coin)
+        return TrueAnswer(tuple(value), ((vector, 1.0),))  # type: ignore[arg-type] # what a domain encodes is an answer
     point: Any = domain.encode(value, inputs, coin)
     chance = coin.numerator / COIN_SCALE
     law = [(point, 1 - chance), (point + 1, chance)] if chance else [(point, 1.0)]

@@ -9,6 +9,7 @@ from client_sdk.protocol.domain.label import Label, word
 from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
+from estimator.text import plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""
@@ -60,6 +61,11 @@ def at_least_words(days: Label) -> str:
 def coordinate_words(position: int) -> str:
     """Return the name of a coordinate of vectors, counted from 0."""
     return f"coordinate {position}"
+
+
+def left_out_words(number: int, kind: str) -> str:
+    """Return how many values or coordinates of a kind of question are not shown."""
+    return plural(number, "more coordinate" if kind == "vector" else "more value")
 
 
 def range_words(share: Range) -> str:

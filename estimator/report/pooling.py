@@ -35,6 +35,7 @@ from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
 from estimator.estimates.question_fields import question_fields
 from estimator.report.changes import difference, reaches
+from estimator.report.pooled_vectors import pooled_coordinates
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
@@ -72,7 +73,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
         metrics: the definitions, by name.
 
     """
-    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.coordinates is None]
+    with_reports = [estimated for estimated in estimates if estimated.reports]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
     return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 
@@ -96,12 +97,16 @@ def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
         parts = [_of_mean(metric, window, of_window, (least, most), at) for window, of_window in in_all]
         mean = _together(parts, least, most)
         changes.append(difference(means[0], means[-1], fewest, most - least).of(MEAN))
+    coordinates = [(window.reports, window.coordinates) for window in windows if window.coordinates is not None]
+    norm = windows[0].norm
     return Pooled(
         **question_fields(metric),
         windows=tuple(window.window for window in windows),
         reports=sum(window.reports for window in windows),
         estimates=tuple(shares),
         mean=mean,
+        coordinates=pooled_coordinates(metric, coordinates, norm) if norm is not None else None,
+        norm=norm,
         changes=tuple(changes),
     )
 

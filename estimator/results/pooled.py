@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from estimator.results.estimate import Estimate, Share
+from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.question import Question
 from estimator.results.shown import Plotted
 
@@ -15,7 +15,9 @@ class Pooled(Plotted, Question, frozen=True, kw_only=True):
         reports: the number of reports in all of them.
         estimates: the share of each value over all reports; empty if answers have no shares.
         mean: over all reports. None if there is no mean.
-        changes: for each value, or the mean, the last window minus the first.
+        coordinates: of vectors, the mean of each coordinate over all reports. None for other kinds.
+        norm: of vectors, the greatest length that one may have. None for other kinds.
+        changes: for each value, or the mean, the last window minus the first; empty for vectors.
 
     """
 
@@ -23,4 +25,6 @@ class Pooled(Plotted, Question, frozen=True, kw_only=True):
     reports: int
     estimates: tuple[Share, ...] = ()
     mean: Estimate | None = None
+    coordinates: Shares | None = None
+    norm: float | None = None
     changes: tuple[Share, ...] = ()

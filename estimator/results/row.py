@@ -86,6 +86,7 @@ STATISTICS: Final = {
     "range": "the share of people between two answers, on request",
     "pooled_share": "as `share`, over all windows together",
     "pooled_mean": "as the mean, over all windows together",
+    "pooled_coordinate": "as `coordinate`, over all windows together",
     "change": "the last window minus the first",
 }
 """The statistics, with their descriptions."""
@@ -122,6 +123,7 @@ def _pooled_rows(pooled: Pooled, confidence: float) -> Iterator[Row]:
     window = f"{pooled.windows[0]} to {pooled.windows[-1]}"
     row_figures = [RowFigure("pooled_share", word(share.value), share) for share in pooled.estimates]
     row_figures += [] if pooled.mean is None else [RowFigure("pooled_mean", None, pooled.mean)]
+    row_figures += [RowFigure("pooled_coordinate", word(each.value), each) for each in pooled.coordinates or ()]
     row_figures += [RowFigure("change", word(change.value), change) for change in pooled.changes]
     for row_figure in row_figures:
         yield _row(pooled, pooled.reports, confidence, row_figure, window, closed=None)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isclose, sqrt
 
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Metric, Window
+from client_sdk.protocol import Window
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.vector import UNIT, lifted
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, offsets, rotated, shifted
 from estimator.errors import RequestError
 from estimator.estimates.rotated_axes import (
     block_reports,
@@ -21,29 +20,19 @@ from estimator.estimates.rotated_axes import (
     gain_of,
     hadamard,
     largest_sum,
+    offsets_of,
     turned_back,
 )
 from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
+from tests.support.estimates.vectors import TRUTHS, encoded, small
 from tests.support.laws.bands import request
 
 DAY = "2026-11-23"
 Ranking = Callable[[Sequence[int], int, str], list[int]]
 LEAST_COVERAGE = 0.93
-
-
-def small(metric: Metric) -> Metric:
-    """Return a metric of which a tally is small, and whose rotations are few enough to matter."""
-    channel = metric.channel
-    assert isinstance(channel, RotatedAxes)
-    favoured = max(1, 64 * channel.favoured // channel.dimension)
-    return replace(metric, channel=replace(channel, dimension=64, rotations=128, favoured=favoured))
-
-
-def encoded(metric: Metric, *vectors: list[float]) -> np.ndarray:
-    return np.array([lifted([round(x * UNIT) for x in vector], metric.channel.inputs) for vector in vectors], float)
 
 
 def test_transforms_of_many_vectors_are_those_of_one() -> None:
@@ -52,6 +41,7 @@ def test_transforms_of_many_vectors_are_those_of_one() -> None:
     turned = np.array([rotated(vector, at, DAY) for at, vector in enumerate(vectors.tolist())]) / 64**1.5
     assert np.allclose(turned_back(channel, turned, np.arange(5)), vectors)
     assert np.array_equal(hadamard(hadamard(vectors.astype(float))), 64.0 * vectors)
+    assert offsets_of(channel, np.array([3, 1])).tolist() == [offsets(64, at, DAY) for at in (3, 1)]
 
 
 @pytest.mark.parametrize("shape", [[UNIT], [UNIT // 2, UNIT // 2, -UNIT // 3], [UNIT // 8] * 63])
@@ -78,11 +68,13 @@ def test_the_gain_is_that_of_random_directions(dimension: int, favoured: int) ->
     assert abs(known - drawn.mean()) < 4 * drawn.std() / sqrt(len(drawn)) + 1e-9
 
 
-def test_the_sampler_obeys_the_law() -> None:
+@pytest.mark.parametrize("copies", [1, 200_000])
+def test_the_sampler_obeys_the_law_of_devices_together_and_one_by_one(copies: int) -> None:
     channel = RotatedAxes.within(request("1"), 8, 2, 3).in_window(DAY)
     vector = lifted([UNIT // 2, -UNIT // 5, 9], 8)
     devices = 200_000
-    tally = sampled_tally(channel, np.array([vector], float), np.array([devices]), np.random.default_rng(3))
+    vectors, counts = np.array([vector] * copies, float), np.full(copies, devices // copies)
+    tally = sampled_tally(channel, vectors, counts, np.random.default_rng(3))
     law = np.array([float(channel.probability(symbol, vector)) for symbol in range(channel.symbols)])
     assert ((tally - devices * law) ** 2 / (devices * law)).sum() < 70  # chi-square of 31 d.f.: 1 in 15,000
 
@@ -95,14 +87,6 @@ def test_blocks_hold_every_report_once() -> None:
     assert block_reports(channel, counts)[5] == by_rotation[5] + by_rotation[5 + 128]
 
 
-TRUTHS = {
-    "one direction for all": ([[0.999, 0, 0, 0]], [1.0]),
-    "opposite halves": ([[0.999, 0, 0, 0], [-0.999, 0, 0, 0]], [0.5, 0.5]),
-    "sparse": ([[0.5, -0.3, 0, 0]], [1.0]),
-    "flat": ([[0.4999, 0.4999, 0.4999, 0.4999]], [1.0]),
-    "nothing but zeros": ([[0, 0, 0, 0]], [1.0]),
-    "uniform": (np.eye(4).tolist() + (-np.eye(4)).tolist(), [0.125] * 8),
-}
 REPETITIONS = 40
 WEIGHTS = np.array([[1, 1, 1, 1], [0.5, -2, 0, 1], [0, 1, 0, 0]], float)
 

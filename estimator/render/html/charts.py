@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figures import SHARES, groups_of, mean_title, plain_estimate
+from estimator.render.html.figures import COORDINATES, SHARES, groups_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
 from estimator.render.html.tracks import KnownEstimate, tracks
 from estimator.render.sentences import leader
@@ -89,6 +89,8 @@ def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tup
         groups[SHARES] = tuple(pooled.estimates[position] for position in positions)
     if pooled.mean is not None:
         groups[mean_title(pooled.kind)] = (pooled.mean,)
+    if pooled.coordinates is not None:
+        groups[COORDINATES] = tuple(pooled.coordinates[position] for position in positions)
     return groups
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from estimator.render.html.numbers import PERCENT, Unit
-from estimator.render.words import label_of, p_words, short, short_loss
+from estimator.render.words import label_of, left_out_words, p_words, short, short_loss
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference
@@ -78,6 +78,7 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "estimate": estimate_text,
     "interval": interval_text,
     "label": label_of,
+    "left_out": left_out_words,
     "likeliest": likeliest_text,
     "loss": short_loss,
     "p": p_text,

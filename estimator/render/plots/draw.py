@@ -12,7 +12,7 @@ from estimator.render.plots.figures import LONGEST_TITLE, mark_zero, over_time, 
 from estimator.render.plots.library import BAND_OPACITY, BLUE, VERMILION, new_axes, pyplot
 from estimator.render.sentences import headline, leader
 from estimator.render.words import cluster_words, coordinate_words, label_of
-from estimator.report.highlights import first_shown, shown_values
+from estimator.report.highlights import first_shown, largest_coordinates, shown_values
 from estimator.results.changes import Changes
 from estimator.results.clusters import Clusters
 from estimator.results.distribution import Distribution
@@ -151,6 +151,10 @@ def _pooled(pooled: Pooled, axes: Axes) -> None:
     if pooled.estimates:
         points(axes, [(label_of(share.value), share) for share in pooled.estimates], 100.0)
         axes.set_xlabel(SHARE_LABEL)
+    elif pooled.coordinates is not None:
+        largest = largest_coordinates(pooled.coordinates)
+        points(axes, [(coordinate_words(position), pooled.coordinates[position]) for position in largest])
+        axes.set_xlabel("mean of each coordinate")
     elif pooled.mean is not None:
         points(axes, [(mean_word(pooled.kind), pooled.mean)])
         axes.set_xlabel(plain(in_unit("mean", pooled.unit)))

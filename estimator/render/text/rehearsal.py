@@ -13,7 +13,7 @@ from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.text.lines import NUMBER_DIGITS, TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
-from estimator.render.words import mechanism_words
+from estimator.render.words import left_out_words, mechanism_words
 from estimator.report.highlights import left_out, shown_values
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -50,7 +50,9 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
         pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
         for entry, (figure, truth) in zip(_entries(metric), pairs, strict=True):
             entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
-        metric["coverage"] = _coverage(rehearsed.coverages.get(FigureKind.SHARES_AND_MEAN))
+        of_vectors = FigureKind.COORDINATES in figures_of(rehearsed.estimated)
+        first = FigureKind.COORDINATES if of_vectors else FigureKind.SHARES_AND_MEAN
+        metric["coverage"] = _coverage(rehearsed.coverages.get(first))
         if "at_least" in metric:
             metric["at_least_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.AT_LEAST))
         if FigureKind.GROUP_MEANS in figures_of(rehearsed.estimated):
@@ -95,6 +97,7 @@ def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from metric.get("estimates", ())
     if "mean" in metric:
         yield metric["mean"]
+    yield from metric.get("coordinates", ())
     yield from metric.get("at_least", ())
     if metric["kind"] == MeanByGroup.kind and "joint" in metric:
         yield from (group["estimates"][0] for group in metric["joint"]["groups"])
@@ -114,6 +117,7 @@ def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
 def _block(rehearsed: Rehearsed, style: Style) -> str:
     estimated = rehearsed.estimated
     positions, not_shown = shown_values(estimated), left_out(estimated)
+    more = left_out_words(not_shown, estimated.kind)
     lines = [
         f"{estimated.metric}: {estimated.kind}",
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
@@ -122,7 +126,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
             f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line.figure, truth, line.digits, style)}"
             for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
-        *([f"  … and {not_shown:,} more values; --format json and csv have all"] if not_shown else []),
+        *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
         *_group_means(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverages),
@@ -136,7 +140,8 @@ def _shown_truths(rehearsed: Rehearsed, positions: Sequence[int]) -> Iterator[fl
     truths = {kind: rehearsed.truths.get(kind, (None,) * len(of_kind)) for kind, of_kind in figures.items()}
     shares_and_mean = truths.pop(FigureKind.SHARES_AND_MEAN)
     values = 0 if rehearsed.estimated.estimates is None else len(rehearsed.estimated.estimates)
-    yield from (shares_and_mean[position] for position in positions)
+    of_values = truths.pop(FigureKind.COORDINATES, shares_and_mean)
+    yield from (of_values[position] for position in positions)
     yield from shares_and_mean[values:]
     for kind in (FigureKind.AT_LEAST, FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
         yield from truths.get(kind, ())

@@ -19,7 +19,7 @@ from estimator.render.text.lines import (
     window_of,
 )
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import mechanism_words, p_equals
+from estimator.render.words import coordinate_words, left_out_words, mechanism_words, p_equals
 from estimator.results.changes import Changes
 from estimator.results.effect import Effect
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -119,7 +119,9 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
     changes = {of_metric.metric: of_metric for of_metric in report.changes}
-    together = [_pooled_block(pooled, changes.get(pooled.metric), style) for pooled in report.pooled]
+    together = [
+        _pooled_block(pooled, highlights[pooled.metric], changes.get(pooled.metric), style) for pooled in report.pooled
+    ]
     together += [_effect_block(effect, style) for effect in _latest(report.effects)]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
@@ -160,7 +162,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _pooled_block(pooled: Pooled, changes: Changes | None, style: Style) -> str:
+def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None, style: Style) -> str:
     first, *_, last = pooled.windows
     windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
     title = f"{pooled.metric}: {windows} together, {first} to {last}, {reports}"
@@ -170,7 +172,12 @@ def _pooled_block(pooled: Pooled, changes: Changes | None, style: Style) -> str:
     ]
     if pooled.mean is not None:
         lines.append(style.row(in_unit(mean_word(pooled.kind), pooled.unit), "", pooled.mean, NUMBER_DIGITS))
-    lines.append(f"  {last} less {first}")
+    if pooled.coordinates is not None and pooled.norm is not None:
+        ends = (-pooled.norm, pooled.norm)
+        for position in highlight.positions:
+            lines.append(style.row(coordinate_words(position), "", pooled.coordinates[position], NUMBER_DIGITS, ends))
+    if pooled.changes:
+        lines.append(f"  {last} less {first}")
     digits = SHARE_DIGITS if pooled.mean is None else NUMBER_DIGITS
     lines += [style.row(parts(change.value), "", change, digits) for change in pooled.changes[:SHOWN_VALUES]]
     if changes is not None and changes.p_value_corrected is not None:
@@ -211,4 +218,5 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
             label = line.label if index == 0 else ""
             yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
     if highlight.left_out:
-        yield f"  … and {highlight.left_out:,} more values; --format json and csv have all"
+        more = left_out_words(highlight.left_out, highlight.shown.kind)
+        yield f"  … and {more}; --format json and csv have all"

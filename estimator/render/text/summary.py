@@ -13,7 +13,7 @@ from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import at_least_words, coordinate_words, label_of, p_equals, range_words
+from estimator.render.words import at_least_words, coordinate_words, label_of, left_out_words, p_equals, range_words
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
@@ -81,8 +81,8 @@ def _block(
         yield from figure_lines([*_cells(shown, highlight)], style)
     left_out = len(shown.estimates or shown.coordinates or ()) - SHOWN_SHARES
     if left_out > 0:
-        what = "more value" if shown.coordinates is None else "more coordinate"
-        yield from _sentence(f"… and {plural(left_out, what)}; --verbose shows up to {SHOWN_VALUES}.", style)
+        more = left_out_words(left_out, shown.kind)
+        yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
     others = [each for each in windows if each.window != shown.window and pooled is None]
     if others:
         yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
@@ -238,6 +238,9 @@ def _pooled_words(pooled: Pooled, position: int) -> str:
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
         label = "" if share.value is True else f"{label_of(share.value)} "
         return f"{label}{rounded.estimate}{rounded.suffix} ({rounded.interval})"
+    if pooled.coordinates is not None:
+        rounded = number_of(pooled.coordinates[position], "")
+        return f"{coordinate_words(position)} {rounded.estimate} ({rounded.interval})"
     if pooled.mean is None:
         return plural(pooled.reports, "report")
     rounded = number_of(pooled.mean, pooled.unit)

@@ -12,8 +12,11 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.domain import Vector
+from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.statistics.arrays import Counts
 
 FIRST_DAY: Final = date(2026, 11, 2)
 DAYS: Final = 9
@@ -40,20 +43,36 @@ def tallies(registry: Registry, days: range = range(DAYS)) -> bytes:
 
 
 def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Iterator[dict[str, object]]:
-    if isinstance(metric.domain, Vector):  # a question without a tally
-        return
-    sampler, inputs = sampler_of(metric.channel), metric.channel.inputs
     for number in days:
         if number == MISSING_DAY:
             continue
-        weights = np.linspace(1.0, 1.0 + number / 2, inputs)
-        people = generator.multinomial(POOR if number == POOR_DAY else REPORTS, weights / weights.sum())
-        counts = sampler(people, generator).tolist()
+        counts = _counts(metric, number, generator)
+        reported = np.flatnonzero(counts)
+        is_sparse = isinstance(metric.domain, Vector)
         yield {
             "metric": metric.name,
             "edition": metric.edition,
             "window": day(number),
             "closed": number != OPEN_DAY,
-            "reports": sum(counts),
-            "counts": counts,
-        }
+            "reports": int(counts.sum()),
+            "counts": (counts[reported] if is_sparse else counts).tolist(),
+        } | ({"symbols": reported.tolist()} if is_sparse else {})
+
+
+def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Counts:
+    """Return how many devices report each symbol on a day."""
+    reports = POOR if number == POOR_DAY else REPORTS
+    if isinstance(metric.domain, Vector):
+        channel = metric.channel_in(day(number))
+        assert isinstance(channel, RotatedAxes)
+        vector = lifted(_vector(metric.domain.length, number), channel.dimension)
+        return sampled_tally(channel, np.array([vector], float), np.array([reports]), generator)
+    weights = np.linspace(1.0, 1.0 + number / 2, metric.channel.inputs)
+    people = generator.multinomial(reports, weights / weights.sum())
+    return sampler_of(metric.channel)(people, generator)
+
+
+def _vector(length: int, number: int) -> list[int]:
+    """Return a vector whose coordinates fall in size, and whose first one grows from day to day."""
+    sizes = [UNIT * (-1) ** place // (2 * (place + 2)) for place in range(length)]
+    return [UNIT * (number + 1) // 16, *sizes[1:]]

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from estimator.commands.cli import command
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, Field, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, VECTOR, Field, registry_text
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
 KINDS: dict[str, dict[str, Field]] = {
@@ -23,13 +23,14 @@ KINDS: dict[str, dict[str, Field]] = {
     "visits": COUNT,
     "both": {"purpose": "Why?", "cross": ["flag", "system"], "epsilon": 2},
 }
+VECTOR_TEXT = registry_text(place=VECTOR | {"length": 3, "norm": 2, "epsilon": 4})
 HEADING = "flag,system,step,tools,visits\n"
 SOUND = HEADING + "yes,a,a,a|b,0\nno,b,c,|,6\nyes,a,c,b,3\nno,c,b, c | a ,3\n"
 WRONG_CELL = "31337"
 
 
-def run(folder: Path, *arguments: str, **files: str) -> Result:
-    (folder / "metrics.toml").write_text(registry_text(**KINDS))
+def run(folder: Path, *arguments: str, registry: str | None = None, **files: str) -> Result:
+    (folder / "metrics.toml").write_text(registry or registry_text(**KINDS))
     for name, content in files.items():
         (folder / name).write_text(content)
     return CliRunner().invoke(command, ["rehearse", "--registry", str(folder / "metrics.toml"), *arguments])
@@ -113,4 +114,62 @@ def test_a_wrong_cell_of_one_of_two_crossed_columns_is_named(tmp_path: Path) -> 
     result = run(tmp_path, "--csv", str(tmp_path / "answers"), answers=f"flag,system\nyes,{WRONG_CELL}\n")
     assert "row 2, column system: must be" in result.stderr
     assert "row 2, column both: must be" in result.stderr
+    assert WRONG_CELL not in result.stderr
+
+
+def coordinates(result: Result) -> list[dict[str, Any]]:
+    assert result.exit_code == 0, result.output
+    (metric,) = json.loads(result.stdout)["metrics"]
+    found: list[dict[str, Any]] = metric["coordinates"]
+    return found
+
+
+IN_CELLS = "place,other\n0.5|-1|0,a\n1|1e-1| 0,b\n"
+IN_COLUMNS = "place.2,place.0,place.1\n0,0.5,-1\n0,1,0.1\n,1,1\n"
+AS_JSON = ("--seed", "3", "--format", "json")
+
+
+@pytest.mark.parametrize("table", [IN_CELLS, IN_COLUMNS])
+def test_vectors_are_read_from_cells_or_from_a_column_for_each_coordinate(tmp_path: Path, table: str) -> None:
+    options = ("--csv", str(tmp_path / "table.csv"), "--repeat", "4000", *AS_JSON)
+    result = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": table})
+    found = coordinates(result)
+    assert [entry["truth"] for entry in found] == pytest.approx([0.75, -0.45, 0])
+    assert all(abs(entry["estimate"] - entry["truth"]) < 5 * entry["standard_error"] < 0.3 for entry in found)
+    assert ("'other'" in result.stderr) == (table is IN_CELLS)
+    assert "place." not in result.stderr
+
+
+def test_shares_of_vectors_are_drawn_and_covered_in_windows_of_their_own(tmp_path: Path) -> None:
+    shares = '[place]\n"1|0|0" = 0.5\n"-1|0|0" = 0.5\n'
+    arguments = ("--population", "3000", "--shares", str(tmp_path / "shares.toml"), "--rounds", "4", *AS_JSON)
+    result = run(tmp_path, *arguments, registry=VECTOR_TEXT, **{"shares.toml": shares})
+    assert [entry["truth"] for entry in coordinates(result)] == [0, 0, 0]
+    coverage = json.loads(result.stdout)["metrics"][0]["coverage"]
+    assert coverage["rounds"] == 4
+    assert coverage["population"] > 0.93 - 3 * (0.05 * 0.95 / 12) ** 0.5
+
+
+def test_tables_and_rows_have_coordinates_beside_their_truths(tmp_path: Path) -> None:
+    options = ("--csv", str(tmp_path / "table.csv"), "--seed", "3", "--rounds", "1")
+    text = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
+    assert "  coordinate 1" in text
+    assert "    coordinates " in text, "their coverage"
+    rows = run(tmp_path, *options, "--format", "csv", registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
+    assert [float(row.split(",")[-3]) for row in rows.splitlines()[1:]] == pytest.approx([0.75, -0.45, 0])
+
+
+def test_a_vector_beyond_its_norm_is_rehearsed_as_shortened_beside_the_truth(tmp_path: Path) -> None:
+    options = ("--csv", str(tmp_path / "table.csv"), "--repeat", "20000", *AS_JSON)
+    found = coordinates(run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": "place\n4|0|0\n"}))
+    assert (found[0]["truth"], found[0]["holds"]) == (4, False)
+    assert abs(found[0]["estimate"] - 2) < 0.1
+
+
+@pytest.mark.parametrize("cell", ["1|2", f"1|2|{WRONG_CELL}x", "1|2|nan", "1||2", "1|2|1e999"])
+def test_what_is_no_vector_is_named_and_not_repeated(tmp_path: Path, cell: str) -> None:
+    options = ("--csv", str(tmp_path / "table.csv"))
+    result = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": f"place\n{cell}\n"})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "row 2, column place: must be numbers with '|' between them: a list of 3 finite numbers" in result.stderr
     assert WRONG_CELL not in result.stderr

@@ -52,6 +52,7 @@ from tests.support.devices.definitions import (
     NUMBER,
     ORDINAL,
     SET,
+    VECTOR,
     Field,
     registry_text,
 )
@@ -243,6 +244,27 @@ def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
     assert "<strong>Distribution function</strong>" in as_html(report, registry)
     assert "<strong>Distribution function</strong>" not in as_html(older, registry)
     assert "band" not in page_of(older, registry).data["questions"]["startup_ms"]
+
+
+def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_counted() -> None:
+    registry = registry_of(embedding=VECTOR | {"length": 60, "epsilon": 4})
+    report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
+    estimated = report.metrics[-1].coordinates
+    assert estimated is not None
+    sizes = sorted((abs(each.estimate or 0), each.value) for each in estimated)
+    (group,) = page_of(report, registry).data["questions"]["embedding"]["groups"]
+    assert group["title"] == "Mean of each coordinate"
+    assert group["labels"] == [f"coordinate {value}" for value in sorted(int(str(value)) for _, value in sizes[10:])]
+    pooled = report.highlights[0].pooled
+    assert pooled is not None
+    assert pooled.coordinates is not None
+    assert [row[-1] for row in group["t"]] == [
+        f"{text.unbiased} {text.low} {text.high}"
+        for text in (PLAIN.rounded(pooled.coordinates[place]) for place in report.highlights[0].positions)
+    ]
+    text = as_html(report, registry)
+    assert f"The largest of 60 coordinates, number {sizes[-1][1]}, is about" in text
+    assert "… and 10 more coordinates; JSON and CSV have all of them." in text
 
 
 def test_a_spark_is_broken_where_there_is_nothing() -> None:

@@ -14,12 +14,14 @@ from matplotlib.axes import Axes
 import estimator
 from client_sdk.protocol import Registry
 from estimator.render.plots.draw import DRAWN
-from estimator.results.estimate import Estimate
+from estimator.report.highlights import largest_coordinates
+from estimator.results.estimate import Estimate, Share
+from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.shown import Plotted, Shown
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, VECTOR, registry_text
 from tests.support.estimates.pages import tallies
 
 REGISTRY = Registry.parse(
@@ -29,6 +31,7 @@ REGISTRY = Registry.parse(
         startup_ms=NUMBER | {"unit": "ms"},
         steps=COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
         both=CROSS,
+        embedding=VECTOR | {"length": 60, "epsilon": 4},
     )
 )
 
@@ -77,6 +80,21 @@ def test_shares_are_dots_on_their_intervals_in_percent(report: EstimateReport) -
     assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$a\$", "b_c", "<b>"]
 
 
+def test_the_largest_coordinates_are_dots_on_their_intervals(report: EstimateReport) -> None:
+    coordinates = metric(report, "embedding").coordinates
+    assert coordinates is not None
+    largest = sorted(sorted(coordinates, key=lambda each: -abs(each.estimate or 0))[:SHOWN_VALUES], key=int_of)
+    axes = metric(report, "embedding").plot()
+    assert marked(axes) == [each.estimate for each in largest]
+    assert bars(axes) == [(each.low, each.high) for each in largest]
+    first = max(coordinates, key=lambda each: abs(each.estimate or 0))
+    assert f"coordinate {first.value} over time" in [axes.get_title() for axes in report.plot().axes]
+
+
+def int_of(coordinate: Share) -> int:
+    return int(str(coordinate.value))
+
+
 def test_means_changes_and_pooled_windows_are_drawn_where_they_are(report: EstimateReport) -> None:
     mean = metric(report, "startup_ms")
     assert mean.mean is not None
@@ -84,7 +102,9 @@ def test_means_changes_and_pooled_windows_are_drawn_where_they_are(report: Estim
     for changes in report.changes:
         assert marked(changes.plot()) == middles(changes.estimates, changes.mean)
     for pooled in report.pooled:
-        assert marked(pooled.plot()) == middles(pooled.estimates, pooled.mean)
+        largest = () if pooled.coordinates is None else largest_coordinates(pooled.coordinates)
+        coordinates = [pooled.coordinates[position].estimate for position in largest if pooled.coordinates]
+        assert marked(pooled.plot()) == (coordinates or middles(pooled.estimates, pooled.mean))
 
 
 def test_a_distribution_is_its_function_with_quantiles(report: EstimateReport) -> None:

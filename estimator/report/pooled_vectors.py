@@ -1,0 +1,65 @@
+"""The coordinates of vectors over several windows together.
+
+As in `pooling`, the error that may be the same in every window adds up, and the rest averages out.
+Only the choice of people may be the same: each window has rotations of its own, so that the noise
+and the error of finitely many rotations are new. Of the variance of a coordinate, people can make
+no more than
+
+* what is left beyond the least noise of the mechanism, and
+* the squared norm less the squared length of the mean: that of all coordinates together.
+
+The first bound is sharp where reports are few, the second where the rotations matter. Both are
+taken over all windows, since those of one window are uncertain.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from client_sdk.protocol.metric import Metric
+from estimator.decoders.decoder import LEAST_NOISE
+from estimator.estimates.vectors import least_noise_of
+from estimator.results.estimate import Shares
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import EXACT_BELOW, Z
+
+NOTHING = np.zeros(0)
+
+
+def pooled_coordinates(metric: Metric, windows: list[tuple[int, Shares]], norm: float) -> Shares:
+    """Return the mean of each coordinate over all reports.
+
+    Args:
+        metric: of kind vector.
+        windows: the number of reports, at least 1, and the coordinates of each window.
+        norm: the greatest length of a vector.
+
+    """
+    each = np.array([reports for reports, _ in windows], dtype=float)[:, np.newaxis]
+    total = float(each.sum())
+    estimates, errors = (np.array([getattr(of, name) for _, of in windows]) for name in ("unbiased", "standard_errors"))
+    mean = (each * estimates).sum(axis=0) / total
+    people = _variance_of_people(each, errors, mean, norm, least_noise_of(metric))
+    fresh = np.maximum(errors**2 - people / each, 0.0)
+    noise = (each**2 * fresh).sum(axis=0) / (2 * norm * len(windows)) ** 2
+    averaging = np.sqrt((each**2 * fresh).sum(axis=0) + people * np.sqrt(each).sum() ** 2)
+    error = np.where(noise < LEAST_NOISE, (each * errors).sum(axis=0), averaging) / total
+    reach = _stretch(windows) * Z * error if total >= EXACT_BELOW else np.inf
+    lows, highs = (np.clip(mean + side * reach, -norm, norm) for side in (-1, 1))
+    return Shares(windows[0][1].labels, lows, highs, mean, error, NOTHING, NOTHING)
+
+
+def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float, noise: float) -> Floats:
+    """Return the most that the vectors of people can vary in each coordinate, shape (d,)."""
+    total = each.sum()
+    of_report = (each**2 * errors**2).sum(axis=0) / total  # all of the variance, as if of one report
+    uncertain = (((each * errors).sum(axis=0) / total) ** 2).sum()
+    most = norm**2 - max(0.0, float((mean**2).sum() - uncertain))
+    varying: Floats = np.clip(of_report - noise, 0.0, max(0.0, most))
+    return varying
+
+
+def _stretch(windows: list[tuple[int, Shares]]) -> float:
+    """Return by how much intervals are wider than normal ones: as the widest, since ends may be cut off."""
+    sides = (np.maximum(of.highs - of.unbiased, of.unbiased - of.lows) / of.standard_errors for _, of in windows)
+    return max(1.0, max(float(side.max()) for side in sides) / Z)
