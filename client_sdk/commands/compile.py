@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import KINDS, MECHANISMS, is_set_with_other, module_of, types_of
+from client_sdk.commands.javascript import KINDS, MECHANISMS, is_ordinal_mean, is_set_with_other, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity
@@ -81,6 +81,7 @@ def _refusal(metric: Metric) -> str | None:
             metric.consent
         ),
         "other is not for the sets of this SDK; remove it": is_set_with_other(metric),
+        "statistic is not for the ordinals of this SDK; remove it": is_ordinal_mean(metric),
         "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
         "an activity needs the days of use of weeks on the disk, which this SDK does not keep": isinstance(
             metric.domain, Activity

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from client_sdk.protocol.budget import Budget
-from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, Nearest, Subset
+from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, Filled, Nearest, OrdinalMean, Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 
@@ -88,6 +88,11 @@ def compiled(metric: Metric) -> dict[str, Any]:
 def is_set_with_other(metric: Metric) -> bool:
     """Whether a value of a set stands for texts that are not listed, which the SDK does not encode."""
     return metric.kind == "set" and "other" in metric.domain.definition
+
+
+def is_ordinal_mean(metric: Metric) -> bool:
+    """Whether only the mean of a scale is asked, whose steps the SDK does not round."""
+    return isinstance(metric.domain, OrdinalMean)
 
 
 def types_of(registry: Registry) -> str:

@@ -13,6 +13,7 @@ from typing import Final
 
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of
@@ -83,7 +84,7 @@ def _figures(metric: Metric) -> dict[str, str]:
     has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
     return (
         ({"mean": "mean"} if _has_mean(metric) else {})
-        | ({"sum": "sum"} if number else {})
+        | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
         | ({_SHARES: "share"} if has_shares(metric) else {})
         | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
     )

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from client_sdk.commands.javascript import KINDS, compiled, is_set_with_other
+from client_sdk.commands.javascript import KINDS, compiled, is_ordinal_mean, is_set_with_other
 from client_sdk.protocol import Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.vectors import vectors
@@ -22,7 +22,7 @@ def compiled_vectors() -> dict[str, Any]:
     found = {}
     for vector in (*coins["answers"], *coins["kinds"], *vectors("editions")):
         metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-        is_known = metric.kind in KINDS and not is_set_with_other(metric)
+        is_known = metric.kind in KINDS and not is_set_with_other(metric) and not is_ordinal_mean(metric)
         if is_known and not isinstance(metric.channel, Permanent) and metric.fill is None:
             found[vector["definition"]] = compiled(metric)
     return found
