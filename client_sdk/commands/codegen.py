@@ -20,6 +20,7 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Nearest,
     Number,
+    OrdinalMean,
     Subset,
     Vector,
 )
@@ -152,6 +153,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Vector():
             return "Sequence[float]"
+        case OrdinalMean(scale=scale):
+            return _literal(scale.values)
         case Number():
             return "float | Decimal | Fraction"
     raise TypeError(f"a {domain.kind} has no type")

@@ -157,7 +157,9 @@ def _metric() -> Schema:
 
 def _rule_of_kind(kind: str) -> Schema:
     own = DOMAIN_KEYS[kind]
-    foreign: dict[str, bool] = {key: False for key in _KEYS if key not in own}
+    foreign: dict[str, Schema | bool] = {key: False for key in _KEYS if key not in own}
+    if kind == "ordinal":
+        foreign["statistic"] = {"const": "mean"}
     if kind not in ("number", "count"):
         foreign |= {"persist": False} if kind == "activity" else {"unit": False}
         foreign["fill_value"] = False
@@ -194,7 +196,7 @@ def _metric_keys() -> dict[str, Schema]:
             "maximum": float(GREATEST_NORM),
             "description": "of a vector: the greatest Euclidean length; longer ones are shortened to it",
         },
-        "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
+        "statistic": {"enum": list(STATISTICS), "description": "what is estimated; of an ordinal only the mean"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},

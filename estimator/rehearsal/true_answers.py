@@ -17,6 +17,7 @@ from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
@@ -63,6 +64,11 @@ def as_float(value: Value) -> float:
     return float(value) if isinstance(value, int | Decimal | Fraction) else math.nan
 
 
+def worth(domain: Number, value: Value) -> float:
+    """Return what an answer to a number is worth in its mean."""
+    return float(domain.worth(value)) if isinstance(domain, OrdinalMean) and isinstance(value, str) else as_float(value)
+
+
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     """Return the answer that a text states, or that two texts state for crossed questions.
 
@@ -96,7 +102,9 @@ def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
         return TRUTH_VALUES.get(text.lower())
     if isinstance(domain, Subset):
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
-    return _read_number(domain, text) if isinstance(domain, Number) else cell
+    if isinstance(domain, Number) and not isinstance(domain, OrdinalMean):
+        return _read_number(domain, text)
+    return cell
 
 
 def _read_number(domain: Number, text: str) -> int | Decimal | None:

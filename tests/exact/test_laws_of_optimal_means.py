@@ -170,6 +170,17 @@ def test_steps_between_two_tables_of_one_shape_lie_between_theirs_and_can_be_dra
             assert steps == above.steps or (is_mixed and part < 1)
 
 
+def test_steps_between_two_tables_are_the_nearest_ones_in_exact_fractions() -> None:
+    mixed = [
+        both for both in pairwise(TABLES) if both[0].width == both[1].width and len(both[0].half) == len(both[1].half)
+    ]
+    for (below, above), part in zip(mixed, (Fraction(place, 97) for place in range(1, 97)), strict=False):
+        milliodds = below.milliodds + part * (above.milliodds - below.milliodds)
+        exact = [low + part * (high - low) for low, high in zip(below.steps, above.steps, strict=True)]
+        nearest = [min((abs(step - place), step) for step in STEPS)[1] for place in exact]
+        assert list(steps_between(below, above, milliodds)) == nearest
+
+
 def test_the_page_names_the_digest_of_the_tables() -> None:
     digest = hashlib.sha256(json.dumps(TABLES).encode()).hexdigest()
     assert re.findall(r"\b[0-9a-f]{64}\b", PAGE.read_text(encoding="utf-8")) == [digest]

@@ -15,11 +15,24 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
 Domain = (
-    Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Vector | Filled
+    Boolean
+    | Category
+    | Ordinal
+    | OrdinalMean
+    | Nearest
+    | Number
+    | Count
+    | Activity
+    | Subset
+    | Cross
+    | MeanByGroup
+    | Vector
+    | Filled
 )
 
 __all__ = [
@@ -44,6 +57,7 @@ __all__ = [
     "Nearest",
     "Number",
     "Ordinal",
+    "OrdinalMean",
     "Subset",
     "Vector",
 ]
