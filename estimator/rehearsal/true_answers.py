@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -85,18 +85,20 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
     """Return what a text states, or None. The domain refuses what is no answer."""
-    if isinstance(domain, Cross | MeanByGroup):
-        cells = cell.split(MEMBERS_APART) if isinstance(cell, str) else cell
-        both = (domain.first, domain.second)
-        return (
-            tuple(_read(part, text) for part, text in zip(both, cells, strict=True))
-            if len(cells) == len(both)
-            else None
-        )
+    if isinstance(domain, Cross | MeanByGroup | Vector):
+        return _read_parts(domain, cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)
+    return _read_whole(domain, cell) if isinstance(cell, str) else None
+
+
+def _read_parts(domain: Cross | MeanByGroup | Vector, cells: Sequence[str]) -> object:
     if isinstance(domain, Vector):
-        return [_read_size(text) for text in (cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)]
-    if not isinstance(cell, str):
-        return None
+        return [_read_size(cell) for cell in cells]
+    both = (domain.first, domain.second)
+    is_pair = len(cells) == len(both)
+    return tuple(_read(part, cell) for part, cell in zip(both, cells, strict=True)) if is_pair else None
+
+
+def _read_whole(domain: Domain, cell: str) -> object:
     text = cell.strip()
     if isinstance(domain, Boolean):
         return TRUTH_VALUES.get(text.lower())
