@@ -68,7 +68,7 @@ def refusal(metric: Metric) -> str | None:
     mechanism = metric.channel.name.removeprefix("permanent ")
     kinds = kinds_of(metric.domain)
     reasons = {
-        "an activity needs the days of use of weeks on the disk, which this SDK does not keep": isinstance(
+        "an activity needs days of use that outlive the storage of a browser; this SDK keeps none": isinstance(
             metric.domain, Activity
         ),
         "statistic is not for the ordinals of this SDK; remove it": isinstance(metric.domain, OrdinalMean),
