@@ -70,7 +70,7 @@ def changed(text: str, changes: dict[str, str]) -> str:
 def with_all_questions() -> str:
     """Return the first registry with the further questions of its page, and a budget for all."""
     first, more, *_ = samples("toml")
-    ceilings = {"per_window = 2.5": "per_window = 8.5", "lifetime = 5.0": "lifetime = 500", 'strategy = "pace"': ""}
+    ceilings = {"per_window = 2.5": "per_window = 9.5", "lifetime = 5.0": "lifetime = 500", 'strategy = "pace"': ""}
     return changed(first, ceilings) + more
 
 
