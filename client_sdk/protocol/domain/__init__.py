@@ -16,19 +16,36 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import CELLS, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
 Domain = (
-    Boolean | Category | Ordinal | Nearest | Number | Count | Activity | Subset | Cross | MeanByGroup | Vector | Filled
+    Boolean
+    | Category
+    | Ordinal
+    | Nearest
+    | Number
+    | Count
+    | Activity
+    | Subset
+    | Cross
+    | MeanByGroup
+    | Vector
+    | Text
+    | Filled
 )
 
 __all__ = [
+    "CELLS",
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COORDINATES",
     "MAX_COUNT",
     "MAX_LENGTH",
+    "MAX_LETTERS",
     "MAX_PROTOTYPES",
+    "MAX_TEXTS",
+    "MAX_TEXT_LENGTH",
     "PERIODS",
     "Activity",
     "Boolean",
@@ -45,5 +62,6 @@ __all__ = [
     "Number",
     "Ordinal",
     "Subset",
+    "Text",
     "Vector",
 ]
