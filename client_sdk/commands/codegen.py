@@ -21,6 +21,7 @@ from client_sdk.protocol.domain import (
     Nearest,
     Number,
     Subset,
+    Text,
     Vector,
 )
 from client_sdk.protocol.metric import Metric
@@ -152,6 +153,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Vector():
             return "Sequence[float]"
+        case Text(max_items=most):
+            return "str" if most == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
         case Number():
             return "float | Decimal | Fraction"
     raise TypeError(f"a {domain.kind} has no type")

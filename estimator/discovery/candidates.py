@@ -62,6 +62,12 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[Candidate]:
     return found
 
 
+def deviation(tried: int) -> float:
+    """Return by how many standard errors a continuation must stand out to survive, if so many are tried."""
+    chance = min(0.5, CHANCE_SURVIVORS / max(1, tried))
+    return max(LEAST_DEVIATION, NormalDist().inv_cdf(1 - chance))
+
+
 class _Level(NamedTuple):
     """One level of the search.
 
@@ -106,10 +112,8 @@ class _Level(NamedTuple):
     def least_support(self) -> float:
         """Return the support above which a continuation survives."""
         tried = sum(len(prefixes) * ways.bits.size for prefixes, ways in self.continuations())
-        chance = min(0.5, CHANCE_SURVIVORS / max(1, tried))
-        deviation = max(LEAST_DEVIATION, NormalDist().inv_cdf(1 - chance))
         expected = int(self.tables.reports[self.place]) * self.tables.by_chance
-        return expected + deviation * math.sqrt(expected * (1 - self.tables.by_chance))
+        return expected + deviation(tried) * math.sqrt(expected * (1 - self.tables.by_chance))
 
 
 def _survivors(level: _Level) -> list[tuple[int, bool]]:

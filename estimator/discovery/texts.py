@@ -15,9 +15,6 @@ from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.results.estimate import Shares
 
-CUT: Final = "…"
-"""What follows a text of the most letters: it may be the beginning of a longer one."""
-
 _NOTHING: Final = np.zeros(0)
 
 
@@ -54,8 +51,8 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
     exist, disagree = confirmation.exist(), confirmation.disagree()
     found = np.flatnonzero(exist & ~disagree)
     by_share = found[np.argsort(-confirmation.shares[found], kind="stable")]
-    labels = [label_of(domain, candidates[place].number) for place in by_share]
-    unclear = tuple(label_of(domain, candidates[place].number) for place in np.flatnonzero(exist & disagree))
+    labels = [domain.label_of(candidates[place].number) for place in by_share]
+    unclear = tuple(domain.label_of(candidates[place].number) for place in np.flatnonzero(exist & disagree))
     shares = _shares(domain, confirmation, by_share, labels, len(candidates) if simultaneous else 1)
     return Texts(shares, unclear, len(candidates))
 
@@ -77,15 +74,9 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
     """
     named = [Candidate(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
     confirmation = _confirmed(domain, tables, named)
-    labels = [label_of(domain, number) for number, _ in named]
+    labels = [domain.label_of(number) for number, _ in named]
     shares = _shares(domain, confirmation, np.arange(len(named)), labels, len(named) if simultaneous else 1)
     return Texts(shares, tuple(labels[place] for place in np.flatnonzero(confirmation.disagree())), len(named))
-
-
-def label_of(domain: Text, number: int) -> str:
-    """Return a text as it is shown: one of the most letters may have been cut."""
-    text = domain.text_of(number)
-    return text + CUT if len(text) == domain.max_length else text
 
 
 def _confirmed(domain: Text, tables: GroupTables, candidates: list[Candidate]) -> Confirmation:

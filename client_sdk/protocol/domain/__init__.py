@@ -16,7 +16,7 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import CELLS, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
+from client_sdk.protocol.domain.text import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
 Domain = (
@@ -37,6 +37,7 @@ Domain = (
 
 __all__ = [
     "CELLS",
+    "CUT",
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COORDINATES",

@@ -32,6 +32,10 @@ CELLS: Final = 2**17
 """About how many cells a group's hash has, unless the registry says otherwise."""
 
 
+CUT: Final = "…"
+"""What stands behind a text of the most letters where it is shown: it may be the beginning of a longer one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Any text of the listed letters.
@@ -157,6 +161,11 @@ class Text:
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
+
+    def label_of(self, number: int) -> str:
+        """Return the text of an integer as it is shown: `CUT` follows one of L letters, which may have been cut."""
+        text = self.text_of(number)
+        return text + CUT if len(text) == self.max_length else text
 
     def bits_to_end(self, number: int) -> int:
         """Return how many leading bits of a text's integer tell the whole text: its letters' and its end's."""

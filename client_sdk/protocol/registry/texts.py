@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import ascii_letters, ascii_lowercase, digits
 from typing import Final
 
-from client_sdk.protocol.domain import CELLS, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
+from client_sdk.protocol.domain import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.registry.table import TomlTable, is_text, suggestion
 
 PRESETS: Final = {
@@ -48,8 +48,9 @@ def _read_letters(table: TomlTable) -> str:
         if not preset:
             table.mistake("letters", 'is missing; name the letters of a text, such as "abcdefghijklmnopqrstuvwxyz"')
         return PRESETS.get(preset, "")
-    if not is_text(letters, MAX_LETTERS) or not 1 < len(letters) == len(set(letters)):
-        table.mistake("letters", f"must be a text of 2 to {MAX_LETTERS} different printable characters")
+    if not is_text(letters, MAX_LETTERS) or not 1 < len(letters) == len(set(letters)) or CUT in letters:
+        what = f"must be a text of 2 to {MAX_LETTERS} different printable characters"
+        table.mistake("letters", f"{what} without {CUT!r}, which stands behind a text that was cut")
         return ""
     return letters
 
