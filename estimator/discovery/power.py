@@ -17,6 +17,7 @@ from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.candidates import CHANCE_SURVIVORS, deviation
+from estimator.results.texts import LeastShare
 from estimator.statistics.confidence import BISECTIONS, z_of
 
 OFTEN: Final = 0.9
@@ -68,6 +69,15 @@ class Power:
     def least_share(self, letters: int, reports: float) -> float | None:
         """Return the least share of a text that is found `OFTEN`; None if there is none."""
         return _least(lambda share: self.found(share, letters, reports), 1.0)
+
+    def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
+        """Return the least share of a short text, and of one of the most letters; of sets, that of devices."""
+        lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
+        drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
+        most = self._domain.max_items
+        return tuple(
+            LeastShare(letters, None if share is None or share * most > 1 else share * most) for letters, share in drawn
+        )
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
         """Return how many reports find a text of a share `OFTEN`; None if too many."""

@@ -14,14 +14,14 @@ from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.made_up import made_up_reports
-from estimator.discovery.power import SHORT, Power
+from estimator.discovery.power import Power
 from estimator.discovery.texts import confirm, discover
 from estimator.estimates.question_fields import question_fields
 from estimator.privacy.central import central_of
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, RangeTest
 from estimator.results.request import Request
-from estimator.results.texts import LeastShare, TextFindings
+from estimator.results.texts import TextFindings
 from estimator.statistics.chi_square import survival
 from estimator.tallies.tally import Tally
 
@@ -56,9 +56,7 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
     tables = GroupTables.of(channel, tally.dense(channel.symbols))
     findings = _findings(domain, tables, request)
     if domain.discover and tally.reports:
-        power = Power(domain, channel)
-        lengths = dict.fromkeys((min(SHORT, domain.max_length), domain.max_length))
-        least = tuple(LeastShare(letters, power.least_share(letters, tally.reports)) for letters in lengths)
+        least = Power(domain, channel).least_shares(tally.reports)
         made_up = None if request.fakes is None else made_up_reports(domain, tables, findings.candidates)
         findings = replace(findings, least=least, made_up=made_up)
     return MetricEstimate(
