@@ -20,6 +20,7 @@ from tests.support.devices.definitions import (
     NUMBER,
     ORDINAL,
     SET,
+    TEXT,
     VECTOR,
     registry_text,
 )
@@ -39,6 +40,7 @@ REGISTRY_TEXT: Final = registry_text(
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
     embedding=VECTOR | {"epsilon": 4},
+    unknown_word=TEXT,
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
