@@ -71,7 +71,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
 
 
 def test_a_text_is_not_crossed() -> None:
-    crossed = {"purpose": "Why?", "cross": ["a", "m"], "epsilon": 1}
+    crossed: dict[str, Field] = {"purpose": "Why?", "cross": ["a", "m"], "epsilon": 1}
     assert "must name two different metrics" in mistakes(a=BOOLEAN, m=TEXT, both=crossed)["metric.both.cross"]
 
 
@@ -83,8 +83,13 @@ def test_a_text_has_no_strata() -> None:
 
 def test_whatever_a_report_means_is_part_of_the_edition() -> None:
     changes: list[dict[str, Field]] = [
-        *({"letters": "abcdef"}, {"max_length": 13}, {"discover": False}, {"max_items": 2}),
-        *({"cells": 8192}, {"other": "_"}, {"epsilon": 3}),
+        {"letters": "abcdef"},
+        {"max_length": 13},
+        {"discover": False},
+        {"max_items": 2},
+        {"cells": 8192},
+        {"other": "_"},
+        {"epsilon": 3},
     ]
     editions = {metric_of(TEXT | change).edition for change in [{}, *changes]}
     assert len(editions) == len(changes) + 1
