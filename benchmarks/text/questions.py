@@ -1,0 +1,92 @@
+"""A question for texts that a population answers, and its tallies, drawn by their exact law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.text.populations import LETTERS, Population
+from client_sdk.protocol import Metric
+from client_sdk.protocol.domain import Text
+from client_sdk.protocol.domain.text_groups import LIMB_BITS, MODULUS
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.texts import Texts, discover
+from estimator.rehearsal.tally_sampler import Sampler, sampler_of
+from estimator.statistics.arrays import Counts
+from tests.support.devices.definitions import metric_of
+
+TEXT = {"purpose": "Which texts are there?", "kind": "text", "letters": LETTERS, "window": "day"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A question, and what each string of a population becomes in each group.
+
+    Attributes:
+        metric: of kind text.
+        population: who answers.
+        cells: of each string in each group, shape (strings, groups).
+        sample: draws the tally of one group from the number of devices in each cell.
+
+    """
+
+    metric: Metric
+    population: Population
+    cells: NDArray[np.int64]
+    sample: Sampler
+
+    @classmethod
+    def of(cls, population: Population, epsilon: float, *, discover: bool = True) -> Question:
+        """Ask a population, with nothing but epsilon chosen."""
+        metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, discover=discover)
+        assert isinstance(metric.domain, Text)
+        channel = _channel(metric)
+        return cls(metric, population, _cells(metric.domain, population, channel.inputs), sampler_of(channel.geometry))
+
+    def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
+        """Return the tally of a random sample of devices, shape (symbols,).
+
+        Devices draw their string, and then their group, independently. So the devices of a group with each string are
+        one multinomial draw, and a group's tally is that of its channel.
+        """
+        channel = _channel(self.metric)
+        weights = np.array(channel.weights) / sum(channel.weights)
+        by_group = generator.multinomial(self.population.drawn(devices, generator), weights).T
+        in_cells = (
+            np.bincount(cells, strings, channel.inputs).astype(np.int64)
+            for cells, strings in zip(self.cells.T, by_group, strict=True)
+        )
+        return np.concatenate([self.sample(inputs, generator) for inputs in in_cells])
+
+    def found(self, tally: Counts) -> Texts:
+        """Return what a tally says of texts."""
+        return found(self.metric, tally)
+
+
+def found(metric: Metric, tally: Counts) -> Texts:
+    """Return what a tally says of texts: all work of the estimator but reading and showing."""
+    assert isinstance(metric.domain, Text)
+    return discover(metric.domain, GroupTables.of(_channel(metric), tally))
+
+
+def _channel(metric: Metric) -> GroupedGeometry:
+    assert isinstance(metric.channel, GroupedGeometry)
+    return metric.channel
+
+
+def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
+    """Return what `Text.cells_of` says of all strings, shape (strings, groups): one by one that takes seconds."""
+    numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
+    columns = []
+    for group in domain.groups(cells):
+        heard = numbers >> domain.bits - group.bits
+        summand, *multipliers = group.multipliers
+        hashed = np.full(len(numbers), summand)
+        for place, multiplier in enumerate(multipliers):
+            limbs = (heard >> LIMB_BITS * place & (1 << LIMB_BITS) - 1).astype(np.int64)
+            hashed += limbs * multiplier % MODULUS
+        columns.append(hashed % MODULUS % cells)
+    return np.array(columns).T
