@@ -17,8 +17,13 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 HASHES = 1000
 """The number of hash functions of FLH, which takes one of them."""
 
-SKETCH_HASHES = {"PEM": 128, "SFP": 16}
+SEED = 1
+SKETCH_HASHES = 16
 SKETCH_SIZE = 1024
+
+BEGINNINGS = 3
+"""Letters that each group of PEM adds. With one or two it finds fewer strings; with more its search takes hours."""
+
 PADDING = "*"
 """Fills strings up, in both protocols."""
 
@@ -103,19 +108,16 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
     return {"raw": estimates_by.pop("raw"), "posts": estimates_by, "law": probabilities(channel, inputs, epsilon)}
 
 
-def strings(
-    method: str, epsilon: float, texts: list[str], counts: list[int], length: int, top: int, seed: int
-) -> dict[str, Any]:
+def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
     """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds a device, report and search.
 
-    Both protocols use Apple's CMS, of an odd and an even number of hashes as quick as the protocol's decoder needs it.
-    With local hashing, their default, a device of PEM would hash every possible beginning.
+    The oracle of both is Apple's CMS. With their default, local hashing, a device of PEM would hash every beginning.
     """
     with_old_zeros()
-    random.seed(seed)
-    np.random.seed(seed)  # noqa: NPY002 the peer's generator
-    perturbing, collecting = finder(method, epsilon, length, set("".join(texts)))
-    answers = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
+    random.seed(SEED)
+    np.random.seed(SEED)  # noqa: NPY002 the peer's generator
+    perturbing, collecting = finder(method, epsilon, length, set("".join(counts)))
+    answers = [text for text, count in counts.items() for _ in range(count)]
     client_s = server_s = 0.0
     for first in range(0, len(answers), AT_ONCE):
         begun = time.process_time()
@@ -139,12 +141,11 @@ def strings(
 def finder(method: str, epsilon: float, length: int, letters: set[str]) -> tuple[Any, Any]:
     """Return a client and a server of PEM or SFP, for strings of at most so many letters."""
     oracles, finders = import_module("pure_ldp.frequency_oracles.apple_cms"), import_module("pure_ldp.heavy_hitters")
-    hashes = SKETCH_HASHES[method]
-    sketch = oracles.CMSServer(epsilon, hashes, SKETCH_SIZE)
+    sketch = oracles.CMSServer(epsilon, SKETCH_HASHES, SKETCH_SIZE)
     oracle = oracles.CMSClient(epsilon, sketch.get_hash_funcs(), SKETCH_SIZE)
     same: dict[str, Any] = {"epsilon": epsilon, "max_string_length": length, "index_mapper": _text}
     if method == "PEM":
-        same |= {"start_length": 1, "fragment_length": 1, "alphabet": sorted({*letters, PADDING})}
+        same |= {"start_length": 0, "fragment_length": BEGINNINGS, "alphabet": sorted({*letters, PADDING})}
         return finders.PEMClient(fo_client=oracle, **same), finders.PEMServer(fo_server=sketch, **same)
     same |= {"fragment_length": 2, "alphabet": letters}
     return finders.SFPClient(fo_client=oracle, **same), finders.SFPServer(fo_server=sketch, **same)
@@ -157,7 +158,7 @@ def _text(text: str) -> str:
 def with_old_zeros() -> None:
     """Let ``np.zeros(None)`` be a scalar, as in older numpy: pure-ldp calls it, and numpy from 2.4 on refuses it."""
     zeros = np.zeros
-    np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment]
+    np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]
 
 
 if __name__ == "__main__":

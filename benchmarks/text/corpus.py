@@ -20,7 +20,7 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""What stands before a text in a file that R writes (R Internals, section 1.8: of ASCII or UTF-8); then its length, in four bytes."""
+"""Stands before a text of ASCII or UTF-8 in a file that R writes (R Internals, section 1.8), with its length next."""
 
 
 class CorpusError(Exception):

@@ -55,8 +55,8 @@ def costs() -> str:
                 rows.append([f"{epsilon:g}", f"{devices:,}", f"{len(tally):,}", f"{seconds:.2f}", f"{mb:.0f}"])
     device_ms = max(_device_ms(metric_of(TEXT, max_length=LETTERS, epsilon=epsilon)) for epsilon in EPSILONS)
     return (
-        f"\nFrom a tally to the found strings of {LETTERS} letters, in a fresh process: the first decode, which derives\n"
-        "hashes and transforms, in processor seconds; the process at its peak, with Python and numpy.\n\n"
+        f"\nFrom a tally to the found strings of {LETTERS} letters: processor seconds of the first decode of a\n"
+        "process, and that process at its peak, with Python and numpy.\n\n"
         + table(("epsilon", "devices", "symbols", "seconds", "MB"), rows)
         + "\nThe slowest: "
         + verdict(slowest_s <= DECODE_S, f"{slowest_s:.2f} s", f"≤ {DECODE_S:g} s")

@@ -97,11 +97,11 @@ def measure_text() -> str:
         sys.stderr.write(f"  {' '.join(_row(cell))}\n")
     return (
         "## Texts that nobody listed\n\n"
-        f"{RUNS} tallies a cell, drawn by their exact law; `python -m benchmarks text`. Populations are made: 100,000\n"
-        f"random strings by Zipf(1.1), drawn anew {STRINGS} times, and the words of Jane Austen's novels, from Debian's\n"
-        f"`r-cran-janeaustenr`. F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss; the\n"
-        "mean, and the standard error of F1. Proved: strings that a report lists, in the mean of a run. False: those of\n"
-        "them that no device had. Unclear: strings of the population that are not listed because groups disagree.\n\n"
+        f"{RUNS} tallies a cell, drawn by their exact law. Populations are made: 100,000 random strings by Zipf(1.1),\n"
+        f"drawn anew {STRINGS} times, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
+        f"F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss: the mean, with\n"
+        "the standard error of F1. Proved: strings that a report lists, the mean of a run; false: those that no device had.\n"
+        "Unclear: strings of the population that are not listed because groups disagree.\n\n"
         + table(HEADING, [_row(cell) for cell in cells])
         + "\n"
         + _verdicts(cells)

@@ -29,9 +29,9 @@ HEADING: Final = ("epsilon", "devices", "of", "F1", "NCR", "proved", "µs a devi
 
 INTRODUCTION: Final = (
     "\n### Beside pure-ldp\n\n"
-    f"The first {LENGTH} letters of the same words. One run of each protocol of the peer, by its own code, with Apple's\n"
-    f"CMS as its oracle; {OUR_RUNS} of ours, the mean. The peers name {TOP} strings and prove none. pure-ldp calls\n"
-    "`np.zeros(None)`, which numpy from 2.4 on refuses: outside of it, that is a scalar again.\n\n"
+    f"The first {LENGTH} letters of the same words. One run of each protocol of the peer, by its own code, with CMS\n"
+    f"as its oracle; {OUR_RUNS} of ours, the mean. The peers name {TOP} strings and prove none. pure-ldp calls\n"
+    "`np.zeros(None)`, which numpy refuses today: for the peer it is a scalar, as it was.\n\n"
 )
 
 
@@ -47,7 +47,8 @@ def peers_section() -> str:
 
 
 def _rows(peer: Peer, population: Population, epsilon: float, devices: int) -> list[list[str]]:
-    counts = population.drawn(devices, np.random.default_rng(1)).tolist()
+    drawn = population.drawn(devices, np.random.default_rng(1)).tolist()
+    counts = dict(zip(population.strings, drawn, strict=True))
     question = Question.of(population, epsilon)
     ours = [measured(question, devices, seed) for seed in range(OUR_RUNS)]
     first = [f"{epsilon:g}", f"{devices:,}"]
@@ -69,11 +70,9 @@ def _rows(peer: Peer, population: Population, epsilon: float, devices: int) -> l
             "strings",
             method=method,
             epsilon=float(epsilon),
-            texts=population.strings,
             counts=counts,
             length=LENGTH,
             top=TOP,
-            seed=1,
         )
         f1, ncr = f1_and_ncr(answer["found"], population)
         micro = [f"{1e6 * answer[part]:.0f}" for part in ("client", "server")]

@@ -54,7 +54,9 @@ def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1)
         spelt = ("".join([LETTERS[code] for code in row]) for row in codes)
         strings |= dict.fromkeys(letters[:length] for letters, length in zip(spelt, lengths, strict=True))
     weights = np.arange(1, number + 1) ** -EXPONENT
-    return Population(f"random, {SHORTEST} to {longest} letters", longest, tuple(strings)[:number], weights / weights.sum())
+    return Population(
+        f"random, {SHORTEST} to {longest} letters", longest, tuple(strings)[:number], weights / weights.sum()
+    )
 
 
 def natural_words() -> Population:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,16 @@ from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.texts import Texts, discover
 from estimator.rehearsal.tally_sampler import Sampler, sampler_of
 from estimator.statistics.arrays import Counts
-from tests.support.devices.definitions import metric_of
+from tests.support.devices.definitions import Field, metric_of
 
-TEXT = {"purpose": "Which texts are there?", "kind": "text", "letters": LETTERS, "window": "day"}
+TEXT: Final[dict[str, Field]] = {
+    "purpose": "Which texts are there?",
+    "kind": "text",
+    "letters": LETTERS,
+    "discover": True,
+    "window": "day",
+}
+"""All but max_length and epsilon."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,9 +47,9 @@ class Question:
     sample: Sampler
 
     @classmethod
-    def of(cls, population: Population, epsilon: float, *, discover: bool = True) -> Question:
-        """Ask a population, with nothing but epsilon chosen."""
-        metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, discover=discover)
+    def of(cls, population: Population, epsilon: float, **more: Field) -> Question:
+        """Ask a population; what is not named has its default."""
+        metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
         assert isinstance(metric.domain, Text)
         channel = _channel(metric)
         return cls(metric, population, _cells(metric.domain, population, channel.inputs), sampler_of(channel.geometry))

@@ -53,7 +53,7 @@ def measured(question: Question, devices: int, seed: int) -> Score:
 
 def scored(texts: Texts, population: Population, seconds: float) -> Score:
     """Compare found strings, the most frequent first, with the population."""
-    names = [name.removesuffix(CUT) for name in texts.shares.labels]
+    names = [str(label).removesuffix(CUT) for label in texts.shares.labels]
     truth = dict(zip(population.strings, population.shares.tolist(), strict=True))
     ends = zip(names, texts.shares.lows.tolist(), texts.shares.highs.tolist(), strict=True)
     return Score(
