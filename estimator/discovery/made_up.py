@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import STEP_BITS
+from client_sdk.protocol.domain.text_groups import step_bits
 from estimator.discovery.candidates import CHANCE_SURVIVORS, deviation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.power import SHORT
@@ -37,7 +37,7 @@ def made_up_by_group(domain: Text, tables: GroupTables, candidates: int) -> Floa
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))  # so that each of them is passed at once half of the time
-    later = deviation(CHANCE_SURVIVORS << STEP_BITS)
+    later = deviation(CHANCE_SURVIVORS << step_bits(tables.cells))
     deviations = np.array([deviation(1 << sizes[0]), *[later] * (levels - 1)]) + margin
     confirming = reports[levels:]
     of_confirming = (z_of(max(1, candidates)) + margin) * confirming / math.sqrt(max(1, int(confirming.sum())))

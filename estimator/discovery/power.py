@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Final
 
 from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING, STEP_BITS
+from client_sdk.protocol.domain.text_groups import CONFIRMING, step_bits
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
@@ -40,6 +40,7 @@ class Power:
         assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
         self._domain, self._support = domain, inverse.support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
+        self._step_bits = step_bits(channel.inputs)
 
     def found(self, share: float, letters: int, reports: float) -> float:
         """Return the probability that a text of a share is found and confirmed.
@@ -55,7 +56,7 @@ class Power:
         needed = next(place for place, group in enumerate(levels) if group.bits >= bits) + 1
         chance = 1.0
         for place, group in enumerate(levels[:needed]):
-            tried = 1 << group.bits if place == 0 else CHANCE_SURVIVORS << STEP_BITS
+            tried = 1 << group.bits if place == 0 else CHANCE_SURVIVORS << self._step_bits
             chance *= self._stands_out(share, reports * group.weight / self._weight, deviation(tried))
         rest = sum(group.weight for group in self._groups[needed:])
         return chance * self._stands_out(share, reports * rest / self._weight, z_of(CHANCE_SURVIVORS))

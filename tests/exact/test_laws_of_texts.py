@@ -100,7 +100,13 @@ def test_the_geometry_follows_from_epsilon_and_the_cells(
 def test_the_groups_of_sixteen_letters_have_the_documented_weights() -> None:
     groups = Text("abcdefghijklmnopqrstuvwxyz'-.,_", 16).groups(137_257)
     assert [group.bits for group in groups] == [17, 27, 37, 47, 57, 67, 77, 80, 80, 80]
-    assert [group.weight for group in groups] == [4, 4, 4, 2, 2, 2, 2, 2, 3, 3]
+    assert [group.weight for group in groups] == [8, 8, 8, 4, 4, 4, 4, 4, 3, 3]
+
+
+def test_fewer_cells_make_smaller_steps() -> None:
+    groups = Text("abcdefghijklmnopqrstuvwxyz'-.,_", 6).groups(3541)
+    assert [group.bits for group in groups] == [11, 15, 19, 23, 27, 30, 30, 30]
+    assert [group.weight for group in groups] == [8, 8, 8, 8, 8, 8, 6, 6]
 
 
 def test_the_toy_enumerates_every_text() -> None:

@@ -14,20 +14,26 @@ from dataclasses import dataclass
 from hashlib import sha256, shake_256
 from typing import Final
 
-STEP_BITS: Final = 10
-"""The bits that a level adds to those of the level before: each text found so far has 1,024 continuations."""
+MOST_STEP_BITS: Final = 10
+"""The most bits that a level adds to those of the level before: each prefix found so far has 1,024 continuations."""
+
+LEAST_STEP_BITS: Final = 4
+"""The least. With fewer, a text of many letters needs too many levels."""
+
+CROWD_BITS: Final = 7
+"""Cells must be 2**7 times as many as continuations of a prefix. Otherwise some continuation shares a cell with one of
+the hundred most common texts at every level, and candidates that nobody has multiply.
+"""
 
 EARLY_LETTERS: Final = 8
 """Most words differ from all others within so many letters. The levels within them get twice the devices."""
 
-EARLY_WEIGHT: Final = 4
+EARLY_WEIGHT: Final = 8
 
-LATE_WEIGHT: Final = 2
+LATE_WEIGHT: Final = 4
 
-LEAST_CONFIRMING_WEIGHT: Final = 3
-
-LEVELS_OF_A_CONFIRMATION: Final = 8
-"""A confirming group weighs an eighth of all levels together."""
+CONFIRMING_QUARTERS: Final = 3
+"""A confirming group weighs so many quarters of the last level: both together confirm what that level lets through."""
 
 CONFIRMING: Final = 2
 """The number of confirming groups. In one alone, two texts of one cell could not be told apart."""
@@ -88,6 +94,11 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
     return tuple(Group(*size, _multipliers(seed + bytes([number]), size[0])) for number, size in enumerate(sizes))
 
 
+def step_bits(cells: int) -> int:
+    """Return the bits that a level adds to those of the level before, for hashes of exactly so many cells."""
+    return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - CROWD_BITS))
+
+
 def letter_bits(letters: str) -> int:
     """Return c, the bits of a letter: they tell the letters and the end apart."""
     return len(letters).bit_length()
@@ -95,10 +106,9 @@ def letter_bits(letters: str) -> int:
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
     """Return the bits and the weight of each group. The first level has no more prefixes than there are cells."""
-    ends = [*range(cells.bit_length() - 1, bits, STEP_BITS), bits]
+    ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
-    eighth = -(-sum(weight for _, weight in levels) // LEVELS_OF_A_CONFIRMATION)
-    return levels + [(bits, max(LEAST_CONFIRMING_WEIGHT, eighth))] * CONFIRMING
+    return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING
 
 
 def _multipliers(seed: bytes, bits: int) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
     """Groups come with their weights; within a group the cell goes through the geometry."""
     channel, domain = subject.channel, subject.metric.domain
     assert isinstance(domain, Text)
-    sizes = [(3, 4), (6, 4), (6, 3), (6, 3)] if domain.discover else [(6, 1), (6, 1)]
+    sizes = [(3, 8), (6, 8), (6, 6), (6, 6)] if domain.discover else [(6, 1), (6, 1)]
     total = sum(weight for _, weight in sizes)
     for text in TEXTS:
         cells = [reference_cell(text, bits, group) for group, (bits, _) in enumerate(sizes)]
@@ -132,7 +132,7 @@ def _group_by_length(metric: Metric, answer: object, coins: Coins) -> int:
 def _only_levels_that_hear_more(metric: Metric, answer: object, coins: Coins) -> int:
     """Never report about letters after the end."""
     channel, cells = _cells(metric, answer, coins)
-    weights = channel.weights if len(str(answer)) > 1 else (channel.weights[0] + channel.weights[1], 0, 3, 3)
+    weights = channel.weights if len(str(answer)) > 1 else (channel.weights[0] + channel.weights[1], 0, 6, 6)
     return replace(channel, weights=weights).perturb(cells, coins)
 
 

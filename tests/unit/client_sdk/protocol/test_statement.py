@@ -196,7 +196,7 @@ def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells
     page = _page(registry_text(word=OF_TEXTS))
     assert "the first 12 letters of a text; the text itself stays on the device" in page
     assert "which is one of 3,541, and changed at random" in page
-    assert "which of 8 ways to number texts was drawn. That says nothing of yours" in page
+    assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
     assert "A text of one person alone is never found" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
     assert "drawn by chance from at most 3" in named
