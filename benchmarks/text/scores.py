@@ -11,7 +11,8 @@ import numpy as np
 
 from benchmarks.text.populations import Population
 from benchmarks.text.questions import Question
-from estimator.discovery.texts import CUT, Texts
+from client_sdk.protocol.domain import CUT
+from estimator.discovery.texts import Texts
 
 TOP: Final = 32
 """The most frequent strings, which are to be found."""
