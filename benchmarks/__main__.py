@@ -38,8 +38,8 @@ from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
 from benchmarks.sizing import RESULTS, write_page
 from benchmarks.stores import measure_stores
-from benchmarks.typescript import measure_browsers, measure_typescript
 from benchmarks.text.page import measure_text
+from benchmarks.typescript import measure_browsers, measure_typescript
 from benchmarks.vectors import measure_vectors
 from benchmarks.workers import measure_workers
 

@@ -13,6 +13,8 @@ from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import Text
 from client_sdk.protocol.domain.text_groups import LIMB_BITS, MODULUS
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Balanced
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.texts import Texts, discover
 from estimator.rehearsal.tally_sampler import Sampler, sampler_of
@@ -27,6 +29,9 @@ TEXT: Final[dict[str, Field]] = {
     "window": "day",
 }
 """All but max_length and epsilon."""
+
+WHOLE: Final = 10**6
+"""Devices whose tally is drawn whole, which takes most of a second a million."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,23 +60,40 @@ class Question:
         return cls(metric, population, _cells(metric.domain, population, channel.inputs), sampler_of(channel.geometry))
 
     def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
-        """Return the tally of a random sample of devices, shape (symbols,).
+        """Return the tally of a random sample of devices, shape (symbols,)."""
+        return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
+
+    def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
+        """Return what the groups of a random sample of devices say.
+
+        Up to `WHOLE` devices a tally is drawn and inverted. For more, the reports that support each cell are drawn
+        cell by cell. Each cell's number has its exact law then, and so has each group's number of reports; that two
+        cells of a group are all but independent is a property of the geometry.
+        """
+        if devices <= WHOLE:
+            return GroupTables.of(_channel(self.metric), self.drawn(devices, generator))
+        inverse = inverse_of(_channel(self.metric).geometry)
+        assert isinstance(inverse, Balanced)
+        own, other = float(inverse.support.own), float(inverse.support.other)
+        inputs = self._inputs(devices, generator)
+        supported = [
+            generator.binomial(of_cell, own) + generator.binomial(of_cell.sum() - of_cell, other) for of_cell in inputs
+        ]
+        return GroupTables(np.array([of_cell.sum() for of_cell in inputs]), np.array(supported), inverse.support)
+
+    def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
+        """Return the number of devices in each cell of each group.
 
         Devices draw their string, and then their group, independently. So the devices of a group with each string are
-        one multinomial draw, and a group's tally is that of its channel.
+        one multinomial draw.
         """
         channel = _channel(self.metric)
         weights = np.array(channel.weights) / sum(channel.weights)
         by_group = generator.multinomial(self.population.drawn(devices, generator), weights).T
-        in_cells = (
+        return [
             np.bincount(cells, strings, channel.inputs).astype(np.int64)
             for cells, strings in zip(self.cells.T, by_group, strict=True)
-        )
-        return np.concatenate([self.sample(inputs, generator) for inputs in in_cells])
-
-    def found(self, tally: Counts) -> Texts:
-        """Return what a tally says of texts."""
-        return found(self.metric, tally)
+        ]
 
 
 def found(metric: Metric, tally: Counts) -> Texts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,8 +10,8 @@ import numpy as np
 
 from benchmarks.text.populations import Population
 from benchmarks.text.questions import Question
-from client_sdk.protocol.domain import CUT
-from estimator.discovery.texts import Texts
+from client_sdk.protocol.domain import CUT, Text
+from estimator.discovery.texts import Texts, discover
 
 TOP: Final = 32
 """The most frequent strings, which are to be found."""
@@ -31,7 +30,6 @@ class Score:
         false: those of them that no device had.
         held: how many of the true ones have their share within their interval.
         unclear: strings of the population that are called unclear.
-        seconds: processor time from the tally to the strings.
 
     """
 
@@ -41,18 +39,16 @@ class Score:
     false: int
     held: int
     unclear: int
-    seconds: float
 
 
 def measured(question: Question, devices: int, seed: int) -> Score:
-    """Draw a tally, find its strings, and compare them with the population."""
-    tally = question.drawn(devices, np.random.default_rng(seed))
-    begun = time.process_time()
-    texts = question.found(tally)
-    return scored(texts, question.population, time.process_time() - begun)
+    """Draw what groups say, find the strings, and compare them with the population."""
+    tables = question.tables(devices, np.random.default_rng(seed))
+    assert isinstance(question.metric.domain, Text)
+    return scored(discover(question.metric.domain, tables), question.population)
 
 
-def scored(texts: Texts, population: Population, seconds: float) -> Score:
+def scored(texts: Texts, population: Population) -> Score:
     """Compare found strings, the most frequent first, with the population."""
     names = [str(label).removesuffix(CUT) for label in texts.shares.labels]
     truth = dict(zip(population.strings, population.shares.tolist(), strict=True))
@@ -63,7 +59,6 @@ def scored(texts: Texts, population: Population, seconds: float) -> Score:
         false=sum(name not in truth for name in names),
         held=sum(low <= truth[name] <= high for name, low, high in ends if name in truth),
         unclear=sum(name.removesuffix(CUT) in truth for name in texts.unclear),
-        seconds=seconds,
     )
 
 

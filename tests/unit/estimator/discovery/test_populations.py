@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from benchmarks.text.populations import LETTERS, Population, random_strings
-from benchmarks.text.questions import Question
-from benchmarks.text.scores import Score, f1_and_ncr, measured
+from benchmarks.text.questions import WHOLE, Question
+from benchmarks.text.scores import Score, measured
 from client_sdk.protocol.domain import Text
-from estimator.discovery.group_tables import GroupTables
 
 CELLS = 2**13
 LONGEST = 8
 DEVICES = 200_000
+FEW_DEVICES = 2_000
 RUNS = 20
 CHANCE = 1e-3
 """A number of failures that is less likely than this refutes a promise. Seeds are fixed: it happens always or never."""
@@ -57,6 +57,8 @@ POPULATIONS: dict[str, Callable[[], dict[str, float]]] = {
 }
 """One more population is one more line."""
 
+OF_FEW = ("one string has 60 %", "beginnings of each other")
+
 
 def _zipf() -> tuple[tuple[str, ...], list[float]]:
     population = random_strings(2000, LONGEST)
@@ -76,8 +78,9 @@ def chance_of_at_least(failures: int, trials: int, probability: float) -> float:
     )
 
 
-@pytest.mark.parametrize("devices", [2_000, DEVICES])
-@pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.parametrize(
+    ("name", "devices"), [*((name, DEVICES) for name in POPULATIONS), *((name, FEW_DEVICES) for name in OF_FEW)]
+)
 def test_lists_hold_no_false_strings_and_intervals_hold_true_shares(name: str, devices: int) -> None:
     scores = scores_of(name, devices)
     lists_with_false_ones = sum(score.false > 0 for score in scores)
@@ -85,3 +88,26 @@ def test_lists_hold_no_false_strings_and_intervals_hold_true_shares(name: str, d
     true = sum(score.proved - score.false for score in scores)
     missed = true - sum(score.held for score in scores)
     assert chance_of_at_least(missed, true, 0.07) > CHANCE
+
+
+@pytest.mark.parametrize("devices", [DEVICES, 2 * WHOLE])
+def test_the_smallest_cell_of_the_benchmark_finds_most_frequent_strings(devices: int) -> None:
+    scores = scores_of("by Zipf's law", devices)
+    assert np.mean([score.f1 for score in scores]) >= 0.55
+
+
+def test_the_benchmark_puts_strings_into_the_cells_of_devices() -> None:
+    question = Question.of(random_strings(50), 2, cells=CELLS)
+    domain = question.metric.domain
+    assert isinstance(domain, Text)
+    expected = [
+        domain.cells_of(domain.number_of(text), question.metric.channel.inputs) for text in question.population.strings
+    ]
+    assert question.cells.tolist() == [list(cells) for cells in expected]
+
+
+def test_a_tally_of_the_benchmark_has_every_device() -> None:
+    question = Question.of(of_shares("rest", rest()), 4, cells=CELLS)
+    drawn = question.drawn(DEVICES, np.random.default_rng(1))
+    assert drawn.sum() == DEVICES
+    assert question.tables(2 * WHOLE, np.random.default_rng(1)).reports.sum() == 2 * WHOLE
