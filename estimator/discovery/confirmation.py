@@ -76,10 +76,8 @@ class Confirmation:
 
     @property
     def shares(self) -> Floats:
-        """The unbiased share of each candidate; nan if no report may speak of it."""
-        reports = self.reports
-        shares = self.tables.shares(self.supported.sum(axis=1), np.maximum(1, reports))
-        return np.where(reports > 0, shares, np.nan)
+        """The unbiased share of each candidate; it means nothing if no report may speak of it."""
+        return self.tables.shares(self.supported.sum(axis=1), np.maximum(1, self.reports))
 
     @property
     def standard_errors(self) -> Floats:

@@ -60,6 +60,8 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
 def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
     """Return the share of each text that an analyst names, in that order. Texts that are alike once cut are one.
 
+    A text that shares its cell of every group with another one is unclear, and has no share.
+
     Every group that hears the whole text speaks of it, unless a listed text that stands out shares its cell.
 
     Args:
@@ -73,10 +75,14 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
 
     """
     named = [Candidate(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
-    confirmation = _confirmed(domain, tables, named)
     labels = [domain.label_of(number) for number, _ in named]
-    shares = _shares(domain, confirmation, np.arange(len(named)), labels, len(named) if simultaneous else 1)
-    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(confirmation.disagree())), len(named))
+    if not tables.reports.any():
+        return Texts(Shares.unknown(labels), (), len(named))
+    confirmation = _confirmed(domain, tables, named)
+    told = np.flatnonzero(confirmation.reports > 0)
+    shares = _shares(domain, confirmation, told, [labels[place] for place in told], len(named) if simultaneous else 1)
+    unclear = confirmation.disagree() | (confirmation.reports == 0)
+    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named))
 
 
 def _confirmed(domain: Text, tables: GroupTables, candidates: list[Candidate]) -> Confirmation:

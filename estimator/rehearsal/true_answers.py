@@ -95,9 +95,7 @@ def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
     text = cell.strip()
     if isinstance(domain, Boolean):
         return TRUTH_VALUES.get(text.lower())
-    if isinstance(domain, Text) and domain.max_items == 1:
-        return cell
-    if isinstance(domain, Subset | Text):
+    if isinstance(domain, Subset) or (isinstance(domain, Text) and domain.max_items > 1):
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
     return _read_number(domain, text) if isinstance(domain, Number) else cell
 

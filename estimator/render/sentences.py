@@ -87,7 +87,7 @@ def text_notes(texts: TextFindings) -> Iterator[str]:
         often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
         yield f"The list lacks texts that few people have.{often} With 95 % confidence, every text on it occurs."
         if any(str(share.value).endswith(CUT) for share in texts.found):
-            yield f"{CUT} stands behind a beginning of {texts.max_length} letters: longer texts are cut."
+            yield f"An ellipsis ends a beginning of {texts.max_length} letters: longer texts are cut."
     if texts.unclear:
         listed = ", ".join(f"“{text_label(text)}”" for text in texts.unclear[:SHOWN_UNCLEAR])
         more = "" if len(texts.unclear) <= SHOWN_UNCLEAR else f" and {len(texts.unclear) - SHOWN_UNCLEAR:,} more"

@@ -52,12 +52,14 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     weights = tuple(group.weight for group in toy.groups(cells))
     small = type(channel).within(within, PRIME, DIMENSION, weights)
-    walk = Walk(f"one report, as of texts of up to {LENGTH} letters", small, after_law)
+    walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
         walk.reported(partial(_report, toy, small, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-    return replace(proof, mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain))))
+    return replace(
+        proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
+    )
 
 
 def toy_of(domain: Text) -> Text:
