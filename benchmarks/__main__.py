@@ -39,6 +39,7 @@ from benchmarks.relay import measure_relay
 from benchmarks.sdk import measure_sdk
 from benchmarks.sizing import RESULTS, write_page
 from benchmarks.stores import measure_stores
+from benchmarks.text.page import measure_text
 from benchmarks.typescript import measure_browsers, measure_typescript
 from benchmarks.vectors import measure_vectors
 from benchmarks.workers import measure_workers
@@ -68,6 +69,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "means": measure_means,
     "quantiles": measure_quantiles,
     "vectors": measure_vectors,
+    "text": measure_text,
     "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,

@@ -38,6 +38,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     fakes: float | None = None,
     clusters: bool = False,
     ranges: Sequence[tuple[str, float, float]] = (),
+    candidates: Sequence[str] = (),
 ) -> EstimateReport:
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
@@ -60,11 +61,12 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         clusters: also clusters of numbers, scales and pairs.
         ranges: also the share of answers between two numbers, both included: the metric, the start
             and the end of each.
+        candidates: also the share of each of these texts, of questions about texts.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or cannot answer now.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a range cannot be had of its metric.
+        RequestError: if a range cannot be had of its metric, or if no question is about texts of a candidate's letters.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         UnknownMetricError: if a range is of a metric that the registry does not define.
         ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, or if there are not either
@@ -86,6 +88,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         fakes=fakes,
         clusters=clusters,
         ranges=tuple(ranges),
+        candidates=tuple(candidates),
         highlights=False,
     )
     return replace(make_report(definitions, fetched.tallies, selection, request), snapshot_at=fetched.snapshot_at)

@@ -15,7 +15,19 @@ from typing import Any, Final, get_type_hints
 import msgspec
 
 from estimator.render.text.rehearsal import OF_DISTRIBUTIONS
-from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
+from estimator.results import (
+    central,
+    changes,
+    clusters,
+    distribution,
+    estimate,
+    joint,
+    metric,
+    poisoning,
+    pooled,
+    row,
+    texts,
+)
 from estimator.results import report as whole
 from estimator.results.report import SCHEMA, EstimateReport
 
@@ -23,7 +35,7 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
 
-MODULES: Final = (whole, metric, estimate, distribution, joint, changes, pooled, clusters, central, poisoning)
+MODULES: Final = (whole, metric, estimate, distribution, joint, texts, changes, pooled, clusters, central, poisoning)
 """The modules whose records make up a report."""
 
 NOT_IN_JSON: Final = "highlights"
@@ -39,6 +51,23 @@ BAND_HOLDS: Final[dict[str, Any]] = {
         "type": ["boolean", "null"],
         "description": "of a rehearsal: whether the band holds the truth at all its points",
     }
+}
+MISSED_AND_FALSE: Final[dict[str, Any]] = {
+    "false": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "of a rehearsal: the texts that were found though nobody has them",
+    },
+    "missed": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"value": {"type": "string"}, "truth": {"type": "number"}},
+            "required": ["value", "truth"],
+            "additionalProperties": False,
+        },
+        "description": "of a rehearsal: the texts that were not found, though more common than one that was",
+    },
 }
 COVERAGE: Final[dict[str, Any]] = {
     "title": "Coverage",
@@ -134,9 +163,11 @@ def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
         "coverage": coverage,
         "at_least_coverage": coverage,
         "group_means_coverage": coverage,
+        "texts_coverage": coverage,
         "distribution_coverage": of_distributions,
     }
     definitions["Distribution"]["properties"] |= BAND_HOLDS
+    definitions["TextFindings"]["properties"] |= MISSED_AND_FALSE
     by_kind = {name: coverage | {"description": str(kind)} for kind, name in OF_DISTRIBUTIONS.items()}
     return definitions | {"Coverage": COVERAGE, "DistributionCoverage": DISTRIBUTION_COVERAGE | {"properties": by_kind}}
 

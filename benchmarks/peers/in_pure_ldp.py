@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -15,6 +16,19 @@ from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
 
 HASHES = 1000
 """The number of hash functions of FLH, which takes one of them."""
+
+SEED = 1
+SKETCH_HASHES = 16
+SKETCH_SIZE = 1024
+
+BEGINNINGS = 3
+"""Letters that each group of PEM adds. With one or two it finds fewer strings; with more its search takes hours."""
+
+PADDING = "*"
+"""Fills strings up, in both protocols."""
+
+AT_ONCE = 4096
+"""Reports that are held at a time: those of a sketch are long."""
 
 NORMALIZATIONS = {"additive": 1, "simplex": 2, "threshold": 3}
 
@@ -94,5 +108,58 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
     return {"raw": estimates_by.pop("raw"), "posts": estimates_by, "law": probabilities(channel, inputs, epsilon)}
 
 
+def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
+    """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds a device, report and search.
+
+    The oracle of both is Apple's CMS. With their default, local hashing, a device of PEM would hash every beginning.
+    """
+    with_old_zeros()
+    random.seed(SEED)
+    np.random.seed(SEED)  # noqa: NPY002 the peer's generator
+    perturbing, collecting = finder(method, epsilon, length, set("".join(counts)))
+    answers = [text for text, count in counts.items() for _ in range(count)]
+    client_s = server_s = 0.0
+    for first in range(0, len(answers), AT_ONCE):
+        begun = time.process_time()
+        reports = [perturbing.privatise(answer) for answer in answers[first : first + AT_ONCE]]
+        halfway = time.process_time()
+        for report in reports:
+            collecting.aggregate(report)
+        client_s += halfway - begun
+        server_s += time.process_time() - halfway
+    begun = time.process_time()
+    found, frequencies = collecting.find_heavy_hitters(k=top)
+    ranked = sorted(zip(frequencies, found, strict=True), reverse=True)[:top]
+    return {
+        "found": [text.rstrip(PADDING) for _, text in ranked],
+        "client": client_s / len(answers),
+        "server": server_s / len(answers),
+        "search": time.process_time() - begun,
+    }
+
+
+def finder(method: str, epsilon: float, length: int, letters: set[str]) -> tuple[Any, Any]:
+    """Return a client and a server of PEM or SFP, for strings of at most so many letters."""
+    oracles, finders = import_module("pure_ldp.frequency_oracles.apple_cms"), import_module("pure_ldp.heavy_hitters")
+    sketch = oracles.CMSServer(epsilon, SKETCH_HASHES, SKETCH_SIZE)
+    oracle = oracles.CMSClient(epsilon, sketch.get_hash_funcs(), SKETCH_SIZE)
+    same: dict[str, Any] = {"epsilon": epsilon, "max_string_length": length, "index_mapper": _text}
+    if method == "PEM":
+        same |= {"start_length": 0, "fragment_length": BEGINNINGS, "alphabet": sorted({*letters, PADDING})}
+        return finders.PEMClient(fo_client=oracle, **same), finders.PEMServer(fo_server=sketch, **same)
+    same |= {"fragment_length": 2, "alphabet": letters}
+    return finders.SFPClient(fo_client=oracle, **same), finders.SFPServer(fo_server=sketch, **same)
+
+
+def _text(text: str) -> str:
+    return text
+
+
+def with_old_zeros() -> None:
+    """Let ``np.zeros(None)`` be a scalar, as in older numpy: pure-ldp calls it, and numpy from 2.4 on refuses it."""
+    zeros = np.zeros
+    np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]
+
+
 if __name__ == "__main__":
-    serve({"hello": hello, "client": client, "server": server, "accuracy": accuracy})
+    serve({"hello": hello, "client": client, "server": server, "accuracy": accuracy, "strings": strings})

@@ -22,6 +22,7 @@ from client_sdk.protocol.domain import (
     Number,
     OrdinalMean,
     Subset,
+    Text,
     Vector,
 )
 from client_sdk.protocol.metric import Metric
@@ -155,6 +156,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return "Sequence[float]"
         case OrdinalMean(scale=scale):
             return _literal(scale.values)
+        case Text(max_items=most):
+            return "str" if most == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
         case Number():
             return "float | Decimal | Fraction"
     raise TypeError(f"a {domain.kind} has no type")

@@ -11,7 +11,15 @@ from typing import Any
 
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain import MAX_CATEGORIES, MAX_COUNT, MAX_LENGTH, MAX_PROTOTYPES, PERIODS
+from client_sdk.protocol.domain import (
+    MAX_CATEGORIES,
+    MAX_COUNT,
+    MAX_LENGTH,
+    MAX_LETTERS,
+    MAX_PROTOTYPES,
+    MAX_TEXT_LENGTH,
+    PERIODS,
+)
 from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
@@ -22,6 +30,7 @@ from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.registry.table import MAX_TEXT
+from client_sdk.protocol.registry.texts import CELLS_ALLOWED, PRESETS
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.stopped import MAX_STOPPED
@@ -38,10 +47,14 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "count": ("max", "statistic"),
     "activity": ("days", "statistic"),
     "vector": ("length", "norm"),
+    "text": ("max_length", "discover"),
 }
 """The keys that each kind must have; those of other kinds it must not have."""
 
-_KEYS = sorted({key for keys in DOMAIN_KEYS.values() for key in keys})
+_OPTIONAL: dict[str, tuple[str, ...]] = {"text": ("letters", "preset", "max_items", "cells")}
+"""The keys that a kind may have, too."""
+
+_KEYS = sorted({key for keys in (*DOMAIN_KEYS.values(), *_OPTIONAL.values()) for key in keys})
 _DOTTED_NUMBER = r"[0-9]{1,40}(\.[0-9]{1,40})?"
 
 
@@ -157,7 +170,7 @@ def _metric() -> Schema:
 
 def _rule_of_kind(kind: str) -> Schema:
     own = DOMAIN_KEYS[kind]
-    foreign: dict[str, Schema | bool] = {key: False for key in _KEYS if key not in own}
+    foreign: dict[str, Schema | bool] = {key: False for key in _KEYS if key not in (*own, *_OPTIONAL.get(kind, ()))}
     if kind == "ordinal":
         foreign["statistic"] = {"const": "mean"}
     if kind not in ("number", "count"):
@@ -165,12 +178,12 @@ def _rule_of_kind(kind: str) -> Schema:
         foreign["fill_value"] = False
     if kind not in ("category", "ordinal"):
         foreign["utility"] = False
-    if kind not in ("category", "set"):
+    if kind not in ("category", "set", "text"):
         foreign["other"] = False
-    return {
-        "if": _has("kind", kind),
-        "then": {"required": list(own), "properties": foreign},
-    }
+    rule: Schema = {"required": list(own), "properties": foreign}
+    if kind == "text":
+        rule["oneOf"] = [{"required": ["letters"]}, {"required": ["preset"]}]
+    return {"if": _has("kind", kind), "then": rule}
 
 
 def _metric_keys() -> dict[str, Schema]:
@@ -182,9 +195,14 @@ def _metric_keys() -> dict[str, Schema]:
         "cross": _list({"type": "string"}, 2, 2)
         | {"description": "instead of kind: two other questions together; the second may be a number with a mean"},
         "values": _list(_text("a value"), 2, MAX_CATEGORIES) | {"uniqueItems": True, "description": "the answers"},
-        "other": _text("of a category or a set: the value that stands for every answer or member which is not listed"),
+        "other": _text(
+            "of a category or a set: the value that stands for every answer or member which is not listed; of a text: "
+            "the letter that stands for every other letter"
+        ),
         "prototypes": _prototypes(),
-        "max_items": _whole(MAX_CATEGORIES, "of a set: the most members"),
+        "max_items": _whole(
+            MAX_CATEGORIES, "of a set: the most members; of texts: the most of one answer, 1 by default"
+        ),
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
@@ -197,6 +215,11 @@ def _metric_keys() -> dict[str, Schema]:
             "description": "of a vector: the greatest Euclidean length; longer ones are shortened to it",
         },
         "statistic": {"enum": list(STATISTICS), "description": "what is estimated; of an ordinal only the mean"},
+        "letters": _text("of a text: the letters that are told apart", MAX_LETTERS),
+        "preset": _one_of(PRESETS, "of a text: letters by a name"),
+        "max_length": _whole(MAX_TEXT_LENGTH, "of a text: the most letters; longer ones are cut"),
+        "discover": {"type": "boolean", "description": "of a text: whether texts can be found that nobody names"},
+        "cells": {"enum": list(CELLS_ALLOWED), "description": "of a text: about how many cells a group's table has"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},

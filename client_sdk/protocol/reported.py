@@ -19,6 +19,7 @@ from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
@@ -39,6 +40,8 @@ def reported(metric: Metric, symbol: int) -> str:
     """Return in words what the report of a symbol says."""
     if isinstance(metric.domain, Vector):
         return _axis(symbol, metric.channel)
+    if isinstance(metric.channel, GroupedGeometry):
+        return _some_cells(symbol, metric.channel)
     channel = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
     inputs = likeliest(channel, symbol)
     if isinstance(metric.domain, Number):
@@ -54,6 +57,13 @@ def _axis(symbol: int, channel: Channel) -> str:
     """Return the random direction of a symbol in words: its rotation and axis are named as they are counted."""
     rotation, axis = divmod(symbol, 2 * channel.inputs)
     return f"{'against' if axis % 2 else 'along'} axis {axis // 2} of random rotation {rotation}"
+
+
+def _some_cells(symbol: int, channel: GroupedGeometry) -> str:
+    """Return the many cells that a symbol of a text speaks for."""
+    group, point = divmod(symbol, channel.inputs)
+    some, of = channel.geometry.orthogonal, channel.inputs
+    return f"texts in {some:,} of {of:,} cells, those of point {point} in group {group}"
 
 
 def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 one a family

@@ -24,6 +24,7 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Nearest,
     Subset,
+    Text,
     Vector,
 )
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
@@ -169,6 +170,8 @@ def _others(metric: Metric) -> Iterator[str]:
         if isinstance(part, Category | Subset) and part.other is not None:
             counted = f"counts as “{escaped(part.other)}”"
             yield f"* An answer that is not on the list {counted}, and its text stays on your device"
+        if isinstance(part, Text) and part.other is not None:
+            yield f"* A letter other than {escaped(part.letters)} counts as “{escaped(part.other)}”"
 
 
 def _public(metric: Metric) -> Iterator[str]:
@@ -191,6 +194,8 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(domain, Vector):
         direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
         yield f"* What is answered: {direction}; the numbers stay on the device"
+    if isinstance(domain, Text):
+        yield from _of_text(metric, domain)
     if isinstance(domain, MeanByGroup):
         group, number = map(escaped, domain.names)
         points = "the ends of its range" if domain.points == LEAST_POINTS else f"{domain.points} points of its range"
@@ -199,6 +204,20 @@ def _answered(metric: Metric) -> Iterator[str]:
         last = f"the last {metric.domain.high} days of a {metric.window}"
         yield f"* What is answered: on how many of {last} the application was used"
         yield "* What your device keeps for that: the days themselves, until they are counted no more or you opt out"
+
+
+def _of_text(metric: Metric, domain: Text) -> Iterator[str]:
+    """Yield what of a text is answered, and what stands in a report in the clear."""
+    cells, beginning = metric.channel.inputs, f"the first {domain.max_length} letters of a text"
+    which = beginning if domain.max_items == 1 else f"{beginning}, drawn by chance from at most {domain.max_items}"
+    yield f"* What is answered: {which}; the text itself stays on the device"
+    yield f"* What leaves it: a number that many texts share, which is one of {cells:,}, and changed at random"
+    groups = len(domain.groups(cells))
+    yield f"* What is sent with it openly: which of {groups} ways to number texts was drawn. That says nothing of yours"
+    if domain.discover:
+        yield "* What can be found: texts that many people have in common. A text of one person alone is never found"
+    else:
+        yield "* What can be found: how common a text is that somebody thinks of. No text is read from the answers"
 
 
 def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:

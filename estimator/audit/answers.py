@@ -15,6 +15,7 @@ from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 
@@ -57,6 +58,9 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     if isinstance(domain, Vector):
         rest, norm = [0.0] * (domain.length - 1), float(domain.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
+    if isinstance(domain, Text):
+        texts = dict.fromkeys(("", domain.letters[0], domain.letters[0] * domain.max_length, domain.letters[-1]))
+        return tuple(NamedAnswer(text if domain.max_items == 1 else [text], text or "the empty text") for text in texts)
     if isinstance(domain, MeanByGroup):
         groups, number = domain.first.labels, domain.second
         ends = [_number(number, place) for place in (number.low, number.high)]

@@ -24,6 +24,7 @@ from estimator.estimates.covariance import MOST_VALUES
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
+from estimator.report.candidates import check_candidates
 from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
@@ -74,6 +75,12 @@ MEGABYTE = 10**6
 )
 @RANGES
 @click.option(
+    "--candidates",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Of questions about texts: also the share of each text of this file, one a line.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice([*FORMATS, *BINARY_FORMATS]),
@@ -121,6 +128,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     registry = Registry.read(options.registry)
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
+    check_candidates(registry, request.candidates)
     alerts = [read_alert(registry, text) for text in options.alerts]
     if options.watch_s is not None:
         collector = options.collector or ""

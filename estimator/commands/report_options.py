@@ -8,14 +8,36 @@ from pathlib import Path
 
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from estimator.errors import RequestError
 from estimator.render import BINARY_FORMATS
 from estimator.results.request import Request, Selection
 
 ROWS = ("csv", "parquet")
 """The forms that have a row for each estimate and no place for a whole tally."""
 
+MOST_CANDIDATES_BYTES = 2**24
+"""A list of a million words. Each of them makes all intervals of a report wider that are to hold together."""
+
 STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
+
+
+def read_candidates(path: Path) -> tuple[str, ...]:
+    """Return the texts of a file, one a line; empty lines are left out.
+
+    Raises:
+        RequestError: if the file cannot be read, is too large, or is no UTF-8 text.
+
+    """
+    try:
+        content = path.read_bytes()
+        if len(content) > MOST_CANDIDATES_BYTES:
+            raise RequestError(f"{path} has more than {MOST_CANDIDATES_BYTES:,} bytes; name fewer texts")
+        return tuple(filter(None, content.decode().splitlines()))
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}; name a file with a text a line") from error
+    except UnicodeDecodeError:
+        raise RequestError(f"{path} is not UTF-8 text; save it as UTF-8") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +58,7 @@ class ReportOptions:
     clusters: bool
     fakes: float | None
     ranges: tuple[tuple[str, float, float], ...]
+    candidates: Path | None
     alerts: tuple[str, ...]
     form: str | None
     html: Path | None
@@ -71,6 +94,7 @@ class ReportOptions:
             fakes=self.fakes,
             clusters=self.clusters,
             ranges=self.ranges,
+            candidates=() if self.candidates is None else read_candidates(self.candidates),
             highlights=self.html is not None or self.printed == "table",
         )
 

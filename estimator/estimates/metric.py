@@ -22,6 +22,7 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
@@ -38,6 +39,7 @@ from estimator.estimates.poisoning import fakes_of
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.ratios import Ratios
 from estimator.estimates.shares_and_means import has_shares, shares_and_means
+from estimator.estimates.texts import text_estimates
 from estimator.estimates.vectors import vector_estimates
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit, fits_of
@@ -76,6 +78,9 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
     """
     if isinstance(metric.domain, Vector):
         yield from vector_estimates(metric, tallies, request)
+        return
+    if isinstance(metric.domain, Text):
+        yield from text_estimates(metric, tallies, request)
         return
     without_histograms, histogram = _without_histograms(metric, tallies, request), _histogram_of(metric)
     if histogram is None:

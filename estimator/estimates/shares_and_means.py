@@ -13,6 +13,7 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
@@ -49,7 +50,7 @@ def shares_and_means(metric: Metric, counts: Counts, reports: Counts, family: in
 def has_shares(metric: Metric) -> bool:
     """Whether each input of the channel stands for an answer, not for a point of a range."""
     is_number = isinstance(metric.domain, Number) and metric.domain.size is None
-    return not is_number and decoder_of(metric.channel) is None
+    return not is_number and not isinstance(metric.domain, Text) and decoder_of(metric.channel) is None
 
 
 def _unknown(metric: Metric) -> Figures:

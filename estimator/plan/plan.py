@@ -10,12 +10,15 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
+from estimator.discovery.power import SHORT, Power
 from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
 from estimator.plan.power import smallest_difference, smallest_share
@@ -26,6 +29,10 @@ from estimator.privacy.amplification import sampled
 from estimator.privacy.central import central_of
 from estimator.privacy.exposure import Exposure, exposures
 from estimator.results.central import Central
+from estimator.results.texts import LeastShare
+
+COMMON: Final = 0.01
+"""The share of a text for which a plan says how many devices find it."""
 
 DELTA: Final = 1e-6
 """One in a million: the usual delta of epsilon for many reports together."""
@@ -84,6 +91,27 @@ class StrataPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class TextPlan:
+    """Which texts will be found, and how many devices a common text takes.
+
+    Attributes:
+        least: from which share on a short text, and one of the most letters, are found 9 times in 10. Empty if the
+            question finds no texts.
+        share: of a common text.
+        letters: of that text.
+        found: the devices among which it is found 9 times in 10. None if the question finds no texts.
+        named: the devices among which it is seen to occur 9 times in 10 if it is named; None if too many.
+
+    """
+
+    least: tuple[LeastShare, ...]
+    share: float
+    letters: int
+    found: int | None
+    named: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class MetricPlan:
     """How precise a metric will be in one window.
 
@@ -102,6 +130,7 @@ class MetricPlan:
             a part of their length. None for other kinds.
         change: what the newest schema would change. None where it changes nothing.
         strata: how well public strata can be told apart. None where there are none.
+        texts: which texts will be found. None for other kinds.
 
     """
 
@@ -117,6 +146,7 @@ class MetricPlan:
     rotations: float | None
     change: SchemaChange | None
     strata: StrataPlan | None = None
+    texts: TextPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +222,23 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         rotation_error(metric),
         change,
         _strata(metric, reports),
+        _texts(metric, reports, part),
+    )
+
+
+def _texts(metric: Metric, reports: int, part: Fraction) -> TextPlan | None:
+    domain, channel = metric.domain, metric.channel
+    if not isinstance(domain, Text) or not isinstance(channel, GroupedGeometry):
+        return None
+    power, letters = Power(domain, channel), min(SHORT, domain.max_length)
+    found = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
+    named = power.reports_to_see(COMMON / domain.max_items, letters)
+    return TextPlan(
+        least=power.least_shares(reports) if domain.discover and reports else (),
+        share=COMMON,
+        letters=letters,
+        found=math.ceil(found / part) if found and part else None,
+        named=math.ceil(named / part) if named and part else None,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from client_sdk.protocol.metric import Metric
 from estimator.plan.group_variance import squares_of_shares
-from estimator.plan.variance import mean_range, mean_variance, share_factor
+from estimator.plan.variance import mean_range, mean_variance, share_factor, text_variance
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a
@@ -16,8 +16,10 @@ mean."""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the worst variance of one report, of a share or else of the mean, in squared units."""
-    squares = squares_of_shares(metric)
+    """Return the worst variance of one report, of a share, of a named text, or else of the mean, in squared units."""
+    squares, of_text = squares_of_shares(metric), text_variance(metric)
+    if of_text is not None:
+        return of_text
     if squares is not None and metric.domain.labels:
         return squares.worst * share_factor(metric) ** 2
     variance = mean_variance(metric)

@@ -18,7 +18,10 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
@@ -76,8 +79,8 @@ class Squares:
 
 
 def squares_of(channel: Channel) -> Squares | None:
-    """Return the mean squares of shares. None for a channel on a grid, or of vectors."""
-    if isinstance(channel, RotatedAxes):
+    """Return the mean squares of shares. None for a channel on a grid, of vectors, or of texts."""
+    if isinstance(channel, RotatedAxes | GroupedGeometry):
         return None
     return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
 
@@ -101,6 +104,18 @@ def mean_variance(metric: Metric) -> float | None:
     places = (positions - positions.min()) / np.ptp(positions)
     inverse = inverse_of(metric.channel)
     return _worst_mean(places, inverse.expectations(inverse.contrast(places) ** 2))
+
+
+def text_variance(metric: Metric) -> float | None:
+    """Return the variance of the share of a named text of the most letters, in the worst population.
+
+    Only the confirming groups speak of it. None for other kinds.
+    """
+    channel, domain = metric.channel, metric.domain
+    if not isinstance(channel, GroupedGeometry) or not isinstance(domain, Text):
+        return None
+    of_cell = _squares(inverse_of(channel.geometry), channel.inputs).worst
+    return domain.max_items**2 * of_cell * sum(channel.weights) / sum(channel.weights[-CONFIRMING:])
 
 
 def mean_range(metric: Metric) -> float:

@@ -25,6 +25,7 @@ class FigureKind(StrEnum):
     RANGES = "ranges"
     AT_LEAST = "at least so many days"
     GROUP_MEANS = "means of groups"
+    TEXTS = "texts that were found"
 
 
 Figures = Mapping[FigureKind, Sequence[Estimate | Figure]]
@@ -36,6 +37,8 @@ def figures_of(estimated: MetricEstimate) -> Figures:
     figures: dict[FigureKind, Sequence[Estimate | Figure]] = {FigureKind.SHARES_AND_MEAN: estimated.shares_and_mean}
     if estimated.coordinates is not None:
         figures[FigureKind.COORDINATES] = tuple(estimated.coordinates)
+    if estimated.texts is not None:
+        figures[FigureKind.TEXTS] = tuple(estimated.texts.found or ())
     distribution = estimated.distribution
     if distribution is not None:
         figures |= {

@@ -21,6 +21,7 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -52,7 +53,7 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column; in a drawn population, vectors without shares.
+        missing: metrics without a column; in a drawn population, vectors and texts without shares.
 
     """
 
@@ -102,11 +103,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
     crowds = []
-    drawn = {
-        name: metric
-        for name, metric in registry.metrics.items()
-        if name in given or not isinstance(metric.domain, Vector)
-    }
+    drawn = {name: metric for name, metric in registry.metrics.items() if name in given or _has_even_answers(metric)}
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
@@ -244,6 +241,11 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAns
     if len(mistakes) == before and abs(total - 1) > SHARES_TOLERANCE:
         mistakes.append(f"{metric.name}: its shares must have the sum 1, not {float(total):g}")
     return weights
+
+
+def _has_even_answers(metric: Metric) -> bool:
+    """Whether answers can be drawn uniformly where no shares are given."""
+    return not isinstance(metric.domain, Vector | Text)
 
 
 def _uniform(metric: Metric) -> dict[TrueAnswer, Fraction]:

@@ -126,6 +126,34 @@ class Crowd:
             of_groups.setdefault(group, []).append((number, weight))
         return [_mean(of_groups.get(label, ())) for label in self.metric.domain.first.labels]
 
+    def texts(self, counts: Counts, generator: np.random.Generator) -> dict[int, int]:
+        """Return how many devices report each text, by its integer.
+
+        Args:
+            counts: how many devices give each answer, shape (len(answers),).
+            generator: of the draw of one text of a set.
+
+        """
+        devices: dict[int, int] = {}
+        for answer, count in zip(self.answers, counts.tolist(), strict=True):
+            numbers, chances = zip(*answer.law, strict=True)
+            for number, drawn in zip(numbers, generator.multinomial(count, chances).tolist(), strict=True):
+                devices[number] = devices.get(number, 0) + drawn
+        return devices
+
+    def text_shares(self, weights: Floats | Counts) -> dict[str, float]:
+        """Return the share of the devices that have each text, by its label.
+
+        Args:
+            weights: of the answers, shape (len(answers),).
+
+        """
+        total, shares = math.fsum(weights.tolist()), dict[str, float]()
+        for answer, weight in zip(self.answers, weights.tolist(), strict=True):
+            for label in parts(answer.value):
+                shares[str(label)] = shares.get(str(label), 0.0) + weight / total
+        return shares
+
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
         """Return the answers, which are numbers, with their weights of shape (len(answers),)."""
         return WeightedNumbers.of([as_float(answer.value) for answer in self.answers], weights)

@@ -10,7 +10,9 @@ import numpy as np
 
 from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
@@ -19,6 +21,8 @@ from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages
 from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.rehearsal.text_sampler import sampled_texts
+from estimator.rehearsal.texts import TextOutcome
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
@@ -49,12 +53,14 @@ class Rehearsed:
         truths: the population's truth for each of the ``figures_of`` the estimates. Empty without
             any device.
         coverages: of each kind of figure; empty if they were not measured.
+        texts: what was found of texts. None for other kinds.
 
     """
 
     estimated: MetricEstimate
     truths: Truths
     coverages: Mapping[FigureKind, Coverage]
+    texts: TextOutcome | None = None
 
     @property
     def is_band_held(self) -> bool | None:
@@ -135,19 +141,27 @@ def _rehearse(
     has_means = isinstance(crowd.metric.domain, MeanByGroup)
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
-    def held_by(counts: Counts, truths: Truths, number: int) -> dict[FigureKind, float]:
-        return held(figures_of(_report(crowd, counts, number, sampler, generator, request)), truths)
+    def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[FigureKind, float]:
+        drawn = _report(crowd, counts, number, sampler, generator, request)
+        if drawn.texts is not None:  # other texts are found in every round
+            truths = _truths(crowd, weights, drawn)
+        return held(figures_of(drawn), truths)
 
     of_population, of_devices = [], []
     for number in range(1, rounds + 1):
-        of_population.append(held_by(crowd.draw(generator), truths, number))
-        of_devices.append(held_by(at_hand, truths_at_hand, number))
+        of_population.append(held_by(crowd.draw(generator), crowd.shares, truths, number))
+        of_devices.append(held_by(at_hand, at_hand, truths_at_hand, number))
         after_round()
-    return Rehearsed(estimated, truths, coverages_of(of_population, of_devices))
+    texts = None if estimated.texts is None else TextOutcome.of(estimated.texts, crowd.text_shares(crowd.shares))
+    return Rehearsed(estimated, truths, coverages_of(of_population, of_devices), texts)
 
 
 def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -> Truths:
     distribution = estimated.distribution
+    if estimated.texts is not None:
+        shares = crowd.text_shares(weights)
+        found = estimated.texts.found or ()
+        return {FigureKind.SHARES_AND_MEAN: (), FigureKind.TEXTS: [shares.get(str(each.value), 0.0) for each in found]}
     of_values = crowd.truths(weights)
     truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
     days = len(estimated.estimates or ())
@@ -199,7 +213,9 @@ def _report(  # noqa: PLR0913, PLR0917 what one round is made of
 
 def _sampler(crowd: Crowd) -> _Sampler:
     """Return a function that draws tallies of the devices that give each answer. What it needs is prepared once."""
-    channel = crowd.metric.channel
+    domain, channel = crowd.metric.domain, crowd.metric.channel
+    if isinstance(domain, Text) and isinstance(channel, GroupedGeometry):
+        return lambda counts, _, generator: sampled_texts(domain, channel, crowd.texts(counts, generator), generator)
     if isinstance(channel, RotatedAxes):
         vectors = crowd.vectors()
         return lambda counts, window, generator: sampled_tally(

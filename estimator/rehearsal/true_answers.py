@@ -19,6 +19,7 @@ from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 
@@ -46,7 +47,7 @@ class TrueAnswer:
 
     Attributes:
         value: the answer itself.
-        law: each input that it may become, with its probability.
+        law: each input that it may become, with its probability. Of a text, the integer of each text.
 
     """
 
@@ -102,7 +103,7 @@ def _read_whole(domain: Domain, cell: str) -> object:
     text = cell.strip()
     if isinstance(domain, Boolean):
         return TRUTH_VALUES.get(text.lower())
-    if isinstance(domain, Subset):
+    if isinstance(domain, Subset) or (isinstance(domain, Text) and domain.max_items > 1):
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
     if isinstance(domain, Number) and not isinstance(domain, OrdinalMean):
         return _read_number(domain, text)
@@ -125,6 +126,8 @@ def _expected(domain: Domain) -> str:
     match domain:
         case Boolean():
             return "true or false, yes or no, 1 or 0"
+        case Text(max_items=most) if most > 1:
+            return f"texts with {MEMBERS_APART!r} between them: {domain.expected}"
         case Subset():
             return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {domain.expected}"
         case Vector():
@@ -143,6 +146,8 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
 
     """
     domain, inputs = metric.domain, metric.channel.inputs
+    if isinstance(domain, Text):
+        return _text_answer(domain, value)
     coin = _RoundingCoin()
     if isinstance(domain, Subset):
         members = domain.members(value, coin)
@@ -157,6 +162,15 @@ def encode(metric: Metric, value: object) -> TrueAnswer:
     chance = coin.numerator / COIN_SCALE
     law = [(point, 1 - chance), (point + 1, chance)] if chance else [(point, 1.0)]
     return TrueAnswer(value, tuple(law))  # type: ignore[arg-type] # what a domain encodes is an answer
+
+
+def _text_answer(domain: Text, value: object) -> TrueAnswer:
+    """Return a text, or a set of texts, with the law of the integers of texts instead of inputs."""
+    numbers = domain.numbers(value)
+    padded = [*numbers, *[0] * (domain.max_items - len(numbers))]
+    labels = tuple(map(domain.label_of, numbers))
+    law = tuple((number, padded.count(number) / domain.max_items) for number in dict.fromkeys(padded))
+    return TrueAnswer(labels if domain.max_items > 1 else labels[0], law)
 
 
 def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.text import CUT
 from estimator.render.rounding import SENTENCE_FIGURES, number, percent
-from estimator.render.words import at_least_words, label_of, p_equals
+from estimator.render.words import at_least_words, label_of, p_equals, text_label
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
-from estimator.text import mean_word
+from estimator.results.texts import TextFindings
+from estimator.text import mean_word, plural
 
 OFTEN = 1
 """Which threshold of days of use is told in a sentence: a quarter of them, as once a week."""
+
+SHOWN_UNCLEAR = 5
+"""How many unclear texts a sentence names."""
 
 NO_REPORTS = "Nobody has reported."
 
@@ -28,12 +35,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     """
     if not estimated.reports:
         return NO_REPORTS
-    sentences, unit = [], estimated.unit
-    if estimated.at_least:
-        often = estimated.at_least[OFTEN]
-        sentences.append(f"{about_share(often).capitalize()} were used on {at_least_words(often.value)}.")
-    elif estimated.estimates is not None:
-        sentences.append(_of_shares(estimated, estimated.estimates))
+    sentences, unit = [*_of_values(estimated)], estimated.unit
     if estimated.coordinates is not None:
         first = leader(estimated)
         about = _about_number(estimated.coordinates[first], unit)
@@ -50,6 +52,59 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)
+
+
+def _of_values(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield the sentence about days of use, values or texts, if the question has any."""
+    if estimated.at_least:
+        often = estimated.at_least[OFTEN]
+        yield f"{about_share(often).capitalize()} were used on {at_least_words(often.value)}."
+    elif estimated.estimates is not None:
+        yield _of_shares(estimated, estimated.estimates)
+    elif estimated.texts is not None:
+        yield _of_texts(estimated.texts)
+
+
+def _of_texts(texts: TextFindings) -> str:
+    """Return which of many texts are common."""
+    parts = []
+    if texts.found is not None:
+        parts.append(_of_found(texts.found))
+    if texts.named is not None:
+        seen = int((texts.named.lows > 0).sum())
+        parts.append(f"Of {plural(len(texts.named), 'text')} that you named, {seen or 'none'} surely occur.")
+    return " ".join(parts) or "No texts are found by this question; name some with --candidates."
+
+
+def text_notes(texts: TextFindings) -> Iterator[str]:
+    """Yield what to know of lists of texts: what they cannot contain, and what is unclear."""
+    if texts.found is not None:
+        known = [least for least in texts.least if least.share is not None]
+        words = [
+            f"from {f'{100 * (least.share or 0.0):.2g} %'} on, if it has {plural(least.letters, 'letter')}"
+            for least in known
+        ]
+        often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
+        yield f"The list lacks texts that few people have.{often} With 95 % confidence, every text on it occurs."
+        if any(str(share.value).endswith(CUT) for share in texts.found):
+            yield f"An ellipsis ends a beginning of {texts.max_length} letters: longer texts are cut."
+    if texts.unclear:
+        listed = ", ".join(f"“{text_label(text)}”" for text in texts.unclear[:SHOWN_UNCLEAR])
+        more = "" if len(texts.unclear) <= SHOWN_UNCLEAR else f" and {len(texts.unclear) - SHOWN_UNCLEAR:,} more"
+        yield f"Unclear, because groups of devices disagree: {listed}{more}."
+
+
+def made_up_words(made_up: int, reports: int) -> str:
+    """Return how many made-up reports put a text on the list."""
+    return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g} % of all, put a text on the list"
+
+
+def _of_found(found: Shares) -> str:
+    if not len(found):
+        return "No text was common enough to be found."
+    first = found[0]
+    others = f"; {plural(len(found) - 1, 'other text')} found" if len(found) > 1 else ""
+    return f"The most common text found is “{text_label(first.value)}”: {about_share(first)}{others}."
 
 
 def known_group_means(estimated: MetricEstimate) -> list[tuple[Label, Estimate]]:

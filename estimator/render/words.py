@@ -41,6 +41,11 @@ def label_of(value: Label) -> str:
     return short(word(value))
 
 
+def text_label(value: Label) -> str:
+    """Return a text that nobody listed as people read it."""
+    return label_of(value) or "(empty text)"
+
+
 def short(text: str, most: int = LONGEST_LABEL) -> str:
     """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -61,9 +61,7 @@ def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
         estimates: in the order of the metrics, then of the windows.
 
     """
-    closed = [
-        estimate for estimate in estimates if estimate.closed and estimate.reports and estimate.coordinates is None
-    ]
+    closed = [estimate for estimate in estimates if estimate.closed and estimate.reports and estimate.is_comparable]
     windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
     compared = [compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
     tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]

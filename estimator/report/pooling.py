@@ -73,7 +73,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
         metrics: the definitions, by name.
 
     """
-    with_reports = [estimated for estimated in estimates if estimated.reports]
+    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.texts is None]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
     return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
+from estimator.discovery.candidates import MOST_SURVIVORS
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.estimates.metric import estimates
 from estimator.privacy.central import together
+from estimator.report.candidates import check_candidates
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.highlights import highlights_of
@@ -51,13 +54,14 @@ def make_report(
         advance: called with the number of tallies that are done.
 
     Raises:
-        RequestError: if a requested range cannot be had.
+        RequestError: if a requested range cannot be had, or the share of a text.
         TalliesError: if there are too many to estimate at once.
         UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
     """
     asked, registry = registry, apart(registry)
     check_ranges(registry, request.ranges)
+    check_candidates(registry, request.candidates)
     of_metrics, skipped = _sorted_out(registry, counted_apart(asked, tallies), selection, advance)
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []
@@ -127,7 +131,7 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
 
 
 def _numbers(metric: Metric, request: Request) -> int:
-    inputs = metric.channel.inputs
+    inputs = MOST_SURVIVORS if isinstance(metric.domain, Text) else metric.channel.inputs
     is_squared = request.covariance and inputs <= MOST_VALUES
     return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)
 

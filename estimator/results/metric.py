@@ -16,6 +16,7 @@ from estimator.results.joint import Joint
 from estimator.results.poisoning import Fakes
 from estimator.results.question import Question
 from estimator.results.shown import Shown
+from estimator.results.texts import TextFindings
 from estimator.statistics.arrays import Floats
 
 NOTHING = np.zeros(0)
@@ -35,6 +36,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
         sum: of the answers of everybody who reported. None if answers cannot be added.
         coordinates: of vectors, the mean of each coordinate, counted from 0. None for other kinds.
         norm: of vectors, the greatest length that one may have. None for other kinds.
+        texts: of texts that nobody listed, those that were found or named. None for other kinds.
         distribution: of a number's answers, in the metric's units. None unless the metric asks for
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
@@ -60,6 +62,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     sum: Estimate | None = None
     coordinates: Shares | None = None
     norm: float | None = None
+    texts: TextFindings | None = None
     distribution: Distribution | None = None
     answered: tuple[Share, ...] = ()
     at_least: tuple[Share, ...] = ()
@@ -73,6 +76,11 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     def span(self) -> Window:
         """The window that ``window`` names."""
         return Window.parse(self.window)
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether its figures can be compared with those of other windows, one by one."""
+        return self.coordinates is None and self.texts is None
 
     @property
     def unbiased(self) -> Floats:

@@ -21,6 +21,7 @@ class Request:
         fakes: the assumed fraction of made-up reports, or None to leave it out.
         clusters: of answers that are numbers, counts, pairs, or lie on a scale.
         ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
+        candidates: texts whose shares are wanted of questions about texts.
         highlights: what a table or a page shows first.
 
     """
@@ -33,6 +34,7 @@ class Request:
     fakes: float | None = None
     clusters: bool = False
     ranges: tuple[tuple[str, float, float], ...] = ()
+    candidates: tuple[str, ...] = ()
     highlights: bool = True
 
 

@@ -82,6 +82,8 @@ STATISTICS: Final = {
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
+    "found_text": "the share of people with a text that was found; `…` ends a text that may be longer",
+    "named_text": "the share of people with a text that was named by `--candidates`",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -185,6 +187,9 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
         yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
     if estimated.coordinates is not None:
         yield from (RowFigure("coordinate", word(each.value), each) for each in estimated.coordinates)
+    if estimated.texts is not None:
+        yield from (RowFigure("found_text", word(share.value), share) for share in estimated.texts.found or ())
+        yield from (RowFigure("named_text", word(share.value), share) for share in estimated.texts.named or ())
     if estimated.distribution is not None:
         yield from _distribution_figures(estimated.distribution)
     yield from (RowFigure("share_at_least", word(share.value), share) for share in estimated.at_least)

@@ -87,7 +87,7 @@ def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple
     return low[where], np.maximum(low, high)[where]
 
 
-def clopper_pearson_lower(counts: NDArray[np.int64], reports: int, tail: float) -> Floats:
+def clopper_pearson_lower(counts: NDArray[np.int64], reports: Reports, tail: float) -> Floats:
     """Return the probabilities at which each count, or a larger one, has the probability of a tail.
 
     They are quantiles of beta laws.

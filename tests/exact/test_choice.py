@@ -85,7 +85,7 @@ def test_the_closed_form_of_projective_geometry_is_the_variance_of_the_true_chan
     points, block, common, dimension = choice._geometry(prime, prime * prime)
     assert (points, block, common, dimension) == (prime**2 + prime + 1, prime + 1, 1, 3)
     exact = average_variance(*projective_plane(prime, odds))
-    assert choice._design_variance(points, points, block, common, odds) == exact
+    assert choice.design_variance(points, points, block, common, odds) == exact
 
 
 def test_a_geometry_grows_to_hold_all_values() -> None:

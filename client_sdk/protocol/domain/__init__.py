@@ -17,6 +17,7 @@ from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, 
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.domain.text import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
 Domain = (
@@ -32,16 +33,22 @@ Domain = (
     | Cross
     | MeanByGroup
     | Vector
+    | Text
     | Filled
 )
 
 __all__ = [
+    "CELLS",
+    "CUT",
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COORDINATES",
     "MAX_COUNT",
     "MAX_LENGTH",
+    "MAX_LETTERS",
     "MAX_PROTOTYPES",
+    "MAX_TEXTS",
+    "MAX_TEXT_LENGTH",
     "PERIODS",
     "Activity",
     "Boolean",
@@ -59,5 +66,6 @@ __all__ = [
     "Ordinal",
     "OrdinalMean",
     "Subset",
+    "Text",
     "Vector",
 ]

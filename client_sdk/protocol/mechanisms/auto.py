@@ -137,7 +137,7 @@ def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
     for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):
         points, block, common, dimension = _geometry(prime, inputs)
         if points <= MAX_GEOMETRY_SYMBOLS:
-            variance = _design_variance(inputs, points, block, common, odds)
+            variance = design_variance(inputs, points, block, common, odds)
             yield Candidate(variance, points, PROJECTIVE, (prime, dimension))
 
 
@@ -172,7 +172,11 @@ def best_subset_size(inputs: int, odds: Fraction) -> int:
     return min(sizes, key=lambda size: subset_variance(inputs, size, odds))
 
 
-def _design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
+def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
+    """Return n times the variance of a balanced design, averaged over a uniform population.
+
+    Each input is supported by ``block`` of the points, every two inputs by ``common`` of them.
+    """
     total = odds * block + points - block
     return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
 
@@ -197,14 +201,15 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
 
 def _primes_near(centre: int) -> Iterator[int]:
     """Yield two primes on either side of a centre; a geometry's variance is least near 1 + odds."""
-    below = (number for number in range(centre, 1, -1) if _is_prime(number))
-    above = (number for number in range(centre + 1, 2 * centre + 8) if _is_prime(number))
+    below = (number for number in range(centre, 1, -1) if is_prime(number))
+    above = (number for number in range(centre + 1, 2 * centre + 8) if is_prime(number))
     for side in (below, above):
         for _, prime in zip(range(2), side, strict=False):
             yield prime
 
 
-def _is_prime(number: int) -> bool:
+def is_prime(number: int) -> bool:
+    """Whether a number is prime, by trial division."""
     divisor = 2
     while divisor * divisor <= number:
         if number % divisor == 0:

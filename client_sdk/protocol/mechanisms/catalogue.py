@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, OrdinalMean, Vector
+from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, OrdinalMean, Text, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -28,6 +28,7 @@ GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
 BALANCED_DESIGN: Final = "balanced-design"
 ROTATED_AXES: Final = "rotated-axes"
+GROUPED_GEOMETRY: Final = "grouped-geometry"
 
 NAMES: Final = (
     AUTO,
@@ -46,6 +47,7 @@ NAMES: Final = (
     BALANCED_DESIGN,
     "optimal-mean",
     ROTATED_AXES,
+    GROUPED_GEOMETRY,
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -202,6 +204,17 @@ def _rotated_axes(request: _ChannelRequest) -> Channel:
     return RotatedAxes.within(request.epsilon, *rotations_for(request.domain.length, request.epsilon.odds))
 
 
+def _grouped_geometry(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry  # noqa: PLC0415 3 ms
+    from client_sdk.protocol.mechanisms.grouped.sizes import geometry_for  # noqa: PLC0415 1 ms
+
+    domain = request.domain
+    assert isinstance(domain, Text)  # noqa: S101 the table of builders says so
+    prime, dimension, points = geometry_for(request.epsilon.odds, domain.cells)
+    weights = tuple(group.weight for group in domain.groups(points))
+    return GroupedGeometry.within(request.epsilon, prime, dimension, weights)
+
+
 def _statistic(request: _ChannelRequest, first: str, *others: str) -> Number:
     """Return the number of a request, whose statistic is to be one of some."""
     domain = request.domain
@@ -241,6 +254,7 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "count": _OF_NUMBERS | _OF_CATEGORIES,
     "activity": _OF_NUMBERS | _OF_CATEGORIES,
     "vector": {ROTATED_AXES: _rotated_axes},
+    "text": {GROUPED_GEOMETRY: _grouped_geometry},
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -308,6 +322,8 @@ def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: boo
         return RANDOMIZED_RESPONSE
     if isinstance(domain, Vector):
         return ROTATED_AXES
+    if isinstance(domain, Text):
+        return GROUPED_GEOMETRY
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):

@@ -27,6 +27,7 @@ from client_sdk.protocol.domain import (
 from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
 from client_sdk.protocol.registry.prototypes import read_nearest
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
+from client_sdk.protocol.registry.texts import read_text
 
 STATISTICS = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
@@ -45,6 +46,11 @@ _DOMAIN_KEYS = (
     "max_items",
     "length",
     "norm",
+    "letters",
+    "preset",
+    "max_length",
+    "discover",
+    "cells",
 )
 
 
@@ -197,6 +203,7 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "count": _read_count,
     "activity": _read_activity,
     "vector": _read_vector,
+    "text": read_text,
 }
 
 KINDS = tuple(_READERS)

@@ -21,6 +21,7 @@ from client_sdk.protocol.domain import (
     Number,
     OrdinalMean,
     Subset,
+    Text,
     Vector,
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
@@ -155,6 +156,9 @@ def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedE
         table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
     if permanent is not None and isinstance(domain, Vector):
         table.mistake("permanent_epsilon", "is not for a vector, whose rotations are new in every window")
+        return None, None, 0
+    if permanent is not None and isinstance(domain, Text):
+        table.mistake("permanent_epsilon", "is not for a text: of a permanent answer about many cells nothing is left")
         return None, None, 0
     if permanent is not None and isinstance(domain, Subset):
         table.mistake("permanent_epsilon", "is not for a set, because each report may reveal another member")

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.domain import Cross, Domain, Filled, MeanByGroup
+from client_sdk.protocol.domain import Cross, Domain, Filled, MeanByGroup, Text
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
 from client_sdk.protocol.errors import RegistryError, RegistryWarning, UnknownMetricError
 from client_sdk.protocol.metric import Metric
@@ -285,6 +285,9 @@ def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of m
         table = TomlTable(raw[name], f"metric.{name}", mistakes)
         names = read_strata(table, strata)
         metric = read_metric(name, table, owner, budget, domains, schema=schema)
+        if names and metric is not None and isinstance(metric.domain, Text):
+            table.mistake("strata", "is not for a text: each stratum would have tallies of its own, and find less")
+            metric = None
         domains[name] = None if metric is None else metric.domain
         if metric is not None:
             whole = _with_consents(metric, read)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
+from estimator.render.sentences import made_up_words, text_notes
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import cluster_words, label_of, short
+from estimator.render.words import cluster_words, label_of, short, text_label
 from estimator.results.clusters import Cluster, Clusters
+from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
+from estimator.results.texts import TextFindings
 from estimator.text import mean_word
+
+MOST_TEXTS: Final = 200
+"""The most texts of a list on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +47,30 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
         positions: which values are shown.
 
     """
+    if estimated.texts is not None:
+        yield from _text_tables(estimated.texts, estimated.reports)
     if estimated.clusters is not None:
         yield _clusters_table(estimated.clusters)
     if estimated.fakes is not None:
         yield _fakes_table(estimated.fakes, estimated.kind, unit_of(estimated.unit), positions)
+
+
+def _text_tables(texts: TextFindings, reports: int) -> Iterator[Extra]:
+    """Yield the texts that were found, and those that were named."""
+    notes = [*text_notes(texts)] + (
+        [] if texts.made_up is None else [f"{made_up_words(texts.made_up, reports).capitalize()}."]
+    )
+    for title, shares in (("Texts found", texts.found), ("Texts named", texts.named)):
+        if shares is not None:
+            rows = tuple(_text_row(shares[position]) for position in range(min(len(shares), MOST_TEXTS)))
+            more = [f"{len(shares) - MOST_TEXTS:,} more are in JSON and CSV."] if len(shares) > MOST_TEXTS else []
+            yield Extra(title, " ".join([*notes, *more]), ("Text", "Share of people", "Interval"), rows)
+            notes = []
+
+
+def _text_row(share: Share) -> tuple[str, ...]:
+    rounded = PERCENT.rounded(share)
+    return text_label(share.value), f"{rounded.unbiased}{rounded.suffix}", rounded.interval
 
 
 def _clusters_table(clusters: Clusters) -> Extra:

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 from client_sdk.protocol.domain.label import word
+from estimator.render.sentences import text_notes
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
-from estimator.render.words import at_least_words, cluster_words, coordinate_words, p_equals, range_words
+from estimator.render.words import (
+    at_least_words,
+    cluster_words,
+    coordinate_words,
+    p_equals,
+    range_words,
+    text_label,
+)
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -92,6 +101,22 @@ def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
         yield f"  among those who answered, {window_of(estimated)}"
     for share in estimated.answered[:SHOWN_VALUES]:
         yield style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
+
+
+def text_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
+    """Yield the texts that were found or named, which differ from window to window."""
+    texts = estimated.texts
+    if texts is None:
+        return
+    for title, shares in (("found", texts.found), ("named", texts.named)):
+        if shares is None:
+            continue
+        yield f"  texts {title}, {window_of(estimated)}: {len(shares):,}"
+        for position in range(min(len(shares), SHOWN_VALUES)):
+            yield style.row(text_label(shares[position].value), "", shares[position], SHARE_DIGITS, SHARES)
+        if len(shares) > SHOWN_VALUES:
+            yield f"  … and {len(shares) - SHOWN_VALUES:,} more texts; --format json and csv have all"
+    yield from (f"  {line}" for sentence in text_notes(texts) for line in wrap(sentence, style.width - len("  ")))
 
 
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:

@@ -12,7 +12,7 @@ from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
-from estimator.plan.plan import MetricPlan, Plan
+from estimator.plan.plan import MetricPlan, Plan, TextPlan
 from estimator.plan.schema_upgrade import SchemaChange
 from estimator.privacy.exposure import Exposure
 from estimator.render.rounding import digits_for, text_of
@@ -156,6 +156,11 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     if isinstance(metric.domain, MeanByGroup):
         least = "none" if plan.difference is None else f"{plan.difference:.5g}{unit}"
         yield f"  {'difference of two means seen':34} {least:>14}"
+    yield from _last_lines(plan, unit)
+
+
+def _last_lines(plan: MetricPlan, unit: str) -> Iterator[str]:
+    """Yield what the tally reveals, what a target takes, and what that means."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
@@ -167,7 +172,25 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.change is not None:
         yield f"  in schema 2: {change_words(plan.change)}"
-    yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    if plan.texts is not None:
+        yield from _text_lines(plan.texts)
+    else:
+        yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _text_lines(plan: TextPlan) -> Iterator[str]:
+    """Yield which texts will be found, and that naming them takes fewer devices."""
+    for least in plan.least:
+        share = "none" if least.share is None else f"{least.share:.5f}"
+        label = f"share found, {plural(least.letters, 'letter')}"
+        yield f"  {label:34} {share:>14}"
+    common = f"a text of {plan.share:.0%}, {plural(plan.letters, 'letter')}"
+    if plan.found is not None:
+        yield f"  {f'devices to find {common}':44} {round_up(plan.found):>14,}"
+    if plan.named is not None:
+        yield f"  {f'devices to see {common}, if named':44} {round_up(plan.named):>14,}"
+    yield "  9 times in 10. A list of likely texts takes fewer devices than finding them:"
+    yield "  name them with report --candidates, or ask for a category with other."
 
 
 def change_words(change: SchemaChange) -> str:
@@ -262,6 +285,14 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
             "standard_error_uniform": shares.uniform,
             "standard_error_worst": shares.worst,
             "smallest_seen": shares.smallest,
+        }
+    if plan.texts is not None:
+        document["texts"] = {
+            "least_shares": [builtins_of(least) for least in plan.texts.least],
+            "share": plan.texts.share,
+            "letters": plan.texts.letters,
+            "devices_to_find": plan.texts.found,
+            "devices_if_named": plan.texts.named,
         }
     return document
 

@@ -11,14 +11,16 @@ from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
 from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.render.text.lines import NUMBER_DIGITS, TOO_FEW, lines_of
+from estimator.render.text.lines import NUMBER_DIGITS, SHARE_DIGITS, TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
-from estimator.render.words import left_out_words, mechanism_words
+from estimator.render.words import left_out_words, mechanism_words, text_label
 from estimator.report.highlights import left_out, shown_values
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
+from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE
+from estimator.text import plural
 
 OF_DISTRIBUTIONS: Final = {
     FigureKind.VARIANCE: "variance",
@@ -57,6 +59,12 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
             metric["at_least_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.AT_LEAST))
         if FigureKind.GROUP_MEANS in figures_of(rehearsed.estimated):
             metric["group_means_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.GROUP_MEANS))
+        if rehearsed.texts is not None:
+            metric["texts_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.TEXTS))
+            metric["texts"] |= {
+                "false": list(rehearsed.texts.false),
+                "missed": [{"value": text, "truth": share} for text, share in rehearsed.texts.missed],
+            }
         if "distribution" in metric:
             metric["distribution"]["band_holds"] = rehearsed.is_band_held
             metric["distribution_coverage"] = {
@@ -99,6 +107,7 @@ def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield metric["mean"]
     yield from metric.get("coordinates", ())
     yield from metric.get("at_least", ())
+    yield from metric.get("texts", {}).get("found", ())
     if metric["kind"] == MeanByGroup.kind and "joint" in metric:
         yield from (group["estimates"][0] for group in metric["joint"]["groups"])
     distribution = metric.get("distribution")
@@ -128,6 +137,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
         ),
         *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
         *_group_means(rehearsed, style),
+        *_texts(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverages),
     ]
@@ -154,6 +164,23 @@ def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
         label = style.cut(f"mean, {word(group.group)}", VALUE_WIDTH)
         yield f"  {label:{VALUE_WIDTH}} {_numbers(mean, truth, NUMBER_DIGITS, style, TOO_FEW)}"
+
+
+def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
+    """Yield the texts that were found beside their truth, those that were missed, and those that nobody has."""
+    outcome, findings = rehearsed.texts, rehearsed.estimated.texts
+    if outcome is None or findings is None:
+        return
+    found = {FigureKind.TEXTS: tuple(findings.found or ())[:SHOWN_VALUES]}
+    truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
+    for figure, truth in pairs_of(found, truths):
+        label = style.cut(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
+        yield f"  {label:{VALUE_WIDTH}} {_numbers(figure, truth, SHARE_DIGITS, style)}"
+    yield f"  found: {plural(outcome.found, 'text')}; false: {plural(len(outcome.false), 'text')}"
+    yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
+    if outcome.commonest is not None:
+        text, share = outcome.commonest
+        yield f"  the most common text that was not found: {style.cut(text_label(text), VALUE_WIDTH)}, {share:.2%}"
 
 
 def _heading(style: Style) -> str:

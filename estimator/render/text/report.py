@@ -15,6 +15,7 @@ from estimator.render.text.lines import (
     fakes_lines,
     joint_lines,
     lines_of,
+    text_lines,
     window_of,
 )
 from estimator.render.text.style import PLAIN, Style
@@ -147,7 +148,11 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         *(
             line
             for estimated in windows
-            for line in (*answered_lines(estimated, style), *joint_lines(estimated, style))
+            for line in (
+                *answered_lines(estimated, style),
+                *text_lines(estimated, style),
+                *joint_lines(estimated, style),
+            )
         ),
         *filter(None, map(central.line_of, windows)),
         *(

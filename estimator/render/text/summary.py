@@ -7,13 +7,21 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import OFTEN, answer_of, error_of, known_group_means, leader
+from estimator.render.sentences import OFTEN, answer_of, error_of, known_group_means, leader, made_up_words, text_notes
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import at_least_words, coordinate_words, label_of, left_out_words, p_equals, range_words
+from estimator.render.words import (
+    at_least_words,
+    coordinate_words,
+    label_of,
+    left_out_words,
+    p_equals,
+    range_words,
+    text_label,
+)
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
@@ -23,7 +31,11 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
+from estimator.results.texts import TextFindings
 from estimator.text import mean_word, plural
+
+SHOWN_TEXTS = 10
+"""How many texts are shown: a list of texts is what was asked for."""
 
 SHOWN_SHARES = 5
 """How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
@@ -79,6 +91,8 @@ def _block(
     yield from _titled(shown.metric, counted if shown.reports else f"No reports{where}.", style)
     if shown.reports:
         yield from figure_lines([*_cells(shown, highlight)], style)
+    if shown.texts is not None and shown.reports:
+        yield from _of_texts(shown.texts, style)
     left_out = len(shown.estimates or shown.coordinates or ()) - SHOWN_SHARES
     if left_out > 0:
         more = left_out_words(left_out, shown.kind)
@@ -87,6 +101,22 @@ def _block(
     if others:
         yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
     yield from _details(shown, style)
+
+
+def _of_texts(texts: TextFindings, style: Style) -> Iterator[str]:
+    """Yield the most common of the texts, and what their list lacks."""
+    for shares in (texts.found, texts.named):
+        if shares is None:
+            continue
+        rows = [shares[position] for position in range(min(len(shares), SHOWN_TEXTS))]
+        yield from figure_lines(
+            [FigureCells(text_label(row.value), share_of(row), row.estimate, SHARES) for row in rows], style
+        )
+        if len(shares) > SHOWN_TEXTS:
+            more = plural(len(shares) - SHOWN_TEXTS, "more text")
+            yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
+    for sentence in text_notes(texts):
+        yield from _sentence(sentence, style)
 
 
 def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
@@ -199,6 +229,8 @@ def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
         move = fakes.estimates[leader(shown)]
         moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
         what = f"“{label_of(move.value)}” moved by {moved.low} to {moved.high} points at most"
+    elif shown.texts is not None:
+        what = "no text moved" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
     elif fakes.mean is not None:
         moved = number(0.0, -fakes.mean.down, fakes.mean.up, unit=shown.unit, figures=SENTENCE_FIGURES)
         what = f"mean moved by {moved.interval} at most"

@@ -47,6 +47,15 @@ ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "
 PROTOTYPES: Final = Toml('{ near = "0 0", right = "1 0.5", up = "-1 2" }')
 NEAREST: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "nearest", "prototypes": PROTOTYPES, "epsilon": 1}
 VECTOR: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "vector", "length": 3, "norm": 1, "epsilon": 1}
+TEXT: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "text",
+    "letters": "abcdefghijklmnopqrstuvwxyz'-.,_",
+    "max_length": 12,
+    "discover": True,
+    "cells": 4096,
+    "epsilon": 4,
+}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
 """A cross of two metrics, which the registry must define, too."""

@@ -8,7 +8,12 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
+
 from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.domain import Text
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.rehearsal.text_sampler import sampled_texts
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
@@ -20,6 +25,7 @@ from tests.support.devices.definitions import (
     NUMBER,
     ORDINAL,
     SET,
+    TEXT,
     VECTOR,
     registry_text,
 )
@@ -39,9 +45,15 @@ REGISTRY_TEXT: Final = registry_text(
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
     embedding=VECTOR | {"epsilon": 4},
+    unknown_word=TEXT,
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
+
+SEED: Final = 1
+
+LIKELY: Final = 1e-3
+"""Above the chance of a symbol that does not support a cell."""
 
 WINDOWS: Final = ("2026-11-19", "2026-11-20", "2026-11-21")
 """The last one is still open."""
@@ -79,14 +91,39 @@ def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
         if metric.kind == "vector":
             yield _sparse(metric, window, reports)
             continue
+        if metric.kind == "text":
+            yield _line(metric, window, _of_words(metric, reports, is_forged=day == 1))
+            continue
         counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]
         counts = [reports, *[0] * (symbols - 1)] if reports <= 1 else counts
         counts = [0] * symbols if window == WINDOWS[0] and metric.name in ("os", "steps") else counts
-        yield {
-            "metric": metric.name,
-            "edition": metric.edition,
-            "window": window,
-            "closed": window != WINDOWS[-1],
-            "reports": sum(counts),
-            "counts": counts,
-        }
+        yield _line(metric, window, counts)
+
+
+def _line(metric: Metric, window: str, counts: list[int]) -> dict[str, object]:
+    return {
+        "metric": metric.name,
+        "edition": metric.edition,
+        "window": window,
+        "closed": window != WINDOWS[-1],
+        "reports": sum(counts),
+        "counts": counts,
+    }
+
+
+def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
+    """Return a tally of two words; in a forged one the last group speaks for one word alone: both are unclear."""
+    domain, channel = metric.domain, metric.channel
+    assert isinstance(domain, Text)
+    assert isinstance(channel, GroupedGeometry)
+    the, zebra, nothing = map(domain.number_of, ("the", "zebra", ""))
+    devices = {the: reports // 3, zebra: reports // 3, nothing: reports - 2 * (reports // 3)}
+    counts = sampled_texts(domain, channel, devices, np.random.default_rng(SEED))
+    last, cells = counts[-channel.inputs :], domain.cells_of(zebra, channel.inputs)
+    if is_forged and reports > 1:
+        supports = (point for point in range(channel.inputs) if channel.geometry.probability(point, cells[-1]) > LIKELY)
+        point, total = next(supports), last.sum()
+        last[:] = 0
+        last[point] = total
+    listed: list[int] = counts.tolist()
+    return listed

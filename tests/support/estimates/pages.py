@@ -12,9 +12,12 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.domain import Text
 from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.statistics.arrays import Counts
 
@@ -67,6 +70,9 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
         assert isinstance(channel, RotatedAxes)
         vector = lifted(_vector(metric.domain.length, number), channel.dimension)
         return sampled_tally(channel, np.array([vector], float), np.array([reports]), generator)
+    if isinstance(metric.domain, Text) and isinstance(metric.channel, GroupedGeometry):
+        common, other = map(metric.domain.number_of, ("the", "zebra"))
+        return sampled_texts(metric.domain, metric.channel, {common: reports - 20, other: 20}, generator)
     weights = np.linspace(1.0, 1.0 + number / 2, metric.channel.inputs)
     people = generator.multinomial(reports, weights / weights.sum())
     return sampler_of(metric.channel)(people, generator)

@@ -28,6 +28,7 @@ from tests.support.devices.definitions import (
     NEAREST,
     NUMBER,
     SET,
+    TEXT,
     VECTOR,
     Toml,
     registry_text,
@@ -46,6 +47,7 @@ KINDS = {
     "used": ACTIVITY,
     "topic": NEAREST,
     "embedding": VECTOR,
+    "unknown_word": TEXT,
     "languages": SET,
     "both": CROSS,
 }

@@ -6,7 +6,18 @@ import pytest
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.reported import SHOWN, likeliest, reported
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, VECTOR, Field, metric_of
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    GAUSSIAN,
+    NUMBER,
+    SET,
+    TEXT,
+    VECTOR,
+    Field,
+    metric_of,
+)
 
 NAMES = [f"v{number}" for number in range(13)]
 FEW = CATEGORY | {"values": NAMES}
@@ -51,7 +62,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
     from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
 
     played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
-    assert {name for name in MECHANISMS if name not in played} == {"auto", "rotated-axes"}
+    assert {name for name in MECHANISMS if name not in played} == {"auto", "rotated-axes", "grouped-geometry"}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +74,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
+        (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),
         (VECTOR, 0, "along axis 0 of random rotation 0"),
         (VECTOR, 2 * 128 * 17 + 2 * 5 + 1, "against axis 5 of random rotation 17"),
     ],

@@ -29,6 +29,7 @@ from tests.support.devices.definitions import (
     metric_of,
     registry_text,
 )
+from tests.support.devices.definitions import TEXT as OF_TEXTS
 
 TODAY = date(2026, 11, 21)
 
@@ -189,6 +190,19 @@ def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
     page = _page(registry_text(embedding=VECTOR | {"length": 300}))
     assert "one direction, drawn by chance, in which a list of 300 numbers rather points than not" in page
     assert "the numbers stay on the device" in page
+
+
+def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells() -> None:
+    page = _page(registry_text(word=OF_TEXTS))
+    assert "the first 12 letters of a text; the text itself stays on the device" in page
+    assert "which is one of 3,541, and changed at random" in page
+    assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
+    assert "A text of one person alone is never found" in page
+    named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
+    assert "drawn by chance from at most 3" in named
+    assert "which of 2 ways to number texts" in named
+    assert "No text is read from the answers" in named
+    assert "counts as “\\_”" in named
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:

@@ -24,6 +24,7 @@ from client_sdk.protocol.domain import (
     Number,
     Ordinal,
     Subset,
+    Text,
     Vector,
 )
 from client_sdk.protocol.mechanisms import AUTO, NAMES
@@ -133,9 +134,11 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
-    assert {vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"]} == mechanisms
+    assert {
+        vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"] + [vectors("text")]
+    } == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
-    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector)
+    domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector, Text)
     kinds = {domain.kind for domain in domains}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
@@ -183,9 +186,10 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         total, size = (int(vector["integers"][name]) for name in ("points", "block_size"))
     if vector["mechanism"] == "rotated-axes":
         total, size = 2 * int(vector["integers"]["dimension"]), int(vector["integers"]["favoured"])
-    if vector["mechanism"] == "projective-geometry":
+    if vector["mechanism"] in {"projective-geometry", "grouped-geometry"}:
         prime, dimension = (int(vector["integers"][name]) for name in ("prime", "dimension"))
         size = sum(prime**power for power in range(dimension - 1))
+        total = size + prime ** (dimension - 1)
     with localcontext(prec=100):
         odds = odds_of(vector)
         keep = COIN_SCALE * odds * size / (odds * size + total - size)

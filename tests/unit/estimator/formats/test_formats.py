@@ -36,14 +36,16 @@ from tools.schema_page import PAGE, page, schema
 
 REQUESTS = {
     "plain": Request(),
-    "covariance, pool and a range": Request(covariance=True, pool=True, ranges=(("steps", 10, 20),)),
+    "covariance, pool and a range": Request(
+        covariance=True, pool=True, ranges=(("steps", 10, 20),), candidates=("the", "zebra")
+    ),
     "central": Request(central_delta=1e-6),
     "fakes": Request(fakes=0.01),
     "clusters": Request(clusters=True),
 }
 SLOW_FOR = {
     "central": (b'"dark_mode"',),
-    "fakes": (b'"dark_mode"', b'"mood"'),
+    "fakes": (b'"dark_mode"', b'"mood"', b'"unknown_word"'),
     "clusters": (b'"crashes"', b'"steps"', b'"both"'),
 }
 """A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are
@@ -129,6 +131,9 @@ def test_every_field_of_the_schema_occurs() -> None:
         "coverage",
         "at_least_coverage",
         "group_means_coverage",
+        "texts_coverage",
+        "false",
+        "missed",
         "distribution_coverage",
         "band_holds",
     }

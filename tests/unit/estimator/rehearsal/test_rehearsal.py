@@ -338,7 +338,7 @@ def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answer
     missed = sum(not entry["holds"] for entry in distribution["band"])
     outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
     assert f"  the band of the distribution function {outcome} {len(distribution['band'])} points\n" in table
-    of_others = (FigureKind.AT_LEAST, FigureKind.GROUP_MEANS, FigureKind.COORDINATES)
+    of_others = (FigureKind.AT_LEAST, FigureKind.GROUP_MEANS, FigureKind.COORDINATES, FigureKind.TEXTS)
     kinds = [kind for kind in FigureKind if kind not in of_others]
     assert [kind for kind in FigureKind if f"\n    {kind} " in table] == (kinds if rounds else [])
     assert max(map(len, table.splitlines())) <= 80

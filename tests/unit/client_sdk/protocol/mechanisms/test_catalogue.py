@@ -21,13 +21,14 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
-from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, OrdinalMean, Vector
+from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, OrdinalMean, Text, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -67,6 +68,7 @@ DOMAINS: dict[str, Domain] = {
     "activity of a mean": Activity.of_last(7, "mean"),
     "activity of a distribution": Activity.of_last(7, "distribution"),
     "vector": Vector(3, Fraction(1)),
+    "text": Text("abc", 9, cells=2**12),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
@@ -102,6 +104,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "activity of a mean": OF_MEANS,
     "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "vector": {"rotated-axes": RotatedAxes},
+    "text": {"grouped-geometry": GroupedGeometry},
 }
 NAMED = [name for name in NAMES if name != AUTO]
 

@@ -1,0 +1,85 @@
+"""What a text costs a device, and a tally of texts the estimator."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from benchmarks.results import table, verdict
+from benchmarks.text.populations import random_strings
+from benchmarks.text.questions import TEXT, Question
+from client_sdk.answers.coins import SystemCoins
+from client_sdk.protocol import Metric
+from tests.support.devices.definitions import metric_of
+
+DAY: Final = "2026-11-23"
+LETTERS: Final = 16
+EPSILONS: Final = (1, 2, 4)
+SIZES: Final = (10**4, 10**6, 10**7)
+REPORTS: Final = 2000
+DEVICE_MS: Final = 0.2
+DECODE_S: Final = 0.5
+DECODE_MB: Final = 200
+
+_DECODE: Final = """
+import resource, sys, time
+import numpy as np
+from benchmarks.text.questions import TEXT, found
+from tests.support.devices.definitions import metric_of
+tally, length, epsilon = np.load(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+metric = metric_of(TEXT, max_length=length, epsilon=epsilon)
+before_s = time.process_time()
+found(metric, tally)
+print(time.process_time() - before_s, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def costs() -> str:
+    """Return the part of the section on time and memory."""
+    rows, slowest_s, largest_mb = [], 0.0, 0.0
+    with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as folder:
+        file, population = Path(folder) / "tally.npy", random_strings()
+        for epsilon in EPSILONS:
+            question = Question.of(population, epsilon)
+            for devices in SIZES:
+                tally = question.drawn(devices, np.random.default_rng(1))
+                np.save(file, tally)
+                seconds, mb = _decoded(file, epsilon)
+                slowest_s, largest_mb = max(slowest_s, seconds), max(largest_mb, mb)
+                rows.append([f"{epsilon:g}", f"{devices:,}", f"{len(tally):,}", f"{seconds:.2f}", f"{mb:.0f}"])
+    device_ms = max(_device_ms(metric_of(TEXT, max_length=LETTERS, epsilon=epsilon)) for epsilon in EPSILONS)
+    return (
+        f"\nFrom a tally to the found strings of {LETTERS} letters: processor seconds of the first decode of a\n"
+        "process, and that process at its peak, with Python and numpy.\n\n"
+        + table(("epsilon", "devices", "symbols", "seconds", "MB"), rows)
+        + "\nThe slowest: "
+        + verdict(slowest_s <= DECODE_S, f"{slowest_s:.2f} s", f"≤ {DECODE_S:g} s")
+        + "\nThe largest: "
+        + verdict(largest_mb <= DECODE_MB, f"{largest_mb:.0f} MB", f"≤ {DECODE_MB} MB")
+        + f"\nA device, from a text of {LETTERS} letters to a symbol, the slowest epsilon: "
+        + verdict(device_ms <= DEVICE_MS, f"{device_ms:.3f} ms", f"≤ {DEVICE_MS:g} ms")
+    )
+
+
+def _decoded(file: Path, epsilon: float) -> tuple[float, float]:
+    """Return processor seconds and megabytes of a fresh process that decodes a tally."""
+    command = [sys.executable, "-c", _DECODE, str(file), str(LETTERS), str(epsilon)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    seconds, mb = done.stdout.split()
+    return float(seconds), float(mb)
+
+
+def _device_ms(metric: Metric) -> float:
+    """Return the milliseconds of a report."""
+    coins, text = SystemCoins(), "unbelievableness"[:LETTERS]
+    metric.perturb_in(DAY, text, coins)
+    begun = time.process_time()
+    for _ in range(REPORTS):
+        metric.perturb_in(DAY, text, coins)
+    return 1000 * (time.process_time() - begun) / REPORTS

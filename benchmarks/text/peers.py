@@ -1,0 +1,79 @@
+"""The heavy-hitter protocols of pure-ldp 1.2.0 on the same devices' strings."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from statistics import fmean
+from typing import Any, Final
+
+import numpy as np
+
+from benchmarks.peers.environments import Peer, PeerError, installed, running
+from benchmarks.results import table
+from benchmarks.text.corpus import CorpusError
+from benchmarks.text.populations import Population, beginnings
+from benchmarks.text.questions import Question
+from benchmarks.text.scores import TOP, f1_and_ncr, measured
+
+LENGTH: Final = 6
+"""The letters of a string: the decoder of SFP looks at every fragment, and that of PEM at every beginning."""
+
+EPSILONS: Final = (2, 4)
+DEVICES: Final = 657_000
+OUR_RUNS: Final = 10
+METHODS: Final = ("PEM", "SFP")
+
+HEADING: Final = ("epsilon", "devices", "of", "F1", "NCR", "proved", "µs a device", "µs a report", "s a search")
+
+INTRODUCTION: Final = (
+    "\n### Beside pure-ldp\n\n"
+    f"The first {LENGTH} letters of the same words. One run of each protocol of the peer, by its own code, with CMS\n"
+    f"as its oracle; {OUR_RUNS} of ours, the mean. The peers name {TOP} strings and prove none. pure-ldp calls\n"
+    "`np.zeros(None)`, which numpy refuses today: for the peer it is a scalar, as it was.\n\n"
+)
+
+
+def peers_section() -> str:
+    """Return the part of the section on peers."""
+    try:
+        population = beginnings(LENGTH)
+        with tempfile.TemporaryFile("w+") as errors, running("pure-ldp", installed("pure-ldp"), errors) as peer:
+            rows = [row for epsilon in EPSILONS for row in _rows(peer, population, epsilon)]
+    except (CorpusError, PeerError) as error:
+        return f"{INTRODUCTION}Not measured: {error}\n"
+    return INTRODUCTION + table(HEADING, rows)
+
+
+def _rows(peer: Peer, population: Population, epsilon: float) -> list[list[str]]:
+    drawn = population.drawn(DEVICES, np.random.default_rng(1)).tolist()
+    counts = dict(zip(population.strings, drawn, strict=True))
+    question = Question.of(population, epsilon)
+    ours = [measured(question, DEVICES, seed) for seed in range(OUR_RUNS)]
+    first = [f"{epsilon:g}", f"{DEVICES:,}"]
+    rows = [
+        [
+            *first,
+            "**ours**",
+            f"{fmean(score.f1 for score in ours):.2f}",
+            f"{fmean(score.ncr for score in ours):.2f}",
+            f"{fmean(score.proved for score in ours):.1f}",
+            "",
+            "",
+            "",
+        ]
+    ]
+    for method in METHODS:
+        sys.stderr.write(f"  {method}, epsilon {epsilon}, {DEVICES:,} devices …\n")
+        answer: dict[str, Any] = peer.ask(
+            "strings",
+            method=method,
+            epsilon=float(epsilon),
+            counts=counts,
+            length=LENGTH,
+            top=TOP,
+        )
+        f1, ncr = f1_and_ncr(answer["found"], population)
+        micro = [f"{1e6 * answer[part]:.0f}" for part in ("client", "server")]
+        rows.append([*first, method, f"{f1:.2f}", f"{ncr:.2f}", "0", *micro, f"{answer['search']:.1f}"])
+    return rows

@@ -1,0 +1,80 @@
+"""Populations of strings. All are made here: no person wrote what a device of theirs reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.text.corpus import word_counts
+from estimator.statistics.arrays import Counts, Floats
+
+LETTERS: Final = "abcdefghijklmnopqrstuvwxyz'-._/"
+"""31 letters: with the end, five bits each."""
+
+SHORTEST: Final = 4
+LONGEST: Final = 16
+STRINGS: Final = 10**5
+EXPONENT: Final = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Strings that devices may have.
+
+    Attributes:
+        name: says what they are.
+        max_length: in letters.
+        strings: all that any device has, the most frequent first.
+        shares: of each, shape (strings,). They fall, and their sum is 1.
+
+    """
+
+    name: str
+    max_length: int
+    strings: tuple[str, ...]
+    shares: Floats
+
+    def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
+        """Return how many of a random sample of devices have each string."""
+        counts: Counts = generator.multinomial(devices, self.shares)
+        return counts
+
+
+def random_strings(number: int = STRINGS, longest: int = LONGEST, seed: int = 1) -> Population:
+    """Return strings that share no beginnings, which is the worst case of a search by beginnings.
+
+    Lengths and letters are uniform, and shares by Zipf's law.
+    """
+    generator, strings = np.random.default_rng(seed), dict[str, None]()
+    while len(strings) < number:
+        codes = generator.integers(len(LETTERS), size=(number, longest)).tolist()
+        lengths = generator.integers(SHORTEST, longest + 1, size=number).tolist()
+        spelt = ("".join([LETTERS[code] for code in row]) for row in codes)
+        strings |= dict.fromkeys(letters[:length] for letters, length in zip(spelt, lengths, strict=True))
+    weights = np.arange(1, number + 1) ** -EXPONENT
+    return Population(
+        f"random, {SHORTEST} to {longest} letters", longest, tuple(strings)[:number], weights / weights.sum()
+    )
+
+
+def natural_words() -> Population:
+    """Return the words of 4 to 16 letters in Jane Austen's novels, as often as they occur there."""
+    words = {word: count for word, count in word_counts().items() if SHORTEST <= len(word) <= LONGEST}
+    return _by_counts(f"words, {SHORTEST} to {LONGEST} letters", LONGEST, words)
+
+
+def beginnings(length: int) -> Population:
+    """Return the first letters of the same words: what the peers' decoders can still search."""
+    counts: dict[str, int] = {}
+    for word, count in word_counts().items():
+        if len(word) >= SHORTEST and word.isalpha():
+            counts[word[:length]] = counts.get(word[:length], 0) + count
+    return _by_counts(f"beginnings of words, {SHORTEST} to {length} letters", length, counts)
+
+
+def _by_counts(name: str, max_length: int, counts: dict[str, int]) -> Population:
+    strings = sorted(counts, key=lambda string: (-counts[string], string))
+    weights = np.array([counts[string] for string in strings], float)
+    return Population(name, max_length, tuple(strings), weights / weights.sum())

@@ -1,0 +1,122 @@
+"""A question for texts that a population answers, and its tallies, drawn by their exact law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.text.populations import LETTERS, Population
+from client_sdk.protocol import Metric
+from client_sdk.protocol.domain import Text
+from client_sdk.protocol.domain.text_groups import LIMB_BITS, MODULUS
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Balanced
+from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.texts import Texts, discover
+from estimator.rehearsal.tally_sampler import Sampler, sampler_of
+from estimator.statistics.arrays import Counts
+from tests.support.devices.definitions import Field, metric_of
+
+TEXT: Final[dict[str, Field]] = {
+    "purpose": "Which texts are there?",
+    "kind": "text",
+    "letters": LETTERS,
+    "discover": True,
+    "window": "day",
+}
+"""All but max_length and epsilon."""
+
+WHOLE: Final = 10**6
+"""Devices whose tally is drawn whole, which takes most of a second a million."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """A question, and what each string of a population becomes in each group.
+
+    Attributes:
+        metric: of kind text.
+        population: who answers.
+        cells: of each string in each group, shape (strings, groups).
+        sample: draws the tally of one group from the number of devices in each cell.
+
+    """
+
+    metric: Metric
+    population: Population
+    cells: NDArray[np.int64]
+    sample: Sampler
+
+    @classmethod
+    def of(cls, population: Population, epsilon: float, **more: Field) -> Question:
+        """Ask a population; what is not named has its default."""
+        metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
+        assert isinstance(metric.domain, Text)
+        channel = _channel(metric)
+        return cls(metric, population, _cells(metric.domain, population, channel.inputs), sampler_of(channel.geometry))
+
+    def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
+        """Return the tally of a random sample of devices, shape (symbols,)."""
+        return np.concatenate([self.sample(inputs, generator) for inputs in self._inputs(devices, generator)])
+
+    def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
+        """Return what the groups of a random sample of devices say.
+
+        Up to `WHOLE` devices a tally is drawn and inverted. For more, the reports that support each cell are drawn
+        cell by cell. Each cell's number has its exact law then, and so has each group's number of reports; that two
+        cells of a group are all but independent is a property of the geometry.
+        """
+        if devices <= WHOLE:
+            return GroupTables.of(_channel(self.metric), self.drawn(devices, generator))
+        inverse = inverse_of(_channel(self.metric).geometry)
+        assert isinstance(inverse, Balanced)
+        own, other = float(inverse.support.own), float(inverse.support.other)
+        inputs = self._inputs(devices, generator)
+        supported = [
+            generator.binomial(of_cell, own) + generator.binomial(of_cell.sum() - of_cell, other) for of_cell in inputs
+        ]
+        return GroupTables(np.array([of_cell.sum() for of_cell in inputs]), np.array(supported), inverse.support)
+
+    def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
+        """Return the number of devices in each cell of each group.
+
+        Devices draw their string, and then their group, independently. So the devices of a group with each string are
+        one multinomial draw.
+        """
+        channel = _channel(self.metric)
+        weights = np.array(channel.weights) / sum(channel.weights)
+        by_group = generator.multinomial(self.population.drawn(devices, generator), weights).T
+        return [
+            np.bincount(cells, strings, channel.inputs).astype(np.int64)
+            for cells, strings in zip(self.cells.T, by_group, strict=True)
+        ]
+
+
+def found(metric: Metric, tally: Counts) -> Texts:
+    """Return what a tally says of texts: all work of the estimator but reading and showing."""
+    assert isinstance(metric.domain, Text)
+    return discover(metric.domain, GroupTables.of(_channel(metric), tally))
+
+
+def _channel(metric: Metric) -> GroupedGeometry:
+    assert isinstance(metric.channel, GroupedGeometry)
+    return metric.channel
+
+
+def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
+    """Return what `Text.cells_of` says of all strings, shape (strings, groups): one by one that takes seconds."""
+    numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
+    columns = []
+    for group in domain.groups(cells):
+        heard = numbers >> domain.bits - group.bits
+        summand, *multipliers = group.multipliers
+        hashed = np.full(len(numbers), summand)
+        for place, multiplier in enumerate(multipliers):
+            limbs = (heard >> LIMB_BITS * place & (1 << LIMB_BITS) - 1).astype(np.int64)
+            hashed += limbs * multiplier % MODULUS
+        columns.append(hashed % MODULUS % cells)
+    return np.array(columns).T

@@ -1,0 +1,69 @@
+"""How well found texts agree with the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from benchmarks.text.populations import Population
+from benchmarks.text.questions import Question
+from client_sdk.protocol.domain import CUT, Text
+from estimator.discovery.texts import Texts, discover
+
+TOP: Final = 32
+"""The most frequent strings, which are to be found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one tally told.
+
+    Attributes:
+        f1: of the first 32 found strings and the 32 most frequent ones. A place of the list that is left empty counts
+            as a miss, so that this is the number of hits over 32.
+        ncr: the normalised cumulative rank of the same (Wang, Li & Jha 2021, section 6): the most frequent string is
+            worth 32, the next 31, and so on, over the worth of all.
+        proved: the found strings, every one of which is said to exist.
+        false: those of them that no device had.
+        held: how many of the true ones have their share within their interval.
+        unclear: strings of the population that are called unclear.
+
+    """
+
+    f1: float
+    ncr: float
+    proved: int
+    false: int
+    held: int
+    unclear: int
+
+
+def measured(question: Question, devices: int, seed: int) -> Score:
+    """Draw what groups say, find the strings, and compare them with the population."""
+    tables = question.tables(devices, np.random.default_rng(seed))
+    assert isinstance(question.metric.domain, Text)
+    return scored(discover(question.metric.domain, tables), question.population)
+
+
+def scored(texts: Texts, population: Population) -> Score:
+    """Compare found strings, the most frequent first, with the population."""
+    names = [str(label).removesuffix(CUT) for label in texts.shares.labels]
+    truth = dict(zip(population.strings, population.shares.tolist(), strict=True))
+    ends = zip(names, texts.shares.lows.tolist(), texts.shares.highs.tolist(), strict=True)
+    return Score(
+        *f1_and_ncr(names, population),
+        proved=len(names),
+        false=sum(name not in truth for name in names),
+        held=sum(low <= truth[name] <= high for name, low, high in ends if name in truth),
+        unclear=sum(name.removesuffix(CUT) in truth for name in texts.unclear),
+    )
+
+
+def f1_and_ncr(names: Sequence[str], population: Population) -> tuple[float, float]:
+    """Return both for a list of strings of which only the first 32 count; see `Score`."""
+    worth = {string: TOP - place for place, string in enumerate(population.strings[:TOP])}
+    hits = [worth[name] for name in names[:TOP] if name in worth]
+    return len(hits) / TOP, sum(hits) / sum(worth.values())

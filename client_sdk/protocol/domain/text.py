@@ -1,0 +1,183 @@
+"""A text that nobody listed: its letters as bits, and its cell in every group that hears of it.
+
+A text of at most L letters becomes an integer of L * c bits, c a letter. The letters are numbered from 1 in the
+registry's order; 0 ends the text and fills up what follows. A device answers for one of several groups (`text_groups`).
+The group is drawn by the channel, with coins that know nothing of the text. Here all groups' cells are computed, so
+that nothing depends on the group.
+
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (prefixes, heard by groups).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.text_groups import Group, groups_of, letter_bits
+
+MAX_LETTERS: Final = 255
+"""The most letters: 8 bits. With more, a text would take too many levels."""
+
+MAX_TEXT_LENGTH: Final = 32
+"""The most letters of a text. Longer texts need more groups, each of fewer devices."""
+
+MAX_TEXTS: Final = 100
+"""The most texts of one answer. One of them is drawn, so that each is heard of so many times less often."""
+
+CELLS: Final = 2**17
+"""About how many cells a group's hash has, unless the registry says otherwise."""
+
+
+CUT: Final = "…"
+"""What stands behind a text of the most letters where it is shown: it may be the beginning of a longer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text of the listed letters.
+
+    Attributes:
+        letters: at least two different letters, in the registry's order.
+        max_length: L, the letters of a text that are heard of; a longer text is cut.
+        other: the letter that stands for each letter which is not listed; None if a text with such a letter is no
+            answer.
+        discover: whether texts can be found that nobody names. Otherwise all groups confirm.
+        max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text; otherwise it is a
+            set of texts.
+        cells: about how many cells a group's hash has; the channel says how many exactly.
+
+    """
+
+    kind: ClassVar[str] = "text"
+
+    letters: str
+    max_length: int
+    other: str | None = field(default=None, kw_only=True)
+    discover: bool = field(default=True, kw_only=True)
+    max_items: int = field(default=1, kw_only=True)
+    cells: int = field(default=CELLS, kw_only=True)
+    _codes: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Number the letters from 1."""
+        object.__setattr__(self, "_codes", {letter: code for code, letter in enumerate(self.letters, 1)})
+
+    @property
+    def letter_bits(self) -> int:
+        """The bits of a letter, c."""
+        return letter_bits(self.letters)
+
+    @property
+    def bits(self) -> int:
+        """The bits of a text, L * c."""
+        return self.max_length * self.letter_bits
+
+    @property
+    def size(self) -> int | None:
+        """The number of answers with a share; None because nobody lists them."""
+        return None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answer of each input symbol; empty because inputs are cells."""
+        return ()
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        letters = "" if self.other is not None else f" of the letters {self.letters!r}"
+        if self.max_items == 1:
+            return f"a text{letters}"
+        return f"a set, list or tuple of at most {self.max_items} different texts{letters}"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes the domain. How many cells there are, the channel says."""
+        fields = {
+            "letters": self.letters,
+            "max_length": self.max_length,
+            "discover": self.discover,
+            "max_items": self.max_items,
+        }
+        return fields if self.other is None else {**fields, "other": self.other}
+
+    def groups(self, cells: int) -> tuple[Group, ...]:
+        """Return the groups for hashes of exactly so many cells: the levels, then those that confirm."""
+        return _groups(self.letters, self.max_length, cells, self.discover)
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
+
+        Of a set one of ``max_items`` places is drawn. The empty text fills the places that are left.
+
+        Raises:
+            DomainError: as `numbers` does.
+
+        """
+        numbers = self.numbers(answer)
+        place = coins.below(self.max_items)
+        return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
+
+    def numbers(self, answer: object) -> list[int]:
+        """Return the integers of an answer's texts, in rising order. Texts that are alike once cut are one.
+
+        Raises:
+            DomainError: if it is no text, or no set, list or tuple of at most ``max_items`` different texts, or if a
+                text has a letter that is not listed while `other` is None.
+
+        """
+        if self.max_items == 1:
+            return [self.number_of(answer)]
+        if not isinstance(answer, AbstractSet | list | tuple):
+            raise DomainError
+        numbers = sorted({self.number_of(text) for text in answer})
+        if len(numbers) > self.max_items or len(set(answer)) < len(answer):
+            raise DomainError
+        return numbers
+
+    def number_of(self, text: object) -> int:
+        """Return the integer of a text. Its first letter has the highest of L * c bits.
+
+        Raises:
+            DomainError: if it is no text, or has a letter that is not listed while `other` is None.
+
+        """
+        if not isinstance(text, str):
+            raise DomainError
+        other, number = self._codes.get(self.other or ""), 0
+        for letter in text[: self.max_length]:
+            code = self._codes.get(letter, other)
+            if code is None:
+                raise DomainError
+            number = number << self.letter_bits | code
+        return number << self.letter_bits * max(0, self.max_length - len(text))
+
+    def text_of(self, number: int) -> str:
+        """Return the text of an integer, up to its end. One of L letters may be the beginning of a longer one."""
+        code = (1 << self.letter_bits) - 1
+        codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
+        return "".join(self.letters[code - 1] for code in codes if code)
+
+    def label_of(self, number: int) -> str:
+        """Return the text of an integer as it is shown: `CUT` follows one of L letters, which may have been cut."""
+        text = self.text_of(number)
+        return text + CUT if len(text) == self.max_length else text
+
+    def bits_to_end(self, number: int) -> int:
+        """Return how many leading bits of a text's integer tell the whole text: its letters' and its end's."""
+        return min(self.bits, (len(self.text_of(number)) + 1) * self.letter_bits)
+
+    def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
+        """Return the cell of a text's integer in each group."""
+        bits = self.bits
+        return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
+
+
+@lru_cache
+def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
+    """Return the groups of a question, whose hashes would otherwise be derived for every answer."""
+    return groups_of(letters, max_length, cells, discover=discover)

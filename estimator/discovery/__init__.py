@@ -1,0 +1,5 @@
+"""Texts that nobody listed: found in a tally by levels of prefixes, and confirmed by groups that took no part in it.
+
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification", sections 4 and 5 (groups
+that each answer about a prefix). Here every group is a public hash of its own, and what is found is tested.
+"""

@@ -1,0 +1,59 @@
+"""What each group of devices said of each of its cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Balanced, Support
+from estimator.statistics.arrays import Counts, Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTables:
+    """The tally of a grouped geometry, inverted group by group.
+
+    Attributes:
+        reports: of each group, shape (groups,).
+        supported: how many reports of each group support each cell, shape (groups, cells).
+        support: the two probabilities of support.
+
+    """
+
+    reports: Counts
+    supported: Counts
+    support: Support
+
+    @classmethod
+    def of(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
+        """Invert a tally of shape (symbols,)."""
+        inverse = inverse_of(channel.geometry)
+        assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
+        by_group = counts.reshape(len(channel.weights), channel.inputs)
+        # one by one: the transforms of all groups at once would take ten times the memory
+        supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
+        return cls(by_group.sum(axis=1), supported, inverse.support)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of each group, K."""
+        return int(self.supported.shape[1])
+
+    @property
+    def by_chance(self) -> float:
+        """The probability that a report supports the cell of a text that nobody has."""
+        return float(self.support.other + (self.support.own - self.support.other) / self.cells)
+
+    def shares(self, supported: Floats | Counts, reports: Floats | Counts) -> Floats:
+        """Return the unbiased shares of texts from the reports that support their cells.
+
+        Of all other texts a cell holds one in K on average, which is taken off.
+        """
+        return self.without_others(self.support.shares(np.asarray(supported), np.asarray(reports)))
+
+    def without_others(self, shares: Floats) -> Floats:
+        """Return the share of a text from that of its cell."""
+        return (self.cells * shares - 1) / (self.cells - 1)

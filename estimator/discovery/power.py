@@ -1,0 +1,111 @@
+"""Which texts will be found: the chance that a text of a share survives every level that it needs, and is confirmed.
+
+Normal approximations of the counts of support; hashes that texts share are neglected. A text is taken to share no
+beginning with others, which is the worst case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from statistics import NormalDist
+from typing import Final
+
+from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.domain.text_groups import CONFIRMING, step_bits
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Balanced
+from estimator.discovery.candidates import CHANCE_SURVIVORS, deviation
+from estimator.results.texts import LeastShare
+from estimator.statistics.confidence import BISECTIONS, z_of
+
+OFTEN: Final = 0.9
+"""A share is worth naming if its text is found so often."""
+
+SHORT: Final = 6
+"""The letters of a short word. Longer texts need more levels."""
+
+_NORMAL: Final = NormalDist()
+
+_MOST_REPORTS: Final = 1e12
+
+
+class Power:
+    """The chances of texts in a tally of so many reports."""
+
+    def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
+        """Look up the groups and the probabilities of support."""
+        inverse = inverse_of(channel.geometry)
+        assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
+        self._domain, self._support = domain, inverse.support
+        self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
+        self._step_bits = step_bits(channel.inputs)
+
+    def found(self, share: float, letters: int, reports: float) -> float:
+        """Return the probability that a text of a share is found and confirmed.
+
+        Args:
+            share: of the people, above 0.
+            letters: of the text, from 0 on.
+            reports: of the tally.
+
+        """
+        bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
+        levels = self._groups[:-CONFIRMING]
+        needed = next(place for place, group in enumerate(levels) if group.bits >= bits) + 1
+        chance = 1.0
+        for place, group in enumerate(levels[:needed]):
+            tried = 1 << group.bits if place == 0 else CHANCE_SURVIVORS << self._step_bits
+            chance *= self._stands_out(share, reports * group.weight / self._weight, deviation(tried))
+        rest = sum(group.weight for group in self._groups[needed:])
+        return chance * self._stands_out(share, reports * rest / self._weight, z_of(CHANCE_SURVIVORS))
+
+    def seen(self, share: float, letters: int, reports: float) -> float:
+        """Return the probability that the interval of a text lies above 0 if an analyst names the text."""
+        bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
+        weight = sum(group.weight for group in self._groups if group.bits >= bits)
+        return self._stands_out(share, reports * weight / self._weight, z_of(1))
+
+    def least_share(self, letters: int, reports: float) -> float | None:
+        """Return the least share of a text that is found `OFTEN`; None if there is none."""
+        return _least(lambda share: self.found(share, letters, reports), 1.0)
+
+    def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
+        """Return the least share of a short text, and of one of the most letters; of sets, that of devices."""
+        lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
+        drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
+        most = self._domain.max_items
+        return tuple(
+            LeastShare(letters, None if share is None or share * most > 1 else share * most) for letters, share in drawn
+        )
+
+    def reports_to_find(self, share: float, letters: int) -> int | None:
+        """Return how many reports find a text of a share `OFTEN`; None if too many."""
+        return _whole(_least(lambda reports: self.found(share, letters, reports), _MOST_REPORTS))
+
+    def reports_to_see(self, share: float, letters: int) -> int | None:
+        """Return how many reports show `OFTEN` that a named text of a share occurs; None if too many."""
+        return _whole(_least(lambda reports: self.seen(share, letters, reports), _MOST_REPORTS))
+
+    def _stands_out(self, share: float, reports: float, deviations: float) -> float:
+        """Return the probability that a text's cell is supported by so many standard errors more than by chance."""
+        own, other = float(self._support.own), float(self._support.other)
+        supported, chance = other + (own - other) * share, other
+        margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
+        return _NORMAL.cdf(margin / max(1e-9, (reports * supported * (1 - supported)) ** 0.5))
+
+
+def _least(chance: Callable[[float], float], most: float) -> float | None:
+    """Return the least argument up to ``most`` whose chance is `OFTEN`; chances rise."""
+    if chance(most) < OFTEN:
+        return None
+    low, high = 0.0, most
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance(middle) >= OFTEN else (middle, high)
+    return high
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else ceil(number)

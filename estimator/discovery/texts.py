@@ -1,0 +1,104 @@
+"""The texts of a tally, with their shares: those that it suggests itself, or those that an analyst names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol.domain.text import Text
+from estimator.discovery.candidates import Candidate, candidates_of
+from estimator.discovery.confirmation import Confirmation
+from estimator.discovery.group_tables import GroupTables
+from estimator.results.estimate import Shares
+
+_NOTHING: Final = np.zeros(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What a tally says of texts.
+
+    Attributes:
+        shares: of each text; of those that were found the most common first.
+        unclear: texts about which the groups contradict each other. If they were not named, ``shares`` lacks them.
+        candidates: how many texts were tested.
+
+    """
+
+    shares: Shares
+    unclear: tuple[str, ...]
+    candidates: int
+
+
+def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
+    """Return the texts that a tally suggests and confirms.
+
+    With a probability of 95 % none of them is a text that nobody has, whatever people answer, but for texts that
+    share a cell of every confirming group.
+
+    Args:
+        domain: the question, with ``discover = true``.
+        tables: what the groups said.
+        simultaneous: whether all intervals are to hold together.
+
+    """
+    candidates = candidates_of(domain, tables)
+    confirmation = _confirmed(domain, tables, candidates)
+    exist, disagree = confirmation.exist(), confirmation.disagree()
+    found = np.flatnonzero(exist & ~disagree)
+    by_share = found[np.argsort(-confirmation.shares[found], kind="stable")]
+    labels = [domain.label_of(candidates[place].number) for place in by_share]
+    unclear = tuple(domain.label_of(candidates[place].number) for place in np.flatnonzero(exist & disagree))
+    shares = _shares(domain, confirmation, by_share, labels, len(candidates) if simultaneous else 1)
+    return Texts(shares, unclear, len(candidates))
+
+
+def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
+    """Return the share of each text that an analyst names, in that order. Texts that are alike once cut are one.
+
+    A text that shares its cell of every group with another one is unclear, and has no share.
+
+    Every group that hears the whole text speaks of it, unless a listed text that stands out shares its cell.
+
+    Args:
+        domain: the question.
+        tables: what the groups said.
+        texts: of the question's letters.
+        simultaneous: whether all intervals are to hold together.
+
+    Raises:
+        DomainError: if a text has a letter that is not listed.
+
+    """
+    named = [Candidate(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
+    labels = [domain.label_of(number) for number, _ in named]
+    if not tables.reports.any():
+        return Texts(Shares.unknown(labels), (), len(named))
+    confirmation = _confirmed(domain, tables, named)
+    told = np.flatnonzero(confirmation.reports > 0)
+    shares = _shares(domain, confirmation, told, [labels[place] for place in told], len(named) if simultaneous else 1)
+    unclear = confirmation.disagree() | (confirmation.reports == 0)
+    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named))
+
+
+def _confirmed(domain: Text, tables: GroupTables, candidates: list[Candidate]) -> Confirmation:
+    """Return what the groups say of candidates, without the cells of others that are clear at first sight.
+
+    Without those of all others nothing would be left of a long list.
+    """
+    confirmation = Confirmation.of(domain, tables, candidates)
+    return confirmation.without_cells_of(confirmation.exist() & ~confirmation.disagree())
+
+
+def _shares(
+    domain: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
+) -> Shares:
+    """Return the shares of some of the texts, by their labels; of sets, of the devices whose set has the text."""
+    lows, highs = (ends[places] for ends in confirmation.intervals(family))
+    shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
+    drawn = Shares(tuple(labels), lows, highs, shares, errors, _NOTHING, _NOTHING)
+    return drawn.of_members(drawn.labels, domain.max_items)

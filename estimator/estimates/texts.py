@@ -1,0 +1,95 @@
+"""The texts of each tally of a question about texts that nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from client_sdk.protocol.domain import DomainError
+from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.metric import Metric
+from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.made_up import made_up_reports
+from estimator.discovery.power import Power
+from estimator.discovery.texts import confirm, discover
+from estimator.estimates.question_fields import question_fields
+from estimator.privacy.central import central_of
+from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes, RangeTest
+from estimator.results.request import Request
+from estimator.results.texts import TextFindings
+from estimator.statistics.chi_square import survival
+from estimator.tallies.tally import Tally
+
+MADE_UP: Final = 1e-6
+"""A tally less likely than this does not come from devices, which draw their groups by the weights."""
+
+
+def text_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+    """Yield the texts of each tally."""
+    for tally in tallies:
+        tally.check(metric.channel.symbols)
+        yield _estimate(metric, tally, request)
+
+
+def fitting(domain: Text, texts: Sequence[str]) -> list[str]:
+    """Return the texts that consist of the question's letters."""
+
+    def fits(text: str) -> bool:
+        try:
+            domain.number_of(text)
+        except DomainError:
+            return False
+        return True
+
+    return [text for text in texts if fits(text)]
+
+
+def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
+    domain, channel, central = metric.domain, metric.channel, request.central_delta
+    assert isinstance(domain, Text)  # noqa: S101 whoever asks knows the kind
+    assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
+    tables = GroupTables.of(channel, tally.dense(channel.symbols))
+    findings = _findings(domain, tables, request)
+    if domain.discover and tally.reports:
+        least = Power(domain, channel).least_shares(tally.reports)
+        made_up = None if request.fakes is None else made_up_reports(domain, tables, findings.candidates)
+        findings = replace(findings, least=least, made_up=made_up)
+    return MetricEstimate(
+        **question_fields(metric),
+        window=tally.window.text,
+        closed=tally.closed,
+        reports=tally.reports,
+        texts=findings,
+        central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
+        fakes=None
+        if request.fakes is None or not tally.reports
+        else Fakes(fraction=request.fakes, test=_groups_as_drawn(channel, tables)),
+    )
+
+
+def _findings(domain: Text, tables: GroupTables, request: Request) -> TextFindings:
+    found = discover(domain, tables, simultaneous=request.simultaneous) if domain.discover else None
+    texts = fitting(domain, request.candidates)
+    named = confirm(domain, tables, texts, simultaneous=request.simultaneous) if texts else None
+    unclear = [text for part in (found, named) if part for text in part.unclear]
+    return TextFindings(
+        found=found.shares if found else None,
+        candidates=found.candidates if found else 0,
+        named=named.shares if named else None,
+        unclear=tuple(dict.fromkeys(unclear)),
+        max_length=domain.max_length,
+    )
+
+
+def _groups_as_drawn(channel: GroupedGeometry, tables: GroupTables) -> RangeTest:
+    """Test whether each group has as many reports as chance allows, whatever people answer."""
+    weights = np.array(channel.weights)
+    expected = tables.reports.sum() * weights / weights.sum()
+    statistic = float(((tables.reports - expected) ** 2 / expected).sum())
+    p_value = survival(statistic, weights.size - 1)
+    return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)

@@ -1,0 +1,50 @@
+"""Questions about texts, and tallies of their reports drawn by law.
+
+Drawing every report takes 20 µs each. Here the reports that support each cell are drawn at once, each cell by itself:
+right for each cell, and for each group's number of reports, but not for several cells together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from string import ascii_lowercase
+
+import numpy as np
+
+from client_sdk.protocol import Metric, WindowKind
+from client_sdk.protocol.domain import Text
+from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.decoders import inverse_of
+from estimator.decoders.support import Balanced
+from estimator.discovery.group_tables import GroupTables
+from tests.support.laws.bands import request
+
+LETTERS = f"{ascii_lowercase}'-.,_"
+"""31 letters fill five bits."""
+
+
+def text_metric(epsilon: str = "4", max_length: int = 12, **more: object) -> Metric:
+    """Return a question about texts of up to twelve letters, with few cells, so that tests are quick."""
+    domain = Text(LETTERS, max_length, **{"cells": 2**12, **more})  # type: ignore[arg-type]
+    return Metric("word", "Why?", domain, channel_for(domain, request(epsilon)), WindowKind.WEEK)
+
+
+def drawn_tables(metric: Metric, people: Mapping[str, int], seed: int) -> GroupTables:
+    """Return the tables of a tally, for so many people with each text."""
+    domain, channel, draw = metric.domain, metric.channel, np.random.default_rng(seed)
+    assert isinstance(domain, Text)
+    assert isinstance(channel, GroupedGeometry)
+    inverse = inverse_of(channel.geometry)
+    assert isinstance(inverse, Balanced)
+    own, other = float(inverse.support.own), float(inverse.support.other)
+    cells = np.array([domain.cells_of(domain.number_of(text), channel.inputs) for text in people])
+    left, weight = np.array(list(people.values())), sum(channel.weights)
+    reports, supported = [], []
+    for group, of_group in enumerate(channel.weights):
+        taking = draw.binomial(left, of_group / weight)
+        left, weight = left - taking, weight - of_group
+        truths = np.bincount(cells[:, group], taking, channel.inputs).astype(np.int64)
+        reports.append(taking.sum())
+        supported.append(draw.binomial(truths, own) + draw.binomial(taking.sum() - truths, other))
+    return GroupTables(np.array(reports), np.array(supported), inverse.support)

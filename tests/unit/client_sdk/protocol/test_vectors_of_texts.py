@@ -1,0 +1,60 @@
+"""This implementation agrees with the language-neutral vectors of texts: from letters to bits, cells and symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.domain import CUT, Text
+from tests.support.laws.coins import ScriptedCoins
+from tests.support.vectors import vectors
+
+QUESTIONS = vectors("text")["questions"]
+
+
+def domain_of(vector: dict[str, Any]) -> Text:
+    domain = Registry.parse(vector["definition"]).metric(vector["metric"]).domain
+    assert isinstance(domain, Text)
+    return domain
+
+
+@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+def test_a_question_has_the_groups_of_the_vector(vector: dict[str, Any]) -> None:
+    groups = domain_of(vector).groups(vector["cells"])
+    shown = [{"bits": each.bits, "weight": each.weight, "multipliers": list(each.multipliers)} for each in groups]
+    assert shown == vector["groups"]
+
+
+@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+def test_a_text_has_the_bits_and_cells_of_the_vector(vector: dict[str, Any]) -> None:
+    domain = domain_of(vector)
+    for case in vector["texts"]:
+        number = domain.number_of(case["text"])
+        assert format(number, f"0{domain.bits}b") == case["bits"]
+        assert list(domain.cells_of(number, vector["cells"])) == case["cells"]
+        cut = "".join(letter if letter in domain.letters else domain.other or "" for letter in case["text"])
+        is_cut = len(cut) >= domain.max_length
+        assert domain.label_of(number) == cut[: domain.max_length] + (CUT if is_cut else "")
+
+
+@pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
+def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
+    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    for case in vector["cases"]:
+        with ScriptedCoins(case["coins"]) as coins:
+            assert metric.perturb(case["answer"], coins) == case["symbol"]
+        assert [[primitive, str(parameter)] for primitive, parameter in coins.requests] == case["asked"]
+
+
+def test_the_vectors_hold_cut_texts_sets_and_letters_for_others() -> None:
+    domains = [domain_of(vector) for vector in QUESTIONS]
+    assert {domain.discover for domain in domains} == {True, False}
+    assert any(domain.max_items > 1 for domain in domains)
+    assert any(domain.other for domain in domains)
+    assert any(
+        len(case["text"]) > domain.max_length
+        for vector, domain in zip(QUESTIONS, domains, strict=True)
+        for case in vector["texts"]
+    )

@@ -1,0 +1,113 @@
+"""What is promised of found texts, over populations that nobody chose for it, and the benchmark's smallest cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+
+import numpy as np
+import pytest
+
+from benchmarks.text.populations import LETTERS, Population, random_strings
+from benchmarks.text.questions import WHOLE, Question
+from benchmarks.text.scores import Score, measured
+from client_sdk.protocol.domain import Text
+
+CELLS = 2**13
+LONGEST = 8
+DEVICES = 200_000
+FEW_DEVICES = 2_000
+RUNS = 20
+CHANCE = 1e-3
+"""A number of failures that is less likely than this refutes a promise. Seeds are fixed: it happens always or never."""
+
+
+def of_shares(name: str, shares: dict[str, float]) -> Population:
+    """Return a population of strings with shares in these proportions."""
+    strings = sorted(shares, key=lambda string: -shares[string])
+    weights = np.array([shares[string] for string in strings])
+    return Population(name, LONGEST, tuple(strings), weights / weights.sum())
+
+
+def rest(number: int = 300) -> dict[str, float]:
+    """Return random strings, which have a half of a population together."""
+    return dict.fromkeys(random_strings(number, LONGEST, seed=7).strings, 0.5 / number)
+
+
+def neighbours() -> dict[str, float]:
+    """Return strings of full length that differ in their last letter, and some that differ in their first."""
+    return {f"abcdefg{letter}": 0.02 for letter in LETTERS[:20]} | {f"{letter}bcdefgh": 0.03 for letter in LETTERS[:20]}
+
+
+def beginnings() -> dict[str, float]:
+    """Return each beginning of one string, the empty one too."""
+    return {"pineapple"[:length]: 0.06 for length in range(LONGEST + 1)}
+
+
+POPULATIONS: dict[str, Callable[[], dict[str, float]]] = {
+    "by Zipf's law": lambda: dict(zip(*_zipf(), strict=True)),
+    "one string has 60 %": lambda: {"heavy": 0.6} | rest(),
+    "all alike": lambda: {"same": 1.0},
+    "all without letters": lambda: {"": 1.0},
+    "nothing stands out": lambda: rest(2000),
+    "neighbours": lambda: neighbours() | rest(),
+    "beginnings of each other": lambda: beginnings() | rest(),
+    "first and last letter alone": lambda: {LETTERS[0] * 8: 0.2, LETTERS[-1] * 8: 0.2, LETTERS[-1]: 0.1} | rest(),
+    "two of 50 %": lambda: {"left": 0.5, "right": 0.5},
+}
+"""One more population is one more line."""
+
+OF_FEW = ("one string has 60 %", "beginnings of each other")
+
+
+def _zipf() -> tuple[tuple[str, ...], list[float]]:
+    population = random_strings(2000, LONGEST)
+    return population.strings, population.shares.tolist()
+
+
+def scores_of(name: str, devices: int, epsilon: float = 4) -> list[Score]:
+    question = Question.of(of_shares(name, POPULATIONS[name]()), epsilon, cells=CELLS)
+    return [measured(question, devices, seed) for seed in range(RUNS)]
+
+
+def chance_of_at_least(failures: int, trials: int, probability: float) -> float:
+    """Return the upper tail of the binomial law."""
+    return sum(
+        comb(trials, count) * probability**count * (1 - probability) ** (trials - count)
+        for count in range(failures, trials + 1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "devices"), [*((name, DEVICES) for name in POPULATIONS), *((name, FEW_DEVICES) for name in OF_FEW)]
+)
+def test_lists_hold_no_false_strings_and_intervals_hold_true_shares(name: str, devices: int) -> None:
+    scores = scores_of(name, devices)
+    lists_with_false_ones = sum(score.false > 0 for score in scores)
+    assert chance_of_at_least(lists_with_false_ones, RUNS, 0.05) > CHANCE
+    true = sum(score.proved - score.false for score in scores)
+    missed = true - sum(score.held for score in scores)
+    assert chance_of_at_least(missed, true, 0.07) > CHANCE
+
+
+@pytest.mark.parametrize("devices", [DEVICES, 2 * WHOLE])
+def test_the_smallest_cell_of_the_benchmark_finds_most_frequent_strings(devices: int) -> None:
+    scores = scores_of("by Zipf's law", devices)
+    assert np.mean([score.f1 for score in scores]) >= 0.55
+
+
+def test_the_benchmark_puts_strings_into_the_cells_of_devices() -> None:
+    question = Question.of(random_strings(50), 2, cells=CELLS)
+    domain = question.metric.domain
+    assert isinstance(domain, Text)
+    expected = [
+        domain.cells_of(domain.number_of(text), question.metric.channel.inputs) for text in question.population.strings
+    ]
+    assert question.cells.tolist() == [list(cells) for cells in expected]
+
+
+def test_a_tally_of_the_benchmark_has_every_device() -> None:
+    question = Question.of(of_shares("rest", rest()), 4, cells=CELLS)
+    drawn = question.drawn(DEVICES, np.random.default_rng(1))
+    assert drawn.sum() == DEVICES
+    assert question.tables(2 * WHOLE, np.random.default_rng(1)).reports.sum() == 2 * WHOLE
