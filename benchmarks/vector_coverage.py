@@ -24,7 +24,7 @@ DEVICES = (1000, 10**6)
 ROTATIONS = 256
 """Of a registry there are more, whose error matters less."""
 
-ROUNDS = 40
+ROUNDS = 120
 SUMS = 30
 LEAST = 0.93
 
