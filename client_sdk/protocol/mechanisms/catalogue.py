@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, OrdinalMean, Vector
+from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, CrossedModel, Domain, Filled, Number, OrdinalMean, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -28,6 +28,7 @@ GAUSSIAN: Final = "gaussian"
 EXPONENTIAL: Final = "exponential"
 BALANCED_DESIGN: Final = "balanced-design"
 ROTATED_AXES: Final = "rotated-axes"
+CROSSES: Final = "crosses"
 
 NAMES: Final = (
     AUTO,
@@ -46,6 +47,7 @@ NAMES: Final = (
     BALANCED_DESIGN,
     "optimal-mean",
     ROTATED_AXES,
+    CROSSES,
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -202,6 +204,13 @@ def _rotated_axes(request: _ChannelRequest) -> Channel:
     return RotatedAxes.within(request.epsilon, *rotations_for(request.domain.length, request.epsilon.odds))
 
 
+def _crosses(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.drawn.crosses import Crosses  # noqa: PLC0415 6 ms
+
+    assert isinstance(request.domain, CrossedModel)  # noqa: S101 the table of builders says so
+    return Crosses.within(request.epsilon, request.domain.pairs)
+
+
 def _statistic(request: _ChannelRequest, first: str, *others: str) -> Number:
     """Return the number of a request, whose statistic is to be one of some."""
     domain = request.domain
@@ -241,6 +250,8 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "count": _OF_NUMBERS | _OF_CATEGORIES,
     "activity": _OF_NUMBERS | _OF_CATEGORIES,
     "vector": {ROTATED_AXES: _rotated_axes},
+    "model": {ROTATED_AXES: _rotated_axes},
+    "model-of-crosses": {CROSSES: _crosses},
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -308,6 +319,8 @@ def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: boo
         return RANDOMIZED_RESPONSE
     if isinstance(domain, Vector):
         return ROTATED_AXES
+    if isinstance(domain, CrossedModel):
+        return CROSSES
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):

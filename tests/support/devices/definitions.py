@@ -47,6 +47,19 @@ ORDINAL: Final[dict[str, Field]] = CATEGORY | {"kind": "ordinal", "mechanism": "
 PROTOTYPES: Final = Toml('{ near = "0 0", right = "1 0.5", up = "-1 2" }')
 NEAREST: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "nearest", "prototypes": PROTOTYPES, "epsilon": 1}
 VECTOR: Final[dict[str, Field]] = {"purpose": "Why?", "kind": "vector", "length": 3, "norm": 1, "epsilon": 1}
+FEATURES: Final = Toml(
+    '[{ name = "age", low = 18, high = 90 }, { name = "sex", values = ["f", "m"] }, '
+    '{ name = "health", values = ["good", "fair", "poor"] }]'
+)
+MODEL: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "model",
+    "features": FEATURES,
+    "label": "boolean",
+    "mechanism": "rotated-axes",
+    "epsilon": 4,
+}
+CROSSED_MODEL: Final = MODEL | {"mechanism": "crosses"}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
 """A cross of two metrics, which the registry must define, too."""

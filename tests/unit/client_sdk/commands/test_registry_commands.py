@@ -25,6 +25,7 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    MODEL,
     NEAREST,
     NUMBER,
     SET,
@@ -46,6 +47,7 @@ KINDS = {
     "used": ACTIVITY,
     "topic": NEAREST,
     "embedding": VECTOR,
+    "model": MODEL,
     "languages": SET,
     "both": CROSS,
 }

@@ -6,7 +6,18 @@ import pytest
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.reported import SHOWN, likeliest, reported
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, GAUSSIAN, NUMBER, SET, VECTOR, Field, metric_of
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSSED_MODEL,
+    GAUSSIAN,
+    NUMBER,
+    SET,
+    VECTOR,
+    Field,
+    metric_of,
+)
 
 NAMES = [f"v{number}" for number in range(13)]
 FEW = CATEGORY | {"values": NAMES}
@@ -51,7 +62,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
     from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
 
     played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
-    assert {name for name in MECHANISMS if name not in played} == {"auto", "rotated-axes"}
+    assert {name for name in MECHANISMS if name not in played} == {"auto", "rotated-axes", "crosses"}
 
 
 @pytest.mark.parametrize(
@@ -63,6 +74,8 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
+        (CROSSED_MODEL, 0, "age: 18 to 30 with label false"),
+        (CROSSED_MODEL, 12 + 3, "sex: m with label true"),
         (VECTOR, 0, "along axis 0 of random rotation 0"),
         (VECTOR, 2 * 128 * 17 + 2 * 5 + 1, "against axis 5 of random rotation 17"),
     ],
