@@ -15,7 +15,19 @@ from typing import Any, Final, get_type_hints
 import msgspec
 
 from estimator.render.text.rehearsal import OF_DISTRIBUTIONS
-from estimator.results import central, changes, clusters, distribution, estimate, joint, metric, poisoning, pooled, row
+from estimator.results import (
+    central,
+    changes,
+    clusters,
+    distribution,
+    estimate,
+    joint,
+    learned,
+    metric,
+    poisoning,
+    pooled,
+    row,
+)
 from estimator.results import report as whole
 from estimator.results.report import SCHEMA, EstimateReport
 
@@ -23,7 +35,7 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
 
-MODULES: Final = (whole, metric, estimate, distribution, joint, changes, pooled, clusters, central, poisoning)
+MODULES: Final = (whole, metric, estimate, distribution, joint, learned, changes, pooled, clusters, central, poisoning)
 """The modules whose records make up a report."""
 
 NOT_IN_JSON: Final = "highlights"

@@ -82,6 +82,9 @@ STATISTICS: Final = {
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
+    "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
+    "log_odds": "the log-odds of a model's label yes where a feature has a value",
+    "auc": "how often a model ranks a yes above a no, if scores are normal",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -94,6 +97,9 @@ STATISTICS: Final = {
     "change": "the last window minus the first",
 }
 """The statistics, with their descriptions."""
+
+OF_MODELS: Final = {"model": "coefficient", "model-of-crosses": "log_odds"}
+"""The statistic of the coordinates of a model, by kind."""
 
 IN_UNITS: Final = frozenset(
     {"mean", "mean_within", "difference_of_means", "effect_on_mean", "sum", "variance", "quantile", "pooled_mean"}
@@ -184,7 +190,10 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
     if estimated.mean is not None:
         yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
     if estimated.coordinates is not None:
-        yield from (RowFigure("coordinate", word(each.value), each) for each in estimated.coordinates)
+        statistic = OF_MODELS.get(estimated.kind, "coordinate")
+        yield from (RowFigure(statistic, word(each.value), each) for each in estimated.coordinates)
+    if estimated.learned is not None and estimated.learned.auc is not None:
+        yield RowFigure("auc", None, estimated.learned.auc)
     if estimated.distribution is not None:
         yield from _distribution_figures(estimated.distribution)
     yield from (RowFigure("share_at_least", word(share.value), share) for share in estimated.at_least)

@@ -15,7 +15,9 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    CROSSED_MODEL,
     MEAN_BY_GROUP,
+    MODEL,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -39,6 +41,8 @@ REGISTRY_TEXT: Final = registry_text(
     constant=BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
     both=CROSS,
     embedding=VECTOR | {"epsilon": 4},
+    limitation=MODEL,
+    limitation_by_feature=CROSSED_MODEL,
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
@@ -76,7 +80,7 @@ def _sparse(metric: Metric, window: str, reports: int) -> dict[str, object]:
 def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
     symbols = metric.channel.symbols
     for day, window in enumerate(WINDOWS):
-        if metric.kind == "vector":
+        if metric.channel.name == "rotated-axes":
             yield _sparse(metric, window, reports)
             continue
         counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]
