@@ -30,6 +30,7 @@ from benchmarks.hostile import measure_hostile
 from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
 from benchmarks.metrics import measure_metrics
+from benchmarks.models import measure_models
 from benchmarks.nearest import measure_nearest
 from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
@@ -66,6 +67,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "designs": measure_designs,
     "quantiles": measure_quantiles,
     "vectors": measure_vectors,
+    "models": measure_models,
     "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,

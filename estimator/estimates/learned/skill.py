@@ -22,6 +22,9 @@ reliable error (Fieller 1954)."""
 STEP: Final = 1e-4
 """Of a correlation, for the slope of AUC there."""
 
+LEAST_CORRELATION: Final = 0.01
+"""Of a score with the label, where noise hides it: log-odds then hardly differ from those of all people."""
+
 MOST_CORRELATION: Final = 0.99
 """Noise can make a correlation look perfect, and log-odds infinite."""
 
@@ -90,8 +93,12 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and the intercept by which a score becomes log-odds of yes."""
-        correlation, share = max(0.0, self.correlation.estimate or 0), (1 + self.label) / 2
+        """The slope and the intercept by which a score becomes log-odds of yes.
+
+        A score that seems to tell nothing keeps a slope, by which it still ranks people.
+        """
+        likely = _possible(self.along / math.sqrt(self.spread * self.variance))
+        correlation, share = max(LEAST_CORRELATION, likely), (1 + self.label) / 2
         apart = correlation * math.sqrt(self.spread / self.variance) * 2  # the distance of the two mean scores
         within = self.spread * (1 - correlation**2)
         slope = apart / within
