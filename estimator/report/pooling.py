@@ -19,10 +19,10 @@ the result is conservative.
 from __future__ import annotations
 
 import math
-from typing import Final
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Final
 
 import numpy as np
 
@@ -65,6 +65,7 @@ class _Part:
     lasting: float
     stretch: tuple[float, float]
 
+
 NOT_POOLED: Final = ("model", "model-of-crosses")
 """Kinds whose windows each have a model of their own, with a penalty that follows from its reports."""
 
@@ -77,9 +78,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
         metrics: the definitions, by name.
 
     """
-    with_reports = [
-        estimated for estimated in estimates if estimated.reports and estimated.kind not in NOT_POOLED
-    ]
+    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.kind not in NOT_POOLED]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
     return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 

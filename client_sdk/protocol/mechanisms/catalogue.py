@@ -12,7 +12,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, CrossedModel, Domain, Filled, Number, OrdinalMean, Vector
+from client_sdk.protocol.domain import (
+    MAX_CATEGORIES,
+    Boolean,
+    CrossedModel,
+    Domain,
+    Filled,
+    Number,
+    OrdinalMean,
+    Vector,
+)
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
