@@ -31,6 +31,7 @@ from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
 from benchmarks.means import measure_means
 from benchmarks.metrics import measure_metrics
+from benchmarks.models import measure_models
 from benchmarks.nearest import measure_nearest
 from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
@@ -70,6 +71,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "quantiles": measure_quantiles,
     "vectors": measure_vectors,
     "text": measure_text,
+    "models": measure_models,
     "coverage": measure_coverage,
     "peers": measure_peers,
     "fresh": measure_fresh,

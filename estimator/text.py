@@ -15,7 +15,13 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
-OF_MEANS: Final = {"ordinal": "mean position", "set": "mean size", "vector": "coordinate mean"}
+OF_MEANS: Final = {
+    "ordinal": "mean position",
+    "set": "mean size",
+    "vector": "coordinate mean",
+    "model": "product mean",
+    "model-of-crosses": "cell share",
+}
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
 
 

@@ -22,6 +22,7 @@ from estimator.results import (
     distribution,
     estimate,
     joint,
+    learned,
     metric,
     poisoning,
     pooled,
@@ -35,7 +36,20 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
 
-MODULES: Final = (whole, metric, estimate, distribution, joint, texts, changes, pooled, clusters, central, poisoning)
+MODULES: Final = (
+    whole,
+    metric,
+    estimate,
+    distribution,
+    joint,
+    texts,
+    learned,
+    changes,
+    pooled,
+    clusters,
+    central,
+    poisoning,
+)
 """The modules whose records make up a report."""
 
 NOT_IN_JSON: Final = "highlights"

@@ -15,9 +15,11 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    CrossedModel,
     Domain,
     Filled,
     MeanByGroup,
+    Model,
     Nearest,
     Number,
     OrdinalMean,
@@ -39,7 +41,7 @@ _HEAD = '''\
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
@@ -139,7 +141,7 @@ def _answered(domain: Domain) -> Domain:
     return domain.answered if isinstance(domain, Filled) else domain
 
 
-def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
+def _type(domain: Domain) -> str:  # noqa: C901, PLR0911 one a kind
     match _answered(domain):
         case Boolean():
             return "bool"
@@ -152,6 +154,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
         case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
             return f"tuple[{_type(first)}, {_type(second)}]"
+        case Model() | CrossedModel():
+            return "Mapping[str, float | Decimal | Fraction | str | bool]"
         case Vector():
             return "Sequence[float]"
         case OrdinalMean(scale=scale):

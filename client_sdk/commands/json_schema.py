@@ -14,6 +14,7 @@ from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.domain import (
     MAX_CATEGORIES,
     MAX_COUNT,
+    MAX_INPUTS,
     MAX_LENGTH,
     MAX_LETTERS,
     MAX_PROTOTYPES,
@@ -25,7 +26,13 @@ from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
 from client_sdk.protocol.metric import Protects
 from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
-from client_sdk.protocol.registry.metric_table import GREATEST_DELTA, LEAST_DELTA, MAX_UNIT, MOST_RETENTION_DAYS
+from client_sdk.protocol.registry.metric_table import (
+    GREATEST_DELTA,
+    LEAST_DELTA,
+    MAX_UNIT,
+    MOST_DEVICES,
+    MOST_RETENTION_DAYS,
+)
 from client_sdk.protocol.registry.prototypes import VECTOR
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
@@ -48,10 +55,14 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
     "activity": ("days", "statistic"),
     "vector": ("length", "norm"),
     "text": ("max_length", "discover"),
+    "model": ("features", "label"),
 }
 """The keys that each kind must have; those of other kinds it must not have."""
 
-_OPTIONAL: dict[str, tuple[str, ...]] = {"text": ("letters", "preset", "max_items", "cells")}
+_OPTIONAL: dict[str, tuple[str, ...]] = {
+    "text": ("letters", "preset", "max_items", "cells"),
+    "model": ("norm", "population"),
+}
 """The keys that a kind may have, too."""
 
 _KEYS = sorted({key for keys in (*DOMAIN_KEYS.values(), *_OPTIONAL.values()) for key in keys})
@@ -207,12 +218,15 @@ def _metric_keys() -> dict[str, Schema]:
         "high": {"type": "number", "description": "the greatest answer"},
         "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
         "days": {"enum": list(PERIODS), "description": "of an activity: the days that a report covers"},
+        "features": _features(),
+        "label": {"anyOf": [{"enum": ["boolean"]}, _closed(_ends(), 2)], "description": "of a model: what to predict"},
+        "population": _whole(MOST_DEVICES, "of a model: the devices that will report, by which auto chooses"),
         "length": _whole(MAX_LENGTH, "of a vector: how many numbers it has"),
         "norm": {
             "type": "number",
             "minimum": float(LEAST_NORM),
             "maximum": float(GREATEST_NORM),
-            "description": "of a vector: the greatest Euclidean length; longer ones are shortened to it",
+            "description": "of a vector or the features of a model: the greatest length; longer ones are shortened",
         },
         "statistic": {"enum": list(STATISTICS), "description": "what is estimated; of an ordinal only the mean"},
         "letters": _text("of a text: the letters that are told apart", MAX_LETTERS),
@@ -253,6 +267,17 @@ def _prototypes() -> Schema:
         "additionalProperties": {"type": "string", "pattern": f"^{VECTOR}$"},
         "description": "of nearest: each label with its vector, a text of numbers",
     }
+
+
+def _features() -> Schema:
+    name = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}$"}
+    values = _list(_text("a value"), 2, MAX_INPUTS + 1) | {"uniqueItems": True}
+    feature = {"anyOf": [_closed({"name": name} | _ends(), 3), _closed({"name": name, "values": values}, 2)]}
+    return _list(feature, 1, MAX_INPUTS) | {"description": "of a model: numbers with their ends, or lists of values"}
+
+
+def _ends() -> dict[str, Schema]:
+    return {"low": {"type": "number"}, "high": {"type": "number"}}
 
 
 def _text(description: str, most: int = MAX_TEXT) -> Schema:

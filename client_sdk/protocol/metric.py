@@ -184,8 +184,8 @@ class Metric:
         """
         try:
             return self.domain.encode(answer, self.channel.inputs, coins)
-        except DomainError:
-            raise OutsideDomainError(self.name, self.domain.expected) from None
+        except DomainError as error:
+            raise OutsideDomainError(self.name, str(error) or self.domain.expected) from None
 
     def perturb(self, answer: object, coins: Coins) -> int:
         """Return the symbol to report for a true answer. Run on the device.

@@ -13,12 +13,14 @@ from typing import Final
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.model import LABEL, CrossedModel
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -42,12 +44,18 @@ def reported(metric: Metric, symbol: int) -> str:
         return _axis(symbol, metric.channel)
     if isinstance(metric.channel, GroupedGeometry):
         return _some_cells(symbol, metric.channel)
+    if isinstance(metric.channel, Crosses):
+        return _drawn(symbol, metric)
     channel = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
     inputs = likeliest(channel, symbol)
     if isinstance(metric.domain, Number):
         return _range(metric.domain, channel.inputs, inputs)
     labels = metric.domain.labels
-    named = [word(labels[each]) if each < len(labels) else PADDING for each in islice(inputs, SHOWN + 1)]
+    return _either([word(labels[each]) if each < len(labels) else PADDING for each in islice(inputs, SHOWN + 1)])
+
+
+def _either(named: list[str]) -> str:
+    """Return answers as alternatives, the first few if they are many."""
     if len(named) > SHOWN:
         return f"{', '.join(named[:SHOWN])} or others"
     return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
@@ -64,6 +72,17 @@ def _some_cells(symbol: int, channel: GroupedGeometry) -> str:
     group, point = divmod(symbol, channel.inputs)
     some, of = channel.geometry.orthogonal, channel.inputs
     return f"texts in {some:,} of {of:,} cells, those of point {point} in group {group}"
+
+
+def _drawn(symbol: int, metric: Metric) -> str:
+    """Return what a symbol says of the feature that was drawn, together with the label."""
+    assert isinstance(metric.channel, Crosses)  # noqa: S101 whoever asks has looked
+    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 the only domain of crosses
+    place, own = metric.channel.feature_of(symbol)
+    feature = metric.domain.observation.features[place]
+    cells = islice(likeliest(metric.channel.features[place], own), SHOWN + 1)
+    named = [f"{feature.labels[cell // 2]} with {LABEL} {word(cell % 2 > 0)}" for cell in cells]
+    return f"{feature.name}: {_either(named)}"
 
 
 def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 one a family

@@ -20,8 +20,10 @@ from client_sdk.protocol.domain import (
     Activity,
     Category,
     Cross,
+    CrossedModel,
     Filled,
     MeanByGroup,
+    Model,
     Nearest,
     Subset,
     Text,
@@ -191,7 +193,13 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(domain, Nearest):
         nearest = f"which of {domain.size} labels is nearest to something of yours"
         yield f"* What is answered: {nearest}, which stays on the device"
-    if isinstance(domain, Vector):
+    if isinstance(domain, Model | CrossedModel):
+        features = ", ".join(map(escaped, domain.observation.names[:-1]))
+        yield f"* What it is about: {features}; and what they are to predict"
+    if isinstance(domain, CrossedModel):
+        drawn = "one of these, drawn by chance, together with what is to be predicted"
+        yield f"* What is answered: {drawn}; the others stay on the device"
+    elif isinstance(domain, Vector):
         direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
         yield f"* What is answered: {direction}; the numbers stay on the device"
     if isinstance(domain, Text):

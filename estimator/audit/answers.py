@@ -9,8 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import LABEL, CrossedModel, Model, Observation
 from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
@@ -43,7 +46,7 @@ class NamedAnswer(NamedTuple):
     name: str
 
 
-def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
+def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:  # noqa: PLR0911 one a kind
     """Return the answers that are told apart: the ends of the domain, then any others."""
     domain = metric.domain
     if isinstance(domain, Subset):
@@ -55,6 +58,8 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
         if metric.permanent_nanos:  # their rounding is drawn once; at the ends nothing is rounded
             places.append((domain.low + domain.high) / 2)
         return tuple(_number(domain, place) for place in places)
+    if isinstance(domain, Model | CrossedModel):
+        return tuple(_opposite(domain.observation, end) for end in (0, -1))
     if isinstance(domain, Vector):
         rest, norm = [0.0] * (domain.length - 1), float(domain.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
@@ -73,6 +78,16 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
     return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
+
+
+def _opposite(observation: Observation, end: int) -> NamedAnswer:
+    """Return the answer of which everything is first, or last."""
+    parts = {feature.name: _end(feature.domain, end) for feature in observation.features}
+    return NamedAnswer(parts | {LABEL: _end(observation.label, end)}, "everything last" if end else "everything first")
+
+
+def _end(domain: Boolean | Category | Number, end: int) -> object:
+    return (domain.low, domain.high)[end] if isinstance(domain, Number) else domain.labels[end]
 
 
 def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:

@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "completion": "estimator.commands.completion:completion",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
+    "rehearse-model": "estimator.commands.rehearse_model:rehearse_models",
     "report": "estimator.commands.report:report",
     "upgrade-registry": "estimator.commands.upgrade_registry:upgrade_registry",
 }

@@ -19,6 +19,7 @@ from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
@@ -35,6 +36,7 @@ from estimator.estimates.group_means import group_means
 from estimator.estimates.group_means import intervals_of as intervals_of_means
 from estimator.estimates.joint import intervals_of, joint_of
 from estimator.estimates.mean_scale import positions_of
+from estimator.estimates.models import model_estimates
 from estimator.estimates.poisoning import fakes_of
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.ratios import Ratios
@@ -76,6 +78,9 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
         UnfitTallyError: if a tally does not have the channel's alphabet.
 
     """
+    if isinstance(metric.domain, Model | CrossedModel):
+        yield from model_estimates(metric, tallies, request)
+        return
     if isinstance(metric.domain, Vector):
         yield from vector_estimates(metric, tallies, request)
         return

@@ -171,7 +171,7 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
     coordinates = (
         _unknown(domain.length, norm) if mean is None else mean.shares(domain.length if request.simultaneous else 1)
     )
-    fakes = None if mean is None or request.fakes is None else _fakes(metric, tally, mean, request.fakes)
+    fakes = None if mean is None or request.fakes is None else fakes_of(metric, tally, mean, request.fakes)
     return MetricEstimate(
         **question_fields(metric),
         window=tally.window.text,
@@ -190,7 +190,7 @@ def _unknown(length: int, norm: float) -> Shares:
     return Shares(range(length), -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
 
 
-def _fakes(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> Fakes:
+def fakes_of(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> Fakes:
     """Return the length by which made-up reports could have moved the mean, in whatever direction.
 
     The estimate of one report has the length norm / gain. The argument is that of

@@ -16,11 +16,13 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import CrossedModel
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
@@ -79,19 +81,21 @@ class Squares:
 
 
 def squares_of(channel: Channel) -> Squares | None:
-    """Return the mean squares of shares. None for a channel on a grid, of vectors, or of texts."""
-    if isinstance(channel, RotatedAxes | GroupedGeometry):
+    """Return the mean squares of shares. None for a channel on a grid, of vectors, of texts or of features."""
+    if isinstance(channel, RotatedAxes | GroupedGeometry | Crosses):
         return None
     return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
 
 
 def mean_variance(metric: Metric) -> float | None:
-    """Return the variance of the mean in the worst population, on a range of length 1; of vectors, of a coordinate.
+    """Return the variance of the mean in the worst population, on a range of length 1.
 
-    None without a mean.
+    Of vectors it is that of a coordinate, of crosses that of a cell's share. None without a mean.
     """
     if isinstance(metric.domain, Vector):
         return (noise_of(metric) / mean_range(metric)) ** 2
+    if isinstance(metric.channel, Crosses):
+        return _worst_cell(metric.channel)
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
@@ -127,8 +131,16 @@ def mean_range(metric: Metric) -> float:
         return float(domain.high - domain.low)
     if isinstance(domain, Vector):
         return 2 * float(domain.norm)
+    if isinstance(domain, CrossedModel):
+        return 1.0
     positions = positions_of(metric)
     return 1.0 if positions is None else float(np.ptp(positions))
+
+
+def _worst_cell(channel: Crosses) -> float:
+    """Return the worst variance of the share of a cell with a label, where one report in so many is of its feature."""
+    of_features = (_squares(inverse_of(feature), feature.inputs) for feature in channel.features)
+    return channel.inputs * max(squares.worst for squares in of_features)
 
 
 def share_factor(metric: Metric) -> float:

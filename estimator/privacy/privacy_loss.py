@@ -17,6 +17,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
@@ -50,6 +51,8 @@ def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
         case OptimalMean():
             return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total
+        case Crosses():
+            return sum(_extreme(feature) for feature in channel.features) / len(channel.features)
         case Hierarchical():
             return sum(_extreme(level.channel) for level in channel.levels) / len(channel.levels)
     return 1.0

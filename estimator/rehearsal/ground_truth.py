@@ -18,6 +18,7 @@ import numpy as np
 from client_sdk.protocol.domain import Domain
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
@@ -53,7 +54,7 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column; in a drawn population, vectors and texts without shares.
+        missing: metrics without a column; in a drawn population, models, and vectors and texts without shares.
 
     """
 
@@ -103,7 +104,11 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         raise AnswersError(f"{shares}: the registry has no metric {', '.join(map(repr, unknown))}")
     mistakes: list[str] = []
     crowds = []
-    drawn = {name: metric for name, metric in registry.metrics.items() if name in given or _has_even_answers(metric)}
+    drawn = {
+        name: metric
+        for name, metric in registry.metrics.items()
+        if not isinstance(metric.domain, Model | CrossedModel) and (name in given or _has_even_answers(metric))
+    }
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
@@ -177,6 +182,8 @@ def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = _parts(metric)
+        if isinstance(metric.domain, Model | CrossedModel):  # `model_rehearsal` does these
+            continue
         if name in heading:
             columns[name] = (heading.index(name),)
         elif parts and all(part in heading for part in parts):

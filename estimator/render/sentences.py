@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.label import Label, word
 from client_sdk.protocol.domain.text import CUT
 from estimator.render.rounding import SENTENCE_FIGURES, number, percent
 from estimator.render.words import at_least_words, label_of, p_equals, text_label
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.results.texts import TextFindings
 from estimator.text import mean_word, plural
@@ -39,7 +39,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if estimated.coordinates is not None:
         first = leader(estimated)
         about = _about_number(estimated.coordinates[first], unit)
-        sentences.append(f"The largest of {len(estimated.coordinates)} coordinates, number {first}, is {about}.")
+        sentences.append(_of_coordinates(estimated, estimated.coordinates[first], about))
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
@@ -126,6 +126,14 @@ def _of_group_means(estimated: MetricEstimate) -> str | None:
         for group, mean in ((low, least), (high, most))
     ]
     return f"The mean of {estimated.joint.names[1]} looks lowest {ends[0]}, and highest {ends[1]}."
+
+
+def _of_coordinates(estimated: MetricEstimate, largest: Share, about: str) -> str:
+    count = len(estimated.coordinates or ())
+    if isinstance(largest.value, int):
+        return f"The largest of {count} coordinates, number {largest.value}, is {about}."
+    what = "log-odds" if estimated.kind == "model-of-crosses" else "coefficients"
+    return f"The largest of {count} {what}, of {word(largest.value)}, is {about}."
 
 
 def leader(estimated: MetricEstimate) -> int:

@@ -63,9 +63,9 @@ def at_least_words(days: Label) -> str:
     return f"{days} {'day' if days == 1 else 'days'} or more"
 
 
-def coordinate_words(position: int) -> str:
-    """Return the name of a coordinate of vectors, counted from 0."""
-    return f"coordinate {position}"
+def coordinate_words(value: Label) -> str:
+    """Return the name of a coordinate of vectors, counted from 0, or of a model's coefficient."""
+    return f"coordinate {value}" if isinstance(value, int) else word(value)
 
 
 def left_out_words(number: int, kind: str) -> str:

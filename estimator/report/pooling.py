@@ -22,6 +22,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Final
 
 import numpy as np
 
@@ -65,6 +66,10 @@ class _Part:
     stretch: tuple[float, float]
 
 
+NOT_POOLED: Final = ("model", "model-of-crosses")
+"""Kinds whose windows each have a model of their own, with a penalty that follows from its reports."""
+
+
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
     """Pool the windows of every metric with reports in more than one, in the order of the metrics.
 
@@ -73,7 +78,7 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
         metrics: the definitions, by name.
 
     """
-    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.texts is None]
+    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.kind not in NOT_POOLED]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
     return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 

@@ -13,6 +13,7 @@ from estimator.results.clusters import Clusters
 from estimator.results.distribution import Distribution
 from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.joint import Joint
+from estimator.results.learned import LearnedModel
 from estimator.results.poisoning import Fakes
 from estimator.results.question import Question
 from estimator.results.shown import Shown
@@ -34,9 +35,12 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             None for other kinds.
         mean_range: the least and the greatest possible mean, also of a group. None if there is no mean.
         sum: of the answers of everybody who reported. None if answers cannot be added.
-        coordinates: of vectors, the mean of each coordinate, counted from 0. None for other kinds.
-        norm: of vectors, the greatest length that one may have. None for other kinds.
         texts: of texts that nobody listed, those that were found or named. None for other kinds.
+        coordinates: of vectors, the mean of each coordinate, counted from 0; of a model by products, the
+            coefficient of each scaled feature; by crosses, the log-odds of yes in each cell. None for other kinds.
+        norm: of vectors, the greatest length that one may have; of a model, the largest end of a coefficient's
+            interval. None for other kinds.
+        learned: of a model, what an app needs to predict by it. None for other kinds, and without reports.
         distribution: of a number's answers, in the metric's units. None unless the metric asks for
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
@@ -63,6 +67,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     coordinates: Shares | None = None
     norm: float | None = None
     texts: TextFindings | None = None
+    learned: LearnedModel | None = None
     distribution: Distribution | None = None
     answered: tuple[Share, ...] = ()
     at_least: tuple[Share, ...] = ()

@@ -84,6 +84,9 @@ STATISTICS: Final = {
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
     "found_text": "the share of people with a text that was found; `…` ends a text that may be longer",
     "named_text": "the share of people with a text that was named by `--candidates`",
+    "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
+    "log_odds": "the log-odds of a model's label yes where a feature has a value",
+    "auc": "how often a model ranks a yes above a no, if scores are normal",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -96,6 +99,9 @@ STATISTICS: Final = {
     "change": "the last window minus the first",
 }
 """The statistics, with their descriptions."""
+
+OF_MODELS: Final = {"model": "coefficient", "model-of-crosses": "log_odds"}
+"""The statistic of the coordinates of a model, by kind."""
 
 IN_UNITS: Final = frozenset(
     {"mean", "mean_within", "difference_of_means", "effect_on_mean", "sum", "variance", "quantile", "pooled_mean"}
@@ -186,7 +192,10 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
     if estimated.mean is not None:
         yield RowFigure(mean_word(estimated.kind).replace(" ", "_"), None, estimated.mean)
     if estimated.coordinates is not None:
-        yield from (RowFigure("coordinate", word(each.value), each) for each in estimated.coordinates)
+        statistic = OF_MODELS.get(estimated.kind, "coordinate")
+        yield from (RowFigure(statistic, word(each.value), each) for each in estimated.coordinates)
+    if estimated.learned is not None and estimated.learned.auc is not None:
+        yield RowFigure("auc", None, estimated.learned.auc)
     if estimated.texts is not None:
         yield from (RowFigure("found_text", word(share.value), share) for share in estimated.texts.found or ())
         yield from (RowFigure("named_text", word(share.value), share) for share in estimated.texts.named or ())

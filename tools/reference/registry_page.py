@@ -48,6 +48,7 @@ _NUMBER: Final = 'kind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"'
 _COUNT: Final = 'kind = "count"\nmax = 5\nstatistic = "mean"'
 _CATEGORY: Final = 'kind = "category"\nvalues = ["a", "b"]'
 _TEXT: Final = 'kind = "text"\nmax_length = 16\ndiscover = true'
+_FEATURES: Final = 'features = [{ name = "age", low = 18, high = 90 }]'
 _PERMANENT: Final = 'kind = "boolean"\npermanent_epsilon = 2.0'
 
 METRIC: Final[Mapping[str, Key]] = {
@@ -69,6 +70,17 @@ METRIC: Final[Mapping[str, Key]] = {
         "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'
     ),
     "length": Key("(required by vector)", "length = 300", 'kind = "vector"\nnorm = 1'),
+    "features": Key(
+        "(required by model)",
+        'features = [{ name = "age", low = 18, high = 90 }, { name = "sex", values = ["f", "m"] }]',
+        'kind = "model"\nlabel = "boolean"\nmechanism = "crosses"',
+    ),
+    "label": Key(
+        "(required by model)", 'label = "boolean"', f'kind = "model"\n{_FEATURES}\nmechanism = "rotated-axes"'
+    ),
+    "population": Key(
+        "(required by `auto` of a model)", "population = 100000", f'kind = "model"\n{_FEATURES}\nlabel = "boolean"'
+    ),
     "norm": Key("(required by vector)", "norm = 1", 'kind = "vector"\nlength = 300'),
     "letters": Key("(required by text, or `preset`)", 'letters = "abcdefghijklmnopqrstuvwxyz"', _TEXT),
     "preset": Key("(required by text, or `letters`)", 'preset = "domain"', _TEXT),
@@ -178,6 +190,8 @@ def kind_of(schema: Mapping[str, Any]) -> str:
 
 
 def _collection(schema: Mapping[str, Any]) -> str:
+    if schema["type"] == "object" and "properties" in schema:
+        return f"table of {', '.join(schema['properties'])}"
     if schema["type"] == "object":
         return f"table of {schema['minProperties']} to {schema['maxProperties']:,} labels, each with a text"
     return f"list of {_items(schema)} {kind_of(schema['items'])}".replace("  ", " ")

@@ -13,6 +13,7 @@ from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import LABEL, MAX_INPUTS, CrossedModel, Model, ModelFeature, Observation
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
@@ -34,16 +35,20 @@ Domain = (
     | MeanByGroup
     | Vector
     | Text
+    | Model
+    | CrossedModel
     | Filled
 )
 
 __all__ = [
     "CELLS",
     "CUT",
+    "LABEL",
     "MAX_CATEGORIES",
     "MAX_CELLS",
     "MAX_COORDINATES",
     "MAX_COUNT",
+    "MAX_INPUTS",
     "MAX_LENGTH",
     "MAX_LETTERS",
     "MAX_PROTOTYPES",
@@ -56,13 +61,17 @@ __all__ = [
     "Count",
     "Cross",
     "Crossed",
+    "CrossedModel",
     "Domain",
     "DomainError",
     "Filled",
     "Label",
     "MeanByGroup",
+    "Model",
+    "ModelFeature",
     "Nearest",
     "Number",
+    "Observation",
     "Ordinal",
     "OrdinalMean",
     "Subset",

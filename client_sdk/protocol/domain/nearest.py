@@ -13,22 +13,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sized
-from collections.abc import Set as AbstractSet
+from collections.abc import Sized
 from dataclasses import dataclass, field
-from numbers import Real
 from operator import mul
 from typing import ClassVar, Final
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.category import Category
+from client_sdk.protocol.domain.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.domain.error import DomainError
 
 GRID: Final = 2**24
 """Steps in one: as fine as a float of 32 bits near 1, in which embeddings are computed."""
-
-MOST_COORDINATE: Final = 10**6
-"""The largest size of a number: sums of squares then stay integers of two machine words."""
 
 MAX_PROTOTYPES: Final = 1024
 
@@ -106,27 +102,3 @@ def point_of(numbers: object) -> Point:
 
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
-
-
-def sizes_of(numbers: object) -> Iterator[float]:
-    """Return the numbers of a list, tuple or array as floats.
-
-    Raises:
-        DomainError: as `point_of` does, at once or when a number is reached.
-
-    """
-    if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):
-        raise DomainError
-    return map(_size, numbers)
-
-
-def _size(number: object) -> float:
-    if isinstance(number, bool) or not isinstance(number, Real):
-        raise DomainError
-    try:
-        size = float(number)
-    except (ArithmeticError, TypeError, ValueError):
-        raise DomainError from None
-    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # as NaN is not
-        raise DomainError
-    return size

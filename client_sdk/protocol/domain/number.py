@@ -71,7 +71,7 @@ class Number:
             DomainError: if the answer is no finite number from ``low`` to ``high``.
 
         """
-        position = (_exact(answer) - self.low) / (self.high - self.low) * (inputs - 1)
+        position = (exact(answer) - self.low) / (self.high - self.low) * (inputs - 1)
         if not 0 <= position <= inputs - 1:
             raise DomainError
         point = min(int(position), inputs - 2)
@@ -129,7 +129,7 @@ class Count(Number):
         return super(Count, self).encode(answer, inputs, coins)
 
 
-def _exact(answer: object) -> Fraction:
+def exact(answer: object) -> Fraction:
     """Return a number as a fraction; numbers of other libraries that register as numbers are numbers, too."""
     if isinstance(answer, bool):
         raise DomainError

@@ -15,8 +15,8 @@ from operator import mul
 from typing import ClassVar, Final
 
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.domain.error import DomainError
-from client_sdk.protocol.domain.nearest import MOST_COORDINATE, sizes_of
 
 UNIT: Final = 2**20
 """The integer that stands for the norm. Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles."""

@@ -12,7 +12,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, OrdinalMean, Text, Vector
+from client_sdk.protocol.domain import (
+    MAX_CATEGORIES,
+    Boolean,
+    CrossedModel,
+    Domain,
+    Filled,
+    Number,
+    OrdinalMean,
+    Text,
+    Vector,
+)
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -29,6 +39,7 @@ EXPONENTIAL: Final = "exponential"
 BALANCED_DESIGN: Final = "balanced-design"
 ROTATED_AXES: Final = "rotated-axes"
 GROUPED_GEOMETRY: Final = "grouped-geometry"
+CROSSES: Final = "crosses"
 
 NAMES: Final = (
     AUTO,
@@ -48,6 +59,7 @@ NAMES: Final = (
     "optimal-mean",
     ROTATED_AXES,
     GROUPED_GEOMETRY,
+    CROSSES,
 )
 """Every mechanism that a registry may name, in either schema."""
 
@@ -215,6 +227,13 @@ def _grouped_geometry(request: _ChannelRequest) -> Channel:
     return GroupedGeometry.within(request.epsilon, prime, dimension, weights)
 
 
+def _crosses(request: _ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.drawn.crosses import Crosses  # noqa: PLC0415 6 ms
+
+    assert isinstance(request.domain, CrossedModel)  # noqa: S101 the table of builders says so
+    return Crosses.within(request.epsilon, request.domain.pairs)
+
+
 def _statistic(request: _ChannelRequest, first: str, *others: str) -> Number:
     """Return the number of a request, whose statistic is to be one of some."""
     domain = request.domain
@@ -255,6 +274,8 @@ _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "activity": _OF_NUMBERS | _OF_CATEGORIES,
     "vector": {ROTATED_AXES: _rotated_axes},
     "text": {GROUPED_GEOMETRY: _grouped_geometry},
+    "model": {ROTATED_AXES: _rotated_axes},
+    "model-of-crosses": {CROSSES: _crosses},
 }
 """The builders of this build, by kind of domain and name of mechanism."""
 
@@ -318,12 +339,8 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 
 
 def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: bool) -> str:
-    if isinstance(domain, Boolean):
-        return RANDOMIZED_RESPONSE
-    if isinstance(domain, Vector):
-        return ROTATED_AXES
-    if isinstance(domain, Text):
-        return GROUPED_GEOMETRY
+    if isinstance(domain, Boolean | Vector | Text | CrossedModel):
+        return _only_mechanism(domain)
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):
@@ -331,3 +348,15 @@ def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: boo
         return number(domain.statistic, domain.size, odds)
     category = auto.category_mechanism if schema == 1 else auto_of_schema_2.category_mechanism
     return category(domain.size, odds)
+
+
+def _only_mechanism(domain: Boolean | Vector | Text | CrossedModel) -> str:
+    match domain:
+        case Boolean():
+            return RANDOMIZED_RESPONSE
+        case Vector():
+            return ROTATED_AXES
+        case Text():
+            return GROUPED_GEOMETRY
+        case CrossedModel():
+            return CROSSES

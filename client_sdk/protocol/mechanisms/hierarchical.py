@@ -80,7 +80,7 @@ class Hierarchical:
         levels, first = [], 0
         laws = zip(self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
         for span, law in zip(_spans(self.inputs), laws, strict=True):
-            channel = _channel(_nodes(self.inputs, span), *law)
+            channel = level_channel(_nodes(self.inputs, span), *law)
             levels.append(TreeLevel(span, first, channel))
             first += channel.symbols
         object.__setattr__(self, "levels", tuple(levels))
@@ -142,7 +142,8 @@ def _nodes(points: int, span: int) -> int:
     return -(-points // span)
 
 
-def _channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
+def level_channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
+    """Return the channel of a row of nodes: k-ary randomised response if a symbol stands for one of them."""
     if block_size == 1:
         return KAryRandomizedResponse(nodes, keep_numerator)
     return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)

@@ -24,7 +24,7 @@ from client_sdk.protocol.domain import (
     Subset,
     Vector,
 )
-from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
+from client_sdk.protocol.registry.features import read_model, read_norm
 from client_sdk.protocol.registry.prototypes import read_nearest
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text, suggestion
 from client_sdk.protocol.registry.texts import read_text
@@ -51,6 +51,8 @@ _DOMAIN_KEYS = (
     "max_length",
     "discover",
     "cells",
+    "features",
+    "label",
 )
 
 
@@ -177,10 +179,7 @@ def _read_activity(table: TomlTable) -> Activity | None:
 
 
 def _read_vector(table: TomlTable) -> Vector | None:
-    length, norm = table.whole("length", MAX_LENGTH), table.number("norm")
-    if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
-        table.mistake("norm", f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}: longer are shortened")
-        return None
+    length, norm = table.whole("length", MAX_LENGTH), read_norm(table, required=True)
     return None if length is None or norm is None else Vector(length, norm)
 
 
@@ -204,6 +203,7 @@ _READERS: Mapping[str, Callable[[TomlTable], Domain | None]] = {
     "activity": _read_activity,
     "vector": _read_vector,
     "text": read_text,
+    "model": read_model,
 }
 
 KINDS = tuple(_READERS)

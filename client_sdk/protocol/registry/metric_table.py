@@ -15,9 +15,11 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    CrossedModel,
     Domain,
     Filled,
     MeanByGroup,
+    Model,
     Number,
     OrdinalMean,
     Subset,
@@ -25,7 +27,8 @@ from client_sdk.protocol.domain import (
     Vector,
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
+from client_sdk.protocol.mechanisms.catalogue import AUTO, CROSSES, NAMES, ROTATED_AXES, channel_for
+from client_sdk.protocol.mechanisms.drawn.choice import crosses_are_better
 from client_sdk.protocol.metric import Fill, Metric, Protects
 from client_sdk.protocol.registry.domain_table import read_domain
 from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number, suggestion
@@ -41,6 +44,9 @@ could be exposed."""
 
 MAX_UNIT = 16
 """The most characters of a unit, which stands behind figures: "ms", "km/h" or "open windows"."""
+
+MOST_DEVICES = 10**12
+"""A hundred times mankind."""
 
 MOST_RETENTION_DAYS = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
@@ -83,6 +89,11 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
     if isinstance(domain, MeanByGroup) and epsilon is not None:
         domain = domain.rounded_for(epsilon.odds)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
+    population = table.whole("population", MOST_DEVICES, required=False)
+    if isinstance(domain, Model) and epsilon is not None:
+        domain = _model_for(table, domain, epsilon, mechanism, population)
+    elif population is not None:
+        table.mistake("population", "is for a model, whose mechanism is chosen by it; remove it")
     channel_mistakes = table.mistake_count - mistakes_before
     table.nothing_else()
     if channel_mistakes or domain is None or epsilon is None or not mechanism:
@@ -114,6 +125,25 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric
+
+
+def _model_for(
+    table: TomlTable, model: Model, epsilon: RequestedEpsilon, mechanism: str, population: int | None
+) -> Model | CrossedModel:
+    """Return the model as its mechanism takes it: as a vector, or as features of which one is drawn."""
+    may_cross = isinstance(model.observation.label, Boolean)
+    if mechanism not in (AUTO, ROTATED_AXES, CROSSES):
+        table.mistake("mechanism", f"must be one of those for a model: {AUTO}, {ROTATED_AXES}, {CROSSES}")
+    if mechanism == CROSSES and not may_cross:
+        table.mistake(
+            "mechanism", f"{CROSSES!r} is for a label of yes or no; let auto choose, or name {ROTATED_AXES!r}"
+        )
+    if mechanism == AUTO and population is None and may_cross:
+        table.mistake("population", "is missing: the devices that will report, by which auto chooses a mechanism")
+    if mechanism == AUTO and population is not None and may_cross:
+        features, inputs = len(model.observation.features), len(model.observation.coordinates)
+        mechanism = CROSSES if crosses_are_better(features, inputs, epsilon.odds, population) else ROTATED_AXES
+    return CrossedModel(model.observation) if mechanism == CROSSES else model
 
 
 def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: Budget) -> None:
@@ -154,6 +184,9 @@ def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedE
     max_values = table.whole("max_values", MAX_CATEGORIES) if protects is Protects.PATTERN else None
     if permanent is None and protects is not None:
         table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
+    if permanent is not None and isinstance(domain, Model):
+        table.mistake("permanent_epsilon", "is not for a model, of which each report may tell something else")
+        return None, None, 0
     if permanent is not None and isinstance(domain, Vector):
         table.mistake("permanent_epsilon", "is not for a vector, whose rotations are new in every window")
         return None, None, 0

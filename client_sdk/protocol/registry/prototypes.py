@@ -10,7 +10,8 @@ import re
 from typing import Any, Final
 
 from client_sdk.protocol.domain import MAX_COORDINATES, MAX_PROTOTYPES, DomainError, Nearest
-from client_sdk.protocol.domain.nearest import MOST_COORDINATE, Point, point_of
+from client_sdk.protocol.domain.coordinates import MOST_COORDINATE
+from client_sdk.protocol.domain.nearest import Point, point_of
 from client_sdk.protocol.registry.table import MAX_TEXT, TomlTable, is_text
 
 NUMBER: Final = r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?"

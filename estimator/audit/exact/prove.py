@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
@@ -24,6 +25,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.answers import EncodedAnswer, WalkPlan, answers_of, coins_of_encoding, inputs_of
 from estimator.audit.exact.compare import Walk
+from estimator.audit.exact.crosses import crosses_proof, walked_cells
 from estimator.audit.exact.proof import ExactAudit, Proof
 from estimator.audit.exact.request import RequestedLosses
 from estimator.audit.exact.settling import settling
@@ -73,6 +75,8 @@ def _laws(metric: Metric, *, all_inputs: bool) -> int:
         return len(SHAPES)
     if isinstance(channel, GroupedGeometry):
         return len(TEXTS)
+    if isinstance(channel, Crosses):
+        return len(walked_cells(channel))
     if isinstance(channel, Permanent):
         return len(answers_of(metric, inputs(channel.permanent))) + len(inputs(channel.instantaneous))
     return WalkPlan.of(metric, inputs(channel)).laws
@@ -89,6 +93,9 @@ def _proofs(
             return
         if isinstance(channel, GroupedGeometry):
             yield text_proof(metric, request, after_law)
+            return
+        if isinstance(channel, Crosses):
+            yield crosses_proof(metric, request, after_law)
             return
         if isinstance(channel, Permanent):
             settled = settling(metric, channel, answers_of(metric, inputs(channel.permanent)), after_law)

@@ -19,6 +19,14 @@ SHARES: Final = "Share of people"
 
 COORDINATES: Final = "Mean of each coordinate"
 
+COEFFICIENTS: Final = {
+    "model": "Change of the label as a feature rises by half its range",
+    "model-of-crosses": "Log-odds of yes by feature",
+}
+"""What the coordinates of a model are, by kind."""
+
+AUC: Final = "How often a yes is ranked above a no, if scores are normal"
+
 QUANTILES: Final = "Quantiles"
 """The histogram marks the figures of this group."""
 
@@ -63,8 +71,11 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
     if estimated.at_least:
         yield FigureGroup("Share of devices that were used on", PERCENT, at_least_labelled(estimated.at_least))
     if estimated.coordinates is not None:
-        shown = ((coordinate_words(position), estimated.coordinates[position]) for position in positions)
-        yield FigureGroup(COORDINATES, unit_of(""), tuple(shown))
+        of_positions = [estimated.coordinates[position] for position in positions]
+        shown = ((coordinate_words(each.value), each) for each in of_positions)
+        yield FigureGroup(COEFFICIENTS.get(estimated.kind, COORDINATES), unit_of(""), tuple(shown))
+    if estimated.learned is not None and estimated.learned.auc is not None:
+        yield FigureGroup(AUC, unit_of(""), (("AUC", estimated.learned.auc),))
     if estimated.joint is not None and estimated.joint.is_of_means:
         yield group_means_of(estimated.joint, unit_of(estimated.unit))
     if estimated.mean is not None:

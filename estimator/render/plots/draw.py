@@ -70,7 +70,7 @@ def _over_time(windows: Sequence[MetricEstimate], axes: Axes) -> None:
     label = mean_word(shown.kind) if shown.estimates is None else label_of(shown.estimates.labels[position])
     axes.set_title(plain(f"{label} over time", LONGEST_TITLE))
     if shown.coordinates is not None:
-        axes.set_title(plain(f"{coordinate_words(position)} over time", LONGEST_TITLE))
+        axes.set_title(plain(f"{coordinate_words(shown.coordinates[position].value)} over time", LONGEST_TITLE))
         of_windows = [(each.span.first_day, headline(each, position)) for each in windows if each.reports]
         over_time(axes, [(day, figure) for day, figure in of_windows if figure is not None])
     elif shown.estimates is None:

@@ -69,11 +69,7 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
         for position in positions:
             share = estimated.estimates[position]
             yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
-    if estimated.coordinates is not None and estimated.norm is not None:
-        for position in positions:
-            coordinate = estimated.coordinates[position]
-            ends = (-estimated.norm, estimated.norm)
-            yield FigureLine(coordinate_words(position), coordinate, NUMBER_DIGITS, ends)
+    yield from _coordinates(estimated, positions)
     if estimated.mean is not None:
         label = _labelled(mean_word(estimated.kind), estimated.unit)
         yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)
@@ -87,6 +83,17 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
             yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
         for asked in estimated.distribution.ranges:
             yield FigureLine(range_words(asked), asked, SHARE_DIGITS, SHARES)
+
+
+def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
+    """Yield coordinates of vectors, or coefficients of a model and how well it predicts."""
+    if estimated.coordinates is not None and estimated.norm is not None:
+        for position in positions:
+            coordinate = estimated.coordinates[position]
+            ends = (-estimated.norm, estimated.norm)
+            yield FigureLine(coordinate_words(coordinate.value), coordinate, NUMBER_DIGITS, ends)
+    if estimated.learned is not None and estimated.learned.auc is not None:
+        yield FigureLine("AUC", estimated.learned.auc, SHARE_DIGITS, SHARES)
 
 
 def _labelled(label: str, unit: str) -> str:

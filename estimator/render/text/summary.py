@@ -165,12 +165,16 @@ def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]
 
 
 def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureCells]:
-    """Yield the largest coordinates of vectors."""
+    """Yield the largest coordinates of vectors, or coefficients of a model."""
     if shown.coordinates is None or shown.norm is None:
         return
     for position in _largest(shown.coordinates, positions):
         coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
-        yield FigureCells(coordinate_words(position), number_of(coordinate, ""), coordinate.estimate, ends)
+        label = coordinate_words(coordinate.value)
+        yield FigureCells(label, number_of(coordinate, ""), coordinate.estimate, ends)
+    if shown.learned is not None and shown.learned.auc is not None:
+        auc = shown.learned.auc
+        yield FigureCells("AUC", number_of(auc, ""), auc.estimate, SHARES)
 
 
 def _largest(coordinates: Shares, positions: Sequence[int]) -> Sequence[int]:
@@ -202,8 +206,8 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
         return f"{label} {rounded.estimate}{rounded.suffix}"
     if estimated.coordinates is not None:
-        rounded = number_of(estimated.coordinates[position], "")
-        return f"{coordinate_words(position)} {rounded.estimate}"
+        coordinate = estimated.coordinates[position]
+        return f"{coordinate_words(coordinate.value)} {number_of(coordinate, '').estimate}"
     if estimated.mean is None:
         return plural(estimated.reports, "report")
     rounded = number_of(estimated.mean, estimated.unit)

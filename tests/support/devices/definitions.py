@@ -56,6 +56,19 @@ TEXT: Final[dict[str, Field]] = {
     "cells": 4096,
     "epsilon": 4,
 }
+FEATURES: Final = Toml(
+    '[{ name = "age", low = 18, high = 90 }, { name = "sex", values = ["f", "m"] }, '
+    '{ name = "health", values = ["good", "fair", "poor"] }]'
+)
+MODEL: Final[dict[str, Field]] = {
+    "purpose": "Why?",
+    "kind": "model",
+    "features": FEATURES,
+    "label": "boolean",
+    "mechanism": "rotated-axes",
+    "epsilon": 4,
+}
+CROSSED_MODEL: Final = MODEL | {"mechanism": "crosses"}
 SET: Final[dict[str, Field]] = CATEGORY | {"kind": "set", "max_items": 2}
 CROSS: Final[dict[str, Field]] = {"purpose": "Why?", "cross": ["dark_mode", "os"], "epsilon": 1}
 """A cross of two metrics, which the registry must define, too."""

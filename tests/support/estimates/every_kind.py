@@ -20,7 +20,9 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    CROSSED_MODEL,
     MEAN_BY_GROUP,
+    MODEL,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -46,6 +48,8 @@ REGISTRY_TEXT: Final = registry_text(
     both=CROSS,
     embedding=VECTOR | {"epsilon": 4},
     unknown_word=TEXT,
+    limitation=MODEL,
+    limitation_by_feature=CROSSED_MODEL,
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
@@ -88,7 +92,7 @@ def _sparse(metric: Metric, window: str, reports: int) -> dict[str, object]:
 def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
     symbols = metric.channel.symbols
     for day, window in enumerate(WINDOWS):
-        if metric.kind == "vector":
+        if metric.channel.name == "rotated-axes":
             yield _sparse(metric, window, reports)
             continue
         if metric.kind == "text":

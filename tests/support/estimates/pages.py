@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.domain import Text
+from client_sdk.protocol.domain import CrossedModel, Model, Text
 from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
@@ -46,6 +46,8 @@ def tallies(registry: Registry, days: range = range(DAYS)) -> bytes:
 
 
 def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Iterator[dict[str, object]]:
+    if isinstance(metric.domain, Model | CrossedModel):  # a question without a tally
+        return
     for number in days:
         if number == MISSING_DAY:
             continue

@@ -25,6 +25,7 @@ from tests.support.devices.definitions import (
     CROSS,
     GAUSSIAN,
     MEAN_BY_GROUP,
+    MODEL,
     NEAREST,
     NUMBER,
     ORDINAL,
@@ -50,6 +51,7 @@ SOUND: dict[str, dict[str, Field]] = {
     "nearest": NEAREST,
     "vector": VECTOR,
     "text": TEXT,
+    "model": MODEL,
     "number": NUMBER,
     "count": COUNT,
     "activity": ACTIVITY,
@@ -152,6 +154,8 @@ ONLY_THE_READER = {
     "category, utility = [[0, -1, -3], [-2, 0",  # which mechanism takes a utility
     "ordinal, kind = category",  # which mechanism needs an order
     "ordinal, statistic = mean",  # which mechanism has a share of each value
+    "model, mechanism = auto",  # which label leaves a choice of mechanisms, that depends on the population
+    "model without mechanism",  # the same
 }
 """What depends on the law of a mechanism."""
 

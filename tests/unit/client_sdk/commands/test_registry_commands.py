@@ -25,6 +25,7 @@ from tests.support.devices.definitions import (
     CATEGORY,
     COUNT,
     CROSS,
+    MODEL,
     NEAREST,
     NUMBER,
     SET,
@@ -48,6 +49,7 @@ KINDS = {
     "topic": NEAREST,
     "embedding": VECTOR,
     "unknown_word": TEXT,
+    "model": MODEL,
     "languages": SET,
     "both": CROSS,
 }

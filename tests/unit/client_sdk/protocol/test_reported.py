@@ -10,6 +10,7 @@ from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
     COUNT,
+    CROSSED_MODEL,
     GAUSSIAN,
     NUMBER,
     SET,
@@ -62,7 +63,12 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
     from client_sdk.protocol.mechanisms.catalogue import NAMES as MECHANISMS  # noqa: PLC0415 beside its use
 
     played = {metric_of(fields).channel.name for fields in QUESTIONS.values()}
-    assert {name for name in MECHANISMS if name not in played} == {"auto", "rotated-axes", "grouped-geometry"}
+    assert {name for name in MECHANISMS if name not in played} == {
+        "auto",
+        "rotated-axes",
+        "grouped-geometry",
+        "crosses",
+    }
 
 
 @pytest.mark.parametrize(
@@ -75,6 +81,8 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
         (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),
+        (CROSSED_MODEL, 0, "age: 18 to 30 with label false"),
+        (CROSSED_MODEL, 12 + 3, "sex: m with label true"),
         (VECTOR, 0, "along axis 0 of random rotation 0"),
         (VECTOR, 2 * 128 * 17 + 2 * 5 + 1, "against axis 5 of random rotation 17"),
     ],

@@ -21,6 +21,8 @@ from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
     CATEGORY,
+    CROSSED_MODEL,
+    MODEL,
     NEAREST,
     NUMBER,
     VECTOR,
@@ -203,6 +205,16 @@ def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells
     assert "which of 2 ways to number texts" in named
     assert "No text is read from the answers" in named
     assert "counts as “\\_”" in named
+
+
+def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
+    about = "What it is about: age, sex, health; and what they are to predict"
+    vector, crosses = (_page(registry_text(m=model)) for model in (MODEL, CROSSED_MODEL))
+    assert about in vector
+    assert about in crosses
+    assert "a list of 19 numbers rather points than not" in vector
+    assert "one of these, drawn by chance, together with what is to be predicted" in crosses
+    assert "the others stay on the device" in crosses
 
 
 def test_the_page_says_how_long_counts_are_kept_where_the_registry_does() -> None:

@@ -19,7 +19,9 @@ from client_sdk.protocol.domain import (
     Category,
     Count,
     Cross,
+    CrossedModel,
     MeanByGroup,
+    Model,
     Nearest,
     Number,
     Ordinal,
@@ -134,12 +136,11 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
-    assert {
-        vector["mechanism"] for vector in COINS["channels"] + vectors("vector")["channels"] + [vectors("text")]
-    } == mechanisms
+    channels = [*COINS["channels"], *vectors("vector")["channels"], *vectors("model")["channels"], vectors("text")]
+    assert {vector["mechanism"] for vector in channels} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
     domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector, Text)
-    kinds = {domain.kind for domain in domains}
+    kinds = {domain.kind for domain in (*domains, Model, CrossedModel)}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError, Registry
 from client_sdk.protocol.domain import DomainError, Nearest
-from client_sdk.protocol.domain.nearest import GRID, MOST_COORDINATE, Point, point_of
+from client_sdk.protocol.domain.coordinates import MOST_COORDINATE
+from client_sdk.protocol.domain.nearest import GRID, Point, point_of
 from tests.support.devices.definitions import NEAREST, Toml, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins
 

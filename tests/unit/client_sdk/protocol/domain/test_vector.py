@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.domain import DomainError, Vector
-from client_sdk.protocol.domain.nearest import MOST_COORDINATE
+from client_sdk.protocol.domain.coordinates import MOST_COORDINATE
 from client_sdk.protocol.domain.vector import UNIT, clipped
 from tests.support.devices.definitions import VECTOR, Toml, metric_of, mistakes
 from tests.support.laws.coins import ScriptedCoins

@@ -21,11 +21,23 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
-from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, OrdinalMean, Text, Vector
+from client_sdk.protocol.domain import (
+    Activity,
+    CrossedModel,
+    MeanByGroup,
+    Model,
+    ModelFeature,
+    Nearest,
+    Observation,
+    OrdinalMean,
+    Text,
+    Vector,
+)
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
@@ -50,6 +62,7 @@ VALUES = ("a", "b", "c")
 STATISTICS = ("mean", "distribution", "quantiles")
 MEAN, SPREAD, PARTS = (Number(Fraction(0), Fraction(9), statistic) for statistic in STATISTICS)
 COUNT_MEAN, COUNTS, COUNTED_PARTS = (Count.up_to(9, statistic) for statistic in STATISTICS)
+OBSERVATION = Observation((ModelFeature("age", MEAN), ModelFeature("sex", Category(("f", "m")))), Boolean())
 DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
@@ -69,6 +82,8 @@ DOMAINS: dict[str, Domain] = {
     "activity of a distribution": Activity.of_last(7, "distribution"),
     "vector": Vector(3, Fraction(1)),
     "text": Text("abc", 9, cells=2**12),
+    "model": Model.of(OBSERVATION),
+    "model-of-crosses": CrossedModel(OBSERVATION),
 }
 OF_CATEGORIES = {
     "k-ary-randomized-response": KAryRandomizedResponse,
@@ -105,6 +120,8 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "activity of a distribution": OF_DISTRIBUTIONS | OF_CATEGORIES,
     "vector": {"rotated-axes": RotatedAxes},
     "text": {"grouped-geometry": GroupedGeometry},
+    "model": {"rotated-axes": RotatedAxes},
+    "model-of-crosses": {"crosses": Crosses},
 }
 NAMED = [name for name in NAMES if name != AUTO]
 

@@ -1,0 +1,33 @@
+"""When crosses learn more than one vector of products: with few features, and few devices.
+
+A vector holds the products of all features, and its noise is shared by them: some d**2 numbers of
+d coordinates. Crosses spend their reports on d features alone, and take them to be independent
+given the label. So the vector needs the more devices the more features there are, and then knows
+more. Where the two meet was measured on real data (docs/research/models.md).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Final
+
+from client_sdk.protocol.exact import ln_ceiling
+
+FEW_FEATURES: Final = 10
+"""With more features than this a drawn one is seen too rarely."""
+
+DEVICES: Final = 1300
+"""Times the cube of the coordinates, over the square of epsilon: the devices from which a vector learns more."""
+
+
+def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:
+    """Whether crosses are expected to predict better than a vector of products.
+
+    Args:
+        features: how many features there are.
+        coordinates: how many coordinates they have.
+        odds: e**epsilon.
+        population: how many devices are expected to report.
+
+    """
+    return features <= FEW_FEATURES and population * ln_ceiling(odds) ** 2 < DEVICES * coordinates**3

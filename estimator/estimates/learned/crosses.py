@@ -1,0 +1,180 @@
+"""Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
+
+The reports of a feature are a tally of their own, of cells and labels. Odds are a ratio of two unbiased shares of
+normal errors, whose interval is Fieller's (1954), and everything where chance allows it. The weights of the
+model are shrunk by the noise that is known: they have a prior, of a trend along the cells and a part of each
+cell, and are the likeliest ones. So what noise could have made weighs nothing, and a trend that all cells share
+outweighs what one of them says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.model import CrossedModel, ModelFeature
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.metric import Metric
+from estimator.decoders import inverse_of
+from estimator.estimates.covariance import Sample
+from estimator.estimates.learned.products import input_of
+from estimator.results.estimate import Shares
+from estimator.results.learned import LearnedModel
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import z_of
+from estimator.statistics.simplex import nearest_shares
+from estimator.tallies.tally import Tally
+
+MOST_LOG_ODDS: Final = math.log(10**6)
+"""Odds of a million to one: an interval without an end is shown up to there."""
+
+TREND: Final = 2.0
+"""The usual weight of the last cell, less that of the middle: weights rise or fall along a range, or along values as
+they are listed. docs/research/models.md has what was tried."""
+
+APART: Final = 0.5
+"""The usual weight of a cell by itself."""
+
+MOST_WEIGHT: Final = 6.0
+"""One cell never decides by more than odds of 400 to 1."""
+
+STEPS: Final = 20
+"""Steps of the search for weights; ten usually change nothing any more."""
+
+ODDS: Final = 2001
+"""Odds that are tried for the ends of an interval: neighbours differ by 1.4 %."""
+
+NOTHING: Final = np.zeros(0)
+
+
+class CellShares(NamedTuple):
+    """What the reports of one feature tell of its cells, among everybody.
+
+    Attributes:
+        feature: the feature.
+        no: the unbiased share of people with each cell and the label no, shape (cells,).
+        yes: the same with yes.
+        covariance: of shares in the order no, yes of the first cell, and so on, shape (2 cells, 2 cells).
+
+    """
+
+    feature: ModelFeature
+    no: Floats
+    yes: Floats
+    covariance: Floats
+
+    @property
+    def error(self) -> float:
+        """The usual standard error of a share."""
+        return math.sqrt(float(np.diagonal(self.covariance).mean()))
+
+
+def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
+    """Yield the shares of each feature that was reported."""
+    domain, channel = metric.domain, metric.channel
+    assert isinstance(domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
+    for feature, own, counts in zip(
+        domain.observation.features,
+        channel.features,
+        np.split(tally.dense(channel.symbols), channel.firsts[1:]),
+        strict=True,
+    ):
+        reports = int(counts.sum())
+        inverse = inverse_of(own)
+        if reports:
+            shares = inverse.shares(counts, reports)
+            covariance = Sample.of(inverse, counts).covariance(inverse)
+            yield CellShares(feature, shares[::2], shares[1::2], covariance)
+
+
+def base_rate(of_features: list[CellShares]) -> float:
+    """Return the share of people with the label yes, which every feature tells, within `MOST_LOG_ODDS`."""
+    share = float(np.mean([cells.yes.sum() / (cells.yes.sum() + cells.no.sum()) for cells in of_features]))
+    least = 1 / (1 + math.exp(MOST_LOG_ODDS))
+    return min(max(share, least), 1 - least)
+
+
+def learned_crosses(metric: Metric, of_features: list[CellShares]) -> LearnedModel:
+    """Return the model of a tally with reports of every feature; a feature without reports weighs nothing."""
+    share = base_rate(of_features) if of_features else 0.5
+    known = {cells.feature.name: weights_of(cells, share) for cells in of_features}
+    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    features = metric.domain.observation.features
+    return LearnedModel(
+        mechanism=metric.channel.name,
+        norm=None,
+        penalty=None,
+        intercept=logit(share),
+        inputs=tuple(input_of(each, known.get(each.name, np.zeros(each.cells))) for each in features),
+    )
+
+
+def weights_of(cells: CellShares, share: float) -> Floats:
+    """Return what each cell adds to the log-odds of yes, shape (cells,): the likeliest under the prior.
+
+    With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the expectation 0, the
+    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton).
+    """
+    places = np.linspace(-1, 1, len(cells.yes))
+    prior = TREND**2 * np.outer(places, places) + APART**2 * np.eye(len(places))
+    sizes = nearest_shares(cells.yes + cells.no)
+    weights = np.zeros(len(places))
+    for _ in range(STEPS):
+        rates = 1 / (1 + np.exp(-logit(share) - weights))
+        slopes = sizes * rates * (1 - rates)
+        contrast = np.zeros((len(places), 2 * len(places)))
+        contrast[np.arange(len(places)), np.arange(0, 2 * len(places), 2)] = -rates
+        contrast[np.arange(len(places)), np.arange(1, 2 * len(places), 2)] = 1 - rates
+        noise = contrast @ cells.covariance @ contrast.T
+        misfit = cells.yes - rates * (cells.yes + cells.no) + slopes * weights
+        weights = prior * slopes @ np.linalg.solve(slopes[:, np.newaxis] * prior * slopes + noise, misfit)
+        weights = np.clip(weights, -MOST_WEIGHT, MOST_WEIGHT)
+    return weights
+
+
+def logit(share: float) -> float:
+    """Return the log-odds of a share."""
+    return math.log(share / (1 - share))
+
+
+def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> Shares:
+    """Return the log-odds of yes in each cell of each feature.
+
+    The estimate is that of the model, which is shrunk towards all people's. Without reports of a feature it is 0,
+    and its interval is everything.
+    """
+    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    features = metric.domain.observation.features
+    names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
+    if len(of_features) < len(features):
+        ends = np.full(len(names), MOST_LOG_ODDS)
+        return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
+    share = base_rate(of_features)
+    lows, highs = (
+        np.concatenate(ends) for ends in zip(*(odds_ends(each, family) for each in of_features), strict=True)
+    )
+    estimates = logit(share) + np.concatenate([weights_of(each, share) for each in of_features])
+    errors = (highs - lows) / (2 * z_of(family))
+    return Shares(names, lows, highs, np.clip(estimates, lows, highs), errors, NOTHING, NOTHING)
+
+
+def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
+    """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
+
+    Odds w are within if yes - w no is within z standard errors of 0. The ends are those of all odds that are; where
+    none are, or any may be, they are the greatest that are shown.
+    """
+    grid = np.exp(np.linspace(-MOST_LOG_ODDS, MOST_LOG_ODDS, ODDS))[:, np.newaxis]
+    variances = np.diagonal(cells.covariance)
+    between = np.diagonal(cells.covariance, offset=1)[::2]
+    allowed = z_of(family) ** 2 * (variances[1::2] - 2 * grid * between + grid**2 * variances[::2])
+    within = (cells.yes - grid * cells.no) ** 2 <= allowed
+    within |= ~within.any(axis=0)
+    first, last = within.argmax(axis=0), len(grid) - 1 - within[::-1].argmax(axis=0)
+    steps = np.log(grid[:, 0])
+    return steps[np.maximum(first - 1, 0)], steps[np.minimum(last + 1, len(grid) - 1)]

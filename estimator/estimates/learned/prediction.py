@@ -1,0 +1,61 @@
+"""Predicts by a learned model: what an app does that ships it, many devices at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from client_sdk.protocol.domain.model import BINS
+from estimator.results.learned import LearnedModel, ModelInput
+from estimator.statistics.arrays import Counts, Floats
+
+Column = Sequence[float] | Sequence[str]
+"""The value of a feature on each device."""
+
+
+def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
+    """Return the log-odds of yes, or the prediction of a number, of each device, shape (devices,).
+
+    Args:
+        model: as a report has it.
+        columns: of each of its inputs, in their order, the value of each device.
+
+    """
+    of_inputs = list(zip(model.inputs, columns, strict=True))
+    if model.norm is None:
+        parts = [np.array(each.weights)[cells(each, column)] for each, column in of_inputs]
+        log_odds: Floats = model.intercept + np.sum(parts, axis=0)
+        return log_odds
+    scaled = np.column_stack([coordinates(each, column) for each, column in of_inputs])
+    too_long = np.maximum(np.linalg.norm(scaled, axis=1) / model.norm, 1.0)
+    weights = np.concatenate([each.weights for each in model.inputs])
+    scores: Floats = model.intercept + (scaled @ weights) / too_long
+    return scores
+
+
+def coordinates(of: ModelInput, column: Column) -> Floats:
+    """Return the scaled coordinates of a feature, shape (devices, weights)."""
+    scaled: Floats
+    if not of.values:
+        scaled = 2 * positions(of, column)[:, np.newaxis] - 1
+    elif len(of.values) == 2:  # noqa: PLR2004 two values
+        scaled = (2 * cells(of, column)[:, np.newaxis] - 1).astype(np.float64)
+    else:
+        scaled = (cells(of, column)[:, np.newaxis] == np.arange(1, len(of.values))).astype(np.float64)
+    return scaled
+
+
+def cells(of: ModelInput, column: Column) -> Counts:
+    """Return the cell of a feature on each device, shape (devices,)."""
+    if not of.values:
+        return np.minimum((positions(of, column) * BINS).astype(np.int64), BINS - 1)
+    index = {value: place for place, value in enumerate(of.values)}
+    return np.array([index[str(value)] for value in column], dtype=np.int64)
+
+
+def positions(of: ModelInput, column: Column) -> Floats:
+    """Return where in its range a number lies, from 0 to 1, shape (devices,)."""
+    low, high = of.low or 0.0, of.high or 0.0
+    places: Floats = np.clip((np.array(column, dtype=np.float64) - low) / (high - low), 0, 1)
+    return places

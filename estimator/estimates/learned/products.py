@@ -1,0 +1,270 @@
+"""A linear model from the mean of products: ridge regression, whose penalty is the noise that is known.
+
+The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them follow the
+covariance of the features and that of each with the label. The noise of the former is a symmetric
+matrix of known variance; its largest eigenvalue is about two standard errors times the root of d
+(Wigner 1955). The penalty is a multiple of that. It depends on the channel and the number of reports only, so
+that what is estimated is a fixed property of the population: its ridge regression with that penalty.
+
+How well the model does is estimated by rotations that it was not fitted to (cross-validation, with
+blocks of rotations in place of people).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.category import Category
+from client_sdk.protocol.domain.model import Model, ModelFeature, weights
+from client_sdk.protocol.domain.vector import UNIT
+from client_sdk.protocol.mechanisms.catalogue import ROTATED_AXES
+from client_sdk.protocol.metric import Metric
+from estimator.estimates.learned.skill import Skill, Skilled
+from estimator.estimates.vectors import VectorMean
+from estimator.results.estimate import Shares
+from estimator.results.learned import LearnedModel, ModelInput
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import student_of
+from estimator.tallies.tally import Tally
+
+EDGES: Final = 2.0
+"""The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients covered too rarely;
+see docs/research/models.md."""
+
+FOLDS: Final = 32
+"""Into so many parts the blocks of rotations fall, each predicted by the model of the others."""
+
+MOST_MEAN: Final = 0.98
+"""The largest size of a mean label of -1 and 1: noise can make it larger than possible."""
+
+LEAST_SPREAD: Final = 1e-9
+"""A variance of scores that noise has made negative is taken for this: they then tell nothing."""
+
+MOST_STEPS: Final = 1000.0
+"""The largest coefficient that is shown, in half ranges of the label: an interval without an end ends there."""
+
+NOTHING: Final = np.zeros(0)
+
+
+class Moments(NamedTuple):
+    """The parts of a mean of products, or of how far blocks stray from it, each with any leading axes.
+
+    Attributes:
+        products: E[y z], shape (..., d).
+        squares: E[z z'], shape (..., d, d).
+        features: E[z], shape (..., d).
+        label: E[y], shape (...).
+
+    """
+
+    products: Floats
+    squares: Floats
+    features: Floats
+    label: Floats
+
+    @classmethod
+    def of(cls, vectors: Floats, inputs: int) -> Moments:
+        """Take vectors apart and divide each part by its weight, shape (..., length)."""
+        of_label, of_square, of_pair, of_feature, of_itself = (each / UNIT for each in weights())
+        ends = np.cumsum([inputs, inputs * (inputs + 1) // 2, inputs])
+        products, upper, features, label = np.split(vectors, ends, axis=-1)
+        rows, columns = np.triu_indices(inputs)
+        squares = np.zeros((*vectors.shape[:-1], inputs, inputs))
+        squares[..., rows, columns] = upper / np.where(rows == columns, of_square, of_pair)
+        squares[..., columns, rows] = squares[..., rows, columns]
+        return cls(products / of_label, squares, features / of_feature, label[..., 0] / of_itself)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariances:
+    """What a linear model is fitted to.
+
+    Attributes:
+        with_label: of each feature with the label, shape (..., d).
+        features: of the features, shape (..., d, d).
+
+    """
+
+    with_label: Floats
+    features: Floats
+
+    @classmethod
+    def of(cls, moments: Moments) -> Covariances:
+        """Return the covariances of one set of moments."""
+        mean = moments.features
+        return cls(moments.products - mean * moments.label, moments.squares - np.outer(mean, mean))
+
+    @classmethod
+    def straying(cls, strays: Moments, moments: Moments) -> Covariances:
+        """Return how far blocks stray from them, to first order, shape (blocks, ...)."""
+        mean = moments.features
+        crossed = strays.features[:, :, np.newaxis] * mean
+        return cls(
+            strays.products - strays.features * moments.label - mean * strays.label[:, np.newaxis],
+            strays.squares - crossed - crossed.swapaxes(1, 2),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ridge:
+    """A ridge regression of the label on the features, with what is known of its noise.
+
+    Attributes:
+        penalty: lambda.
+        coefficients: shape (d,).
+        inverse: of the penalised covariance, shape (d, d).
+
+    """
+
+    penalty: float
+    coefficients: Floats
+    inverse: Floats
+
+    @classmethod
+    def of(cls, covariances: Covariances, noise: float) -> Ridge:
+        """Fit the coefficients, less the bias that the noise of squares gives them to second order.
+
+        For a symmetric E of independent normal entries, of variance s**2 off the diagonal and twice that on it,
+        E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
+
+        Args:
+            covariances: of one set of moments.
+            noise: s, the standard error of an entry off the diagonal of the squares.
+
+        """
+        inputs = len(covariances.with_label)
+        penalty = EDGES * 2 * noise * math.sqrt(inputs)
+        sizes, directions = np.linalg.eigh(covariances.features)
+        inverse = (directions / (np.maximum(sizes, -penalty / 2) + penalty)) @ directions.T
+        plain = inverse @ covariances.with_label
+        bias = noise**2 * inverse @ (inverse @ plain + np.trace(inverse) * plain)
+        return cls(penalty, plain - bias, inverse)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProductsModel:
+    """A linear model of one tally, with its intervals.
+
+    Attributes:
+        domain: of the metric.
+        moments: of the tally.
+        strays: of the moments, by blocks of rotations.
+        noise: the standard error of a coordinate of the vector.
+
+    """
+
+    domain: Model
+    moments: Moments
+    strays: Moments
+    noise: float
+
+    @classmethod
+    def of(cls, metric: Metric, tally: Tally) -> ProductsModel:
+        """Return the model of a tally with at least one report."""
+        assert isinstance(metric.domain, Model)  # noqa: S101 whoever asks knows the kind
+        mean, inputs = VectorMean.of(metric, tally), len(metric.domain.observation.coordinates)
+        return cls(metric.domain, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
+
+    def ridge(self) -> Ridge:
+        """Return the regression on all rotations."""
+        return Ridge.of(Covariances.of(self.moments), self._pair_noise)
+
+    def coefficients(self, family: int = 1) -> Shares:
+        """Return the change of the expected label by each scaled feature, as it rises by 1, in the label's units.
+
+        A scaled number rises by 2 from one end to the other. The label of yes and no has the unit of a share.
+        """
+        ridge, straying = self.ridge(), Covariances.straying(self.strays, self.moments)
+        influence = (straying.with_label - straying.features @ ridge.coefficients) @ ridge.inverse
+        blocks = len(influence)
+        least = self.noise * UNIT / weights()[0] * np.linalg.norm(ridge.inverse, axis=1)
+        errors = np.sqrt(np.maximum((influence**2).sum(axis=0) * blocks / (blocks - 1), least**2))
+        unit = label_step(self.domain) / self.norm
+        estimates, errors = unit * ridge.coefficients, unit * errors
+        reach, most = student_of(family, blocks - 1) * errors, MOST_STEPS * label_step(self.domain)
+        lows, highs = (np.clip(estimates + side * reach, -most, most) for side in (-1, 1))
+        names = self.domain.observation.coordinates
+        return Shares(names, lows, highs, estimates, errors, NOTHING, NOTHING)
+
+    def learned(self) -> LearnedModel:
+        """Return the model with its weights, and how well it predicts."""
+        ridge = self.ridge()
+        label, per_unit = self.domain.observation.label, ridge.coefficients / self.norm
+        if isinstance(label, Boolean):
+            skill = self.skill()
+            slope, intercept = skill.log_odds
+            auc, correlation = skill.auc, skill.correlation
+        else:
+            slope, auc, correlation = label_step(self.domain), None, None
+            intercept = float(label.low) + slope * (1 + float(self.moments.label - self._score_mean(ridge)))
+        parts = np.split(slope * per_unit, np.cumsum([len(each.coordinates) for each in self._features])[:-1])
+        return LearnedModel(
+            mechanism=ROTATED_AXES,
+            norm=self.norm,
+            penalty=ridge.penalty,
+            intercept=intercept,
+            inputs=tuple(input_of(*each) for each in zip(self._features, parts, strict=True)),
+            auc=auc,
+            correlation=correlation,
+        )
+
+    def skill(self) -> Skill:
+        """Return how well the score predicts yes and no, by rotations that it was not fitted to."""
+        whole, straying = Covariances.of(self.moments), Covariances.straying(self.strays, self.moments)
+        folds = np.arange(len(self.strays.label)) % FOLDS
+        of_folds = [self._of_fold(whole, straying, folds == fold) for fold in range(FOLDS)]
+        along, spread, label = np.array(of_folds).T
+        return Skill(
+            label=float(np.clip(self.moments.label, -MOST_MEAN, MOST_MEAN)),
+            mean=self._score_mean(self.ridge()),
+            along=float(along.mean()),
+            spread=max(float(spread.mean()), LEAST_SPREAD),
+            strays_along=along - along.mean(),
+            strays_spread=spread - spread.mean(),
+            strays_label=label,
+        )
+
+    def _of_fold(self, whole: Covariances, straying: Covariances, is_out: Counts) -> Skilled:
+        """Return the figures of a fold of the score that the others give."""
+        with_label, features = straying.with_label[is_out].sum(axis=0), straying.features[is_out].sum(axis=0)
+        kept = FOLDS / (FOLDS - 1)
+        others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
+        score = Ridge.of(others, self._pair_noise * math.sqrt(kept)).coefficients
+        along, spread = whole.with_label + FOLDS * with_label, whole.features + FOLDS * features
+        label = FOLDS * self.strays.label[is_out].sum()
+        return Skilled(float(score @ along), float(score @ spread @ score), float(label))
+
+    @property
+    def norm(self) -> float:
+        """The length to which scaled features are shortened."""
+        return self.domain.radius / UNIT
+
+    @property
+    def _features(self) -> tuple[ModelFeature, ...]:
+        return self.domain.observation.features
+
+    @property
+    def _pair_noise(self) -> float:
+        return self.noise * UNIT / weights()[2]
+
+    def _score_mean(self, ridge: Ridge) -> float:
+        return float(ridge.coefficients @ self.moments.features)
+
+
+def label_step(domain: Model) -> float:
+    """Return what one unit of the scaled label is in the units of the label: half of its range."""
+    label = domain.observation.label
+    return 0.5 if isinstance(label, Boolean) else float(label.high - label.low) / 2
+
+
+def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
+    """Return a feature with its weights, as a report holds it."""
+    own = tuple(its_weights.tolist())
+    if isinstance(feature.domain, Category):
+        return ModelInput(name=feature.name, values=feature.domain.values, weights=own)
+    return ModelInput(name=feature.name, low=float(feature.domain.low), high=float(feature.domain.high), weights=own)

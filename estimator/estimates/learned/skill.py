@@ -1,0 +1,114 @@
+"""How well a score predicts yes and no: its correlation with them, AUC, and log-odds.
+
+For yes and no, scores are taken to be normal given the label, of one variance, as in linear discriminant
+analysis (Fisher 1936): their log-odds are then linear, and AUC = Phi(distance / root 2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final, NamedTuple
+
+from estimator.results.estimate import Estimate
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import student_of
+
+SURE: Final = 4.0
+"""With a variance of scores below so many standard errors, any correlation is possible: a ratio to it has no
+reliable error (Fieller 1954)."""
+
+STEP: Final = 1e-4
+"""Of a correlation, for the slope of AUC there."""
+
+LEAST_CORRELATION: Final = 0.01
+"""Of a score with the label, where noise hides it: log-odds then hardly differ from those of all people."""
+
+MOST_CORRELATION: Final = 0.99
+"""Noise can make a correlation look perfect, and log-odds infinite."""
+
+
+class Skilled(NamedTuple):
+    """The figures of one fold: `along` and `spread` of `Skill`, and how far the mean label strays."""
+
+    along: float
+    spread: float
+    label: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skill:
+    """How a score goes together with yes and no, which are 1 and -1.
+
+    Attributes:
+        label: the mean of the label.
+        mean: of the score.
+        along: the covariance of score and label.
+        spread: the variance of the score.
+        strays_along: how far the folds stray from `along`, shape (folds,), as the two below.
+        strays_spread: from `spread`.
+        strays_label: from `label`.
+
+    """
+
+    label: float
+    mean: float
+    along: float
+    spread: float
+    strays_along: Floats
+    strays_spread: Floats
+    strays_label: Floats
+
+    @property
+    def variance(self) -> float:
+        """The variance of the label."""
+        return 1 - self.label**2
+
+    @property
+    def correlation(self) -> Estimate:
+        """The correlation of score and label; unknown if noise could have made the variance of the scores."""
+        of_spread = float(self.strays_spread.std(ddof=1)) / math.sqrt(len(self.strays_spread))
+        if self.spread < SURE * of_spread:
+            return Estimate(None, None, -1.0, 1.0)
+        scale, folds = math.sqrt(self.spread * self.variance), len(self.strays_label)
+        estimate = _possible(self.along / scale)
+        influence = self.strays_along / scale - estimate * (
+            self.strays_spread / (2 * self.spread) - self.label * self.strays_label / self.variance
+        )
+        error = float(influence.std(ddof=1)) / math.sqrt(folds)
+        reach = student_of(1, folds - 1) * error
+        return Estimate(estimate, error, _possible(estimate - reach), _possible(estimate + reach))
+
+    @property
+    def auc(self) -> Estimate:
+        """How often a yes has a higher score than a no, if both have normal scores of one variance."""
+        correlation = self.correlation
+        at = correlation.estimate
+        if at is None:
+            return Estimate(None, None, 0.0, 1.0)
+        estimate, low, high = map(self._auc_at, (at, correlation.low, correlation.high))
+        slope = (self._auc_at(at + STEP) - self._auc_at(at - STEP)) / (2 * STEP)
+        return Estimate(estimate, slope * (correlation.standard_error or 0.0), low, high)
+
+    @property
+    def log_odds(self) -> tuple[float, float]:
+        """The slope and the intercept by which a score becomes log-odds of yes.
+
+        A score that seems to tell nothing keeps a slope, by which it still ranks people.
+        """
+        likely = _possible(self.along / math.sqrt(self.spread * self.variance))
+        correlation, share = max(LEAST_CORRELATION, likely), (1 + self.label) / 2
+        apart = correlation * math.sqrt(self.spread / self.variance) * 2  # the distance of the two mean scores
+        within = self.spread * (1 - correlation**2)
+        slope = apart / within
+        middle = self.mean - apart * self.label / 2  # halfway between the mean scores of yes and no
+        return slope, math.log(share / (1 - share)) - slope * middle
+
+    def _auc_at(self, correlation: float) -> float:
+        distance = 2 * correlation / math.sqrt(self.variance * (1 - correlation**2))
+        return NormalDist().cdf(distance / math.sqrt(2))
+
+
+def _possible(correlation: float) -> float:
+    return min(max(correlation, -MOST_CORRELATION), MOST_CORRELATION)

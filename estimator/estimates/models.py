@@ -1,0 +1,75 @@
+"""What features predict: the model of each tally, by products or by crosses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from client_sdk.protocol.domain.model import CrossedModel, Model
+from client_sdk.protocol.metric import Metric
+from estimator.estimates.learned.crosses import cells_of, learned_crosses, log_odds
+from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
+from estimator.estimates.question_fields import question_fields
+from estimator.estimates.vectors import VectorMean, fakes_of
+from estimator.privacy.central import central_of
+from estimator.results.estimate import Shares
+from estimator.results.learned import LearnedModel
+from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes
+from estimator.results.request import Request
+from estimator.statistics.confidence import EXACT_BELOW
+from estimator.tallies.tally import Tally
+
+NOTHING = np.zeros(0)
+
+LEAST_REPORTS = EXACT_BELOW
+"""With fewer, errors are not normal, and nothing is learned."""
+
+
+def model_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+    """Yield the estimates of each tally of a model."""
+    for tally in tallies:
+        tally.check(metric.channel.symbols)
+        coordinates, learned = learn(metric, tally, simultaneous=request.simultaneous)
+        central = request.central_delta
+        yield MetricEstimate(
+            **question_fields(metric),
+            window=tally.window.text,
+            closed=tally.closed,
+            reports=tally.reports,
+            coordinates=coordinates,
+            norm=float(max(abs(coordinates.lows).max(), abs(coordinates.highs).max())),
+            learned=learned,
+            central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
+            fakes=None if request.fakes is None else _fakes(metric, tally, request.fakes),
+        )
+
+
+def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[Shares, LearnedModel | None]:
+    """Return the coefficients or log-odds of a tally with their intervals, and the model; None with too few reports.
+
+    Args:
+        metric: of kind model.
+        tally: of its edition.
+        simultaneous: whether all intervals are to hold together.
+
+    """
+    if isinstance(metric.domain, Model):
+        names = metric.domain.observation.coordinates
+        if tally.reports < LEAST_REPORTS:
+            ends = np.full(len(names), MOST_STEPS * label_step(metric.domain))
+            return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING), None
+        model = ProductsModel.of(metric, tally)
+        return model.coefficients(len(names) if simultaneous else 1), model.learned()
+    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    cells = list(cells_of(metric, tally)) if tally.reports >= LEAST_REPORTS else []
+    family = sum(feature.cells for feature in metric.domain.observation.features) if simultaneous else 1
+    return log_odds(metric, cells, family), learned_crosses(metric, cells) if cells else None
+
+
+def _fakes(metric: Metric, tally: Tally, fraction: float) -> Fakes | None:
+    """Return by what length made-up reports could have moved the mean of products, of norm 1. None for crosses."""
+    if not isinstance(metric.domain, Model) or not tally.reports:
+        return None
+    return fakes_of(metric, tally, VectorMean.of(metric, tally), fraction)

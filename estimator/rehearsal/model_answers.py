@@ -1,0 +1,74 @@
+"""Rows of a table as answers to a model: a column for each feature, and one with the metric's name for the label."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from client_sdk.protocol.domain import Boolean, CrossedModel, DomainError, Model
+from client_sdk.protocol.domain.model import LABEL
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.metric import Metric
+from estimator.errors import AnswersError
+from estimator.rehearsal.model_rehearsal import NO_COINS, People
+from estimator.rehearsal.true_answers import TRUTH_VALUES
+
+LEAST_ROWS: Final = 20
+"""With fewer, nobody is left to try a model on."""
+
+
+def read_people(path: Path, metric: Metric) -> People:
+    """Read a table of true answers to a model; a row with an empty cell is left out.
+
+    Args:
+        path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one, says which rows
+            are of one person.
+        metric: a model with a label of yes or no.
+
+    Raises:
+        AnswersError: naming the column, or the row, without the content of a cell.
+
+    """
+    domain = metric.domain
+    if not isinstance(domain, Model | CrossedModel) or not isinstance(domain.observation.label, Boolean):
+        raise AnswersError(f"{metric.name} is no model of yes and no; name one that is")
+    features = {feature.name: feature.domain for feature in domain.observation.features}
+    answers, persons = [], []
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file, strict=True)
+            if lacking := [name for name in (*features, metric.name) if name not in (rows.fieldnames or ())]:
+                raise AnswersError(
+                    f"{path} has no column {', '.join(lacking)}; name one for each feature and the label"
+                )
+            for row in rows:
+                if all(row[name] for name in (*features, metric.name)):
+                    answer = {name: _read(row[name], domain) for name, domain in features.items()}
+                    answers.append(answer | {LABEL: TRUTH_VALUES.get(row[metric.name].strip().lower())})
+                    _check(metric, answers[-1], rows.line_num)
+                    persons.append(row.get("person") or f"row {rows.line_num}")
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise AnswersError(f"{path} cannot be read: {type(error).__name__}; name a CSV file in UTF-8") from None
+    if len(answers) < LEAST_ROWS:
+        raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; {LEAST_ROWS} are the least")
+    return People(answers, np.unique(persons, return_inverse=True)[1])
+
+
+def _read(cell: str, domain: object) -> object:
+    if not isinstance(domain, Number):
+        return cell
+    try:
+        return Decimal(cell)
+    except InvalidOperation:
+        return None
+
+
+def _check(metric: Metric, answer: dict[str, object], line: int) -> None:
+    try:
+        metric.domain.encode(answer, metric.channel.inputs, NO_COINS)
+    except DomainError as error:
+        raise AnswersError(f"line {line}: must have {error}") from None

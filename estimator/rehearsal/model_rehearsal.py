@@ -1,0 +1,177 @@
+"""How well a model would predict, before anything ships: learned from people of a table, tried on others.
+
+A row of the table is a person. Some rows are held back, in each round others; devices are drawn from the rest
+with replacement. So what is measured is the noise of privacy, and not the value of more people.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.domain import CrossedModel, Model
+from client_sdk.protocol.domain.model import LABEL
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window
+from estimator.estimates.learned.prediction import predict
+from estimator.estimates.models import learn
+from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.tally import Tally
+
+HELD_BACK: Final = 4
+"""One row in so many is not learned from."""
+
+UNIX_EPOCH_S: Final = 0.0
+"""A tally must have a window, and a rehearsal has none."""
+
+
+class _NoCoins(Coins):
+    """What a model's domain gets: it tosses none."""
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(numerator)
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(bound)
+
+
+NO_COINS: Final = _NoCoins()
+"""What a model encodes is the same for all coins."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """True answers to a model with a label of yes or no.
+
+    Attributes:
+        answers: as an app would record them.
+        groups: which rows are of one person, and held back together, shape (rows,).
+
+    """
+
+    answers: Sequence[dict[str, object]]
+    groups: Counts
+
+    @property
+    def labels(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Whether the label is yes, shape (rows,)."""
+        return np.array([answer[LABEL] is True for answer in self.answers])
+
+    def columns(self, names: Sequence[str], rows: Counts) -> list[list[object]]:
+        """Return the values of features on some rows."""
+        return [[self.answers[row][name] for row in rows] for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRehearsal:
+    """How well models predict people that they were not learned from.
+
+    Attributes:
+        devices: how many reported.
+        auc: the mean AUC over the rounds.
+        spread: the standard deviation of the AUC over the rounds.
+
+    """
+
+    devices: int
+    auc: float
+    spread: float
+
+
+def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, seed: int) -> ModelRehearsal:
+    """Return how well the model of a metric predicts, learned from so many devices.
+
+    Args:
+        metric: a model with a label of yes or no.
+        people: true answers; none is held back in every round.
+        devices: how many report.
+        rounds: how often people are held back, and devices drawn, anew; at least 1.
+        seed: of all randomness.
+
+    """
+    encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
+    aucs = [_round(metric, people, encoded, devices, np.random.default_rng([seed, number])) for number in range(rounds)]
+    return ModelRehearsal(devices, float(np.mean(aucs)), float(np.std(aucs)))
+
+
+def _round(metric: Metric, people: People, encoded: Counts, devices: int, generator: np.random.Generator) -> float:
+    persons = np.unique(people.groups)
+    held = np.isin(people.groups, generator.permutation(persons)[: max(1, len(persons) // HELD_BACK)])
+    kept, tried = np.flatnonzero(~held), np.flatnonzero(held)
+    counts = generator.multinomial(devices, np.full(len(kept), 1 / len(kept)))
+    _, model = learn(metric, drawn_tally(metric, encoded[kept], counts, generator))
+    if model is None:
+        return 0.5
+    names = [each.name for each in model.inputs]
+    scores = predict(model, people.columns(names, tried))  # type: ignore[arg-type] # the domain has taken them
+    return auc_of(scores, people.labels[tried])
+
+
+def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Tally:
+    """Return a tally of devices by the exact law of a model's mechanism.
+
+    Args:
+        metric: of kind model.
+        encoded: what the domain makes of each row, shape (rows, inputs).
+        counts: how many devices have each row, shape (rows,).
+        generator: of the chances.
+
+    """
+    window = Window.of(metric.window, UNIX_EPOCH_S)
+    channel = metric.channel_in(window.text)
+    if isinstance(metric.domain, Model):
+        assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+        tally = sampled_tally(channel, encoded.astype(np.float64), counts, generator)
+    else:
+        assert isinstance(metric.domain, CrossedModel)  # noqa: S101 a model has no third form
+        assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
+        tally = np.concatenate([*_of_features(channel, encoded, counts, generator)])
+    return Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
+
+
+def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Iterator[Counts]:
+    """Yield the tally of each feature: of the devices left, one in so many draws it."""
+    left = counts
+    for place, own in enumerate(channel.features):
+        drawn = generator.binomial(left, 1 / (channel.inputs - place))
+        left = left - drawn
+        cells = np.bincount(encoded[:, place], weights=drawn, minlength=own.inputs).astype(np.int64)
+        yield sampler_of(own)(cells, generator)
+
+
+def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    """Return how often a yes has a higher score than a no; equal scores count half. NaN without either."""
+    yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
+    if not yes.size or not no.size:
+        return math.nan
+    below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
+    return float(below.sum() / (2 * yes.size * no.size))
+
+
+def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
+    """Return the mean AUC of a linear regression on the true answers of the people that are not held back."""
+    vectors = np.array([_features(metric, answer) for answer in people.answers])
+    labels, persons, aucs = people.labels, np.unique(people.groups), []
+    for number in range(rounds):
+        generator = np.random.default_rng([seed, number])
+        held = np.isin(people.groups, generator.permutation(persons)[: max(1, len(persons) // HELD_BACK)])
+        rows = np.column_stack([vectors, np.ones(len(vectors))])
+        fitted, *_ = np.linalg.lstsq(rows[~held], np.where(labels[~held], 1.0, -1.0), rcond=None)
+        aucs.append(auc_of(rows[held] @ fitted, labels[held]))
+    return float(np.mean(aucs))
+
+
+def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
+    assert isinstance(metric.domain, Model | CrossedModel)  # noqa: S101 whoever asks knows the kind
+    places, _ = metric.domain.observation.read(answer, NO_COINS)
+    features = zip(metric.domain.observation.features, places, strict=True)
+    return [float(each) for feature, place in features for each in feature.scaled(place)]

@@ -1,0 +1,124 @@
+"""The law of crosses: every path of coins, and the exact epsilon between whole inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import pytest
+
+from client_sdk.protocol import COIN_SCALE, Coins
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from tests.support.devices.definitions import CROSSED_MODEL, metric_of
+from tests.support.laws.bands import request
+from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+
+CELLS = [(4,), (4, 6), (2, 3, 4)]
+SMALL = [Crosses.within(request(epsilon), cells) for epsilon, cells in product(("0.5", "4"), CELLS)]
+SMALL.append(Crosses.within(request("0.5"), (13, 4)))
+"""The last one reports by a cyclic design where a symbol stands for several of 13 cells."""
+
+Law = dict[int, Fraction]
+
+
+def whole_inputs(channel: Crosses) -> list[tuple[int, ...]]:
+    return list(product(*map(range, channel.cells)))
+
+
+def laws_of(channel: Crosses) -> list[Law]:
+    return [exact_law(partial(channel.perturb, given)) for given in whole_inputs(channel)]
+
+
+def worst(laws: list[Law]) -> Fraction:
+    return max(law[symbol] / other.get(symbol, Fraction(1, 10**9)) for law in laws for other in laws for symbol in law)
+
+
+def declared(channel: Crosses) -> list[Law]:
+    """One feature in so many, each by its own channel, symbols one after the other."""
+    laws = []
+    for given in whole_inputs(channel):
+        law, first = {}, 0
+        for own, cell in zip(channel.features, given, strict=True):
+            for symbol in range(own.symbols):
+                law[first + symbol] = own.probability(symbol, cell) / len(given)
+            first += own.symbols
+        laws.append(law)
+    return laws
+
+
+@pytest.mark.parametrize("channel", SMALL, ids=str)
+def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_to_epsilon(channel: Crosses) -> None:
+    laws = laws_of(channel)
+    assert laws == declared(channel)
+    inputs, symbols = whole_inputs(channel), range(channel.symbols)
+    assert laws == [{symbol: channel.probability(symbol, given) for symbol in symbols} for given in inputs]
+    assert [sum(law.values()) for law in laws] == [1] * len(laws)
+    assert worst(laws) == channel.worst_ratio
+
+
+@pytest.mark.parametrize("channel", SMALL, ids=str)
+def test_the_feature_and_the_number_of_coins_do_not_depend_on_the_input(channel: Crosses) -> None:
+    for feature in range(channel.inputs):
+        asked = set()
+        for given in whole_inputs(channel):
+            paths = list(exact_paths(partial(channel.perturb, given)))
+            of_feature = [path for path in paths if channel.feature_of(path.outcome)[0] == feature]
+            assert sum(path.weight for path in of_feature) == Fraction(1, channel.inputs)
+            asked.add(frozenset(path.coins for path in of_feature))
+        assert len(asked) == 1
+
+
+def test_a_metric_draws_the_feature_after_the_whole_answer_is_known() -> None:
+    metric = metric_of(CROSSED_MODEL)
+    answer = {"age": 63, "sex": "f", "health": "poor", "label": True}
+    assert isinstance(metric.channel, Crosses)
+    for feature, cell in enumerate((7, 1, 5)):
+        own = metric.channel.features[feature]
+        keep = own.keep_numerator
+        with ScriptedCoins([feature, True, 0]) as coins:
+            assert metric.perturb(answer, coins) == metric.channel.firsts[feature] + cell
+        assert coins.requests[:2] == [("below", 3), ("bernoulli", keep)]
+
+
+class ByValue(Crosses):
+    """Draws outside the channel: the feature whose cell is largest."""
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        feature = max(range(self.inputs), key=value.__getitem__)
+        return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)
+
+
+class FirstOnly(Crosses):
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        coins.below(self.inputs)
+        return self.features[0].perturb(value[0], coins)
+
+
+class TruthInTheClear(Crosses):
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        feature = coins.below(self.inputs)
+        return self.firsts[feature] + value[feature]
+
+
+class Shifted(Crosses):
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        feature = coins.below(self.inputs)
+        return self.features[feature].perturb(value[feature], coins)
+
+
+@pytest.mark.parametrize("wrong", [ByValue, FirstOnly, TruthInTheClear, Shifted])
+def test_a_wrong_mechanism_is_refused(wrong: type[Crosses]) -> None:
+    mutant = wrong.within(request("1"), (4, 6))
+    assert laws_of(mutant) != declared(mutant)
+
+
+@pytest.mark.parametrize("wrong", [ByValue, TruthInTheClear])
+def test_what_looks_at_the_values_outside_has_no_epsilon(wrong: type[Crosses]) -> None:
+    mutant = wrong.within(request("1"), (4, 6))
+    assert worst(laws_of(mutant)) > mutant.worst_ratio
+
+
+def test_no_numerator_is_certain() -> None:
+    assert all(0 < keep < COIN_SCALE for channel in SMALL for keep in channel.keep_numerators)
