@@ -33,7 +33,7 @@ AT_ONCE: Final = 256
 """Prefixes whose continuations are looked up together: some megabytes."""
 
 
-class Candidate(NamedTuple):
+class CandidateText(NamedTuple):
     """A text that is to be confirmed.
 
     Attributes:
@@ -46,15 +46,15 @@ class Candidate(NamedTuple):
     found_by: int
 
 
-def candidates_of(domain: Text, tables: GroupTables) -> list[Candidate]:
+def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the texts that the levels suggest, the shorter first."""
-    found: list[Candidate] = []
+    found: list[CandidateText] = []
     prefixes, known = [0], 0
     for place, group in enumerate(domain.groups(tables.cells)[:-CONFIRMING]):
         survivors = _survivors(_Level(domain, tables, place, prefixes, known))
         is_last = group.bits == domain.bits
         found += [
-            Candidate(prefix << domain.bits - group.bits, place + 1)
+            CandidateText(prefix << domain.bits - group.bits, place + 1)
             for prefix, has_ended in survivors
             if has_ended or is_last
         ]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.domain.text import Text
-from estimator.discovery.candidates import Candidate
+from estimator.discovery.candidates import CandidateText
 from estimator.discovery.group_tables import GroupTables
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.binomial_intervals import clopper_pearson_lower
@@ -42,7 +42,7 @@ class Confirmation:
     heard: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, domain: Text, tables: GroupTables, candidates: Sequence[Candidate]) -> Confirmation:
+    def of(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
         """Collect what the groups say that hear all of a candidate and took no part in finding it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.domain.text import Text
-from estimator.discovery.candidates import Candidate, candidates_of
+from estimator.discovery.candidates import CandidateText, candidates_of
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.results.estimate import Shares
@@ -74,7 +74,7 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
         DomainError: if a text has a letter that is not listed.
 
     """
-    named = [Candidate(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
+    named = [CandidateText(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
     labels = [domain.label_of(number) for number, _ in named]
     if not tables.reports.any():
         return Texts(Shares.unknown(labels), (), len(named))
@@ -85,7 +85,7 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
     return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named))
 
 
-def _confirmed(domain: Text, tables: GroupTables, candidates: list[Candidate]) -> Confirmation:
+def _confirmed(domain: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
     """Return what the groups say of candidates, without the cells of others that are clear at first sight.
 
     Without those of all others nothing would be left of a long list.

@@ -47,6 +47,7 @@ BUDGET: Final[Mapping[str, Key]] = {
 _NUMBER: Final = 'kind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"'
 _COUNT: Final = 'kind = "count"\nmax = 5\nstatistic = "mean"'
 _CATEGORY: Final = 'kind = "category"\nvalues = ["a", "b"]'
+_TEXT: Final = 'kind = "text"\nmax_length = 16\ndiscover = true'
 _PERMANENT: Final = 'kind = "boolean"\npermanent_epsilon = 2.0'
 
 METRIC: Final[Mapping[str, Key]] = {
@@ -69,6 +70,13 @@ METRIC: Final[Mapping[str, Key]] = {
     ),
     "length": Key("(required by vector)", "length = 300", 'kind = "vector"\nnorm = 1'),
     "norm": Key("(required by vector)", "norm = 1", 'kind = "vector"\nlength = 300'),
+    "letters": Key("(required by text, or `preset`)", 'letters = "abcdefghijklmnopqrstuvwxyz"', _TEXT),
+    "preset": Key("(required by text, or `letters`)", 'preset = "domain"', _TEXT),
+    "max_length": Key(
+        "(required by text)", "max_length = 20", 'kind = "text"\npreset = "identifier"\ndiscover = false'
+    ),
+    "discover": Key("(required by text)", "discover = true", 'kind = "text"\npreset = "identifier"\nmax_length = 20'),
+    "cells": Key("cells = 131072", "cells = 16384", f'{_TEXT}\npreset = "domain"'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
     "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),

@@ -12,7 +12,7 @@ from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import DomainError, Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from estimator.discovery.candidates import Candidate, candidates_of
+from estimator.discovery.candidates import CandidateText, candidates_of
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.texts import Texts, confirm, discover
@@ -141,7 +141,7 @@ def test_of_two_candidates_in_one_cell_the_group_says_nothing(metric: Metric) ->
     cells = {text: domain.cells_of(domain.number_of(text), tables.cells)[-1] for text in texts}
     first, second = next(pair for pair in combinations(texts, 2) if cells[pair[0]] == cells[pair[1]])
     pair = [domain.number_of(text) for text in (first, second)]
-    both = Confirmation.of(domain, tables, [Candidate(number, 0) for number in pair])
+    both = Confirmation.of(domain, tables, [CandidateText(number, 0) for number in pair])
     assert both.heard[:, -1].all()
     assert not both.without_cells_of(np.array([True, True])).heard[:, -1].any()
     assert both.without_cells_of(np.array([True, False])).heard[:, -1].tolist() == [True, False]

@@ -1,0 +1,160 @@
+"""Questions about texts from the tally to the table, page and rehearsal."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.domain import Text
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from estimator.commands.cli import command
+from estimator.rehearsal.text_sampler import sampled_texts
+from tests.support.devices.definitions import TEXT, registry_text
+
+PEOPLE = {"the": 9000, "zebra": 6000, "congratulations": 9000, "": 6000}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("texts")
+    text = registry_text(word=TEXT)
+    (folder / "metrics.toml").write_text(text, encoding="utf-8")
+    metric = Registry.parse(text).metric("word")
+    lines = [_line(metric, f"2026-11-{day}", seed=day) for day in (19, 20)]
+    (folder / "tallies.ndjson").write_text("".join(lines), encoding="utf-8")
+    (folder / "words.txt").write_text("zebra\nnobody\n\n", encoding="utf-8")
+    (folder / "answers.csv").write_text("word\n" + "the\n" * 3 + "zebra\nnobody\n", encoding="utf-8")
+    return folder
+
+
+def _line(metric: Metric, window: str, seed: int) -> str:
+    domain, channel = metric.domain, metric.channel
+    assert isinstance(domain, Text)
+    assert isinstance(channel, GroupedGeometry)
+    devices = {domain.number_of(text): count for text, count in PEOPLE.items()}
+    counts = sampled_texts(domain, channel, devices, np.random.default_rng(seed))
+    symbols = np.flatnonzero(counts)
+    line = {"metric": "word", "edition": metric.edition, "window": window, "closed": True}
+    return (
+        json.dumps(
+            line | {"reports": int(counts.sum()), "symbols": symbols.tolist(), "counts": counts[symbols].tolist()}
+        )
+        + "\n"
+    )
+
+
+def report(folder: Path, *options: str | Path) -> str:
+    words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson", *options]
+    result = CliRunner().invoke(command, list(map(str, words)))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> None:
+    table = report(folder)
+    assert [text for text in ("(empty text)", "zebra", "the", "congratulati…") if f"  {text} " in table] == [
+        "(empty text)",
+        "zebra",
+        "the",
+        "congratulati…",
+    ]
+    said = " ".join(table.split())
+    assert "The list lacks texts that few people have. A text is found 9 times in 10 from" in said
+    assert "if it has 12 letters. With 95 % confidence, every text on it occurs." in said
+    assert "An ellipsis ends a beginning of 12 letters" in said
+
+
+def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
+    table = report(folder, "--verbose", "--candidates", folder / "words.txt")
+    for window in ("2026-11-19", "2026-11-20"):
+        assert f"  texts found, {window}: 4\n" in table
+        assert f"  texts named, {window}: 2\n" in table
+
+
+def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
+    options = ("--candidates", folder / "words.txt", "--simultaneous")
+    for metric in json.loads(report(folder, "--format", "json", *options))["metrics"]:
+        found = {share["value"]: share for share in metric["texts"]["found"]}
+        assert set(found) == {"", "the", "zebra", "congratulati…"}
+        assert all(found[text]["low"] <= PEOPLE[text] / 30_000 <= found[text]["high"] for text in ("the", "zebra", ""))
+        zebra, nobody = metric["texts"]["named"]
+        assert zebra["low"] > 0.1
+        assert nobody["low"] == 0
+    rows = list(csv.DictReader(io.StringIO(report(folder, "--format", "csv", *options))))
+    assert [row["statistic"] for row in rows] == 2 * [*["found_text"] * 4, *["named_text"] * 2]
+
+
+def test_made_up_reports_are_counted_and_groups_are_tested(folder: Path) -> None:
+    (first, _) = json.loads(report(folder, "--format", "json", "--fakes", "0.01"))["metrics"]
+    assert 100 < first["texts"]["made_up"] < 3000
+    assert not first["fakes"]["test"]["impossible"]
+    assert "made-up reports," in " ".join(report(folder, "--fakes", "0.01").split())
+
+
+def test_a_page_has_the_texts(folder: Path) -> None:
+    report(folder, "--html", folder / "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "Texts found" in page
+    assert "zebra" in page
+    assert "The most common text found is" in page
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', has letters other than"),
+        (b"\xff", "is not UTF-8 text"),
+        (None, "cannot be read"),
+    ],
+)
+def test_candidates_that_cannot_be_had_are_refused(
+    folder: Path, tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    path = tmp_path / "words.txt"
+    if content is not None:
+        path.write_bytes(content)
+    words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
+    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(path)])
+    assert result.exit_code != 0
+    assert said in result.output
+
+
+def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "metrics.toml").write_text(registry_text(a={"purpose": "Why?", "kind": "boolean", "epsilon": 1}))
+    words = ["report", "--registry", tmp_path / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
+    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(folder / "words.txt")])
+    assert 'candidates are for questions of kind = "text"' in result.output
+
+
+def test_a_rehearsal_shows_truth_found_missed_and_false(folder: Path) -> None:
+    words = ["rehearse", "--registry", folder / "metrics.toml", "--csv", folder / "answers.csv", "--repeat", 6000]
+    options = list(map(str, [*words, "--seed", 3]))
+    table = CliRunner().invoke(command, options).stdout
+    assert "the 0.6000" in " ".join(table.split())
+    assert "  found: 3 texts; false: 0 texts\n" in table
+    (metric,) = json.loads(CliRunner().invoke(command, [*options, "--format", "json"]).stdout)["metrics"]
+    assert next((share["value"], share["truth"]) for share in metric["texts"]["found"]) == ("the", 0.6)
+    assert (metric["texts"]["false"], metric["texts"]["missed"]) == ([], [])
+
+
+def test_a_plan_says_what_is_found_and_advises_to_name_texts(folder: Path) -> None:
+    words = ["plan", "--registry", str(folder / "metrics.toml"), "--population", "1000000"]
+    table = CliRunner().invoke(command, words).stdout
+    assert "share found, 6 letters" in table
+    assert "devices to see a text of 1%, 6 letters, if named" in table
+    (metric,) = json.loads(CliRunner().invoke(command, [*words, "--format", "json"]).stdout)["metrics"]
+    assert metric["texts"]["devices_to_find"] > 7 * metric["texts"]["devices_if_named"]
+    assert [least["letters"] for least in metric["texts"]["least_shares"]] == [6, 12]
+
+
+def test_an_audit_proves_a_question_about_texts(folder: Path) -> None:
+    result = CliRunner().invoke(command, ["audit", "--registry", str(folder / "metrics.toml"), "--exact"])
+    assert result.exit_code == 0
+    assert "as claimed" in result.stdout
