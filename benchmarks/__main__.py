@@ -29,6 +29,7 @@ from benchmarks.held import measure_held
 from benchmarks.hostile import measure_hostile
 from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
+from benchmarks.means import measure_means
 from benchmarks.metrics import measure_metrics
 from benchmarks.nearest import measure_nearest
 from benchmarks.participation import measure_participation
@@ -65,6 +66,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "exact": measure_exact,
     "channels": measure_channels,
     "designs": measure_designs,
+    "means": measure_means,
     "quantiles": measure_quantiles,
     "vectors": measure_vectors,
     "text": measure_text,

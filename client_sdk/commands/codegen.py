@@ -20,6 +20,7 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Nearest,
     Number,
+    OrdinalMean,
     Subset,
     Text,
     Vector,
@@ -153,6 +154,8 @@ def _type(domain: Domain) -> str:  # noqa: PLR0911 one a kind
             return f"tuple[{_type(first)}, {_type(second)}]"
         case Vector():
             return "Sequence[float]"
+        case OrdinalMean(scale=scale):
+            return _literal(scale.values)
         case Text(max_items=most):
             return "str" if most == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
         case Number():

@@ -14,7 +14,7 @@ from client_sdk.commands.check import read
 from client_sdk.commands.javascript import KINDS, MECHANISMS, kinds_of, module_of, types_of
 from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Nearest
+from client_sdk.protocol.domain import Activity, Nearest, OrdinalMean
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -68,9 +68,10 @@ def refusal(metric: Metric) -> str | None:
     mechanism = metric.channel.name.removeprefix("permanent ")
     kinds = kinds_of(metric.domain)
     reasons = {
-        "an activity needs the days of use of weeks on the disk, which this SDK does not keep": isinstance(
+        "an activity needs days of use that outlive the storage of a browser; this SDK keeps none": isinstance(
             metric.domain, Activity
         ),
+        "statistic is not for the ordinals of this SDK; remove it": isinstance(metric.domain, OrdinalMean),
         "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
         f"this SDK does not know the kind {metric.kind}": not set(kinds) <= set(KINDS),
         "this SDK finds the nearest of vectors only outside a cross": Nearest.kind in kinds[1:],

@@ -170,7 +170,9 @@ def _metric() -> Schema:
 
 def _rule_of_kind(kind: str) -> Schema:
     own = DOMAIN_KEYS[kind]
-    foreign: dict[str, bool] = {key: False for key in _KEYS if key not in (*own, *_OPTIONAL.get(kind, ()))}
+    foreign: dict[str, Schema | bool] = {key: False for key in _KEYS if key not in (*own, *_OPTIONAL.get(kind, ()))}
+    if kind == "ordinal":
+        foreign["statistic"] = {"const": "mean"}
     if kind not in ("number", "count"):
         foreign |= {"persist": False} if kind == "activity" else {"unit": False}
         foreign["fill_value"] = False
@@ -212,12 +214,12 @@ def _metric_keys() -> dict[str, Schema]:
             "maximum": float(GREATEST_NORM),
             "description": "of a vector: the greatest Euclidean length; longer ones are shortened to it",
         },
+        "statistic": {"enum": list(STATISTICS), "description": "what is estimated; of an ordinal only the mean"},
         "letters": _text("of a text: the letters that are told apart", MAX_LETTERS),
         "preset": _one_of(PRESETS, "of a text: letters by a name"),
         "max_length": _whole(MAX_TEXT_LENGTH, "of a text: the most letters; longer ones are cut"),
         "discover": {"type": "boolean", "description": "of a text: whether texts can be found that nobody names"},
         "cells": {"enum": list(CELLS_ALLOWED), "description": "of a text: about how many cells a group's table has"},
-        "statistic": {"enum": list(STATISTICS), "description": "what is estimated"},
         "unit": _text("of its numbers, shown behind figures", MAX_UNIT),
         "mechanism": {"enum": list(NAMES), "description": "how answers are perturbed; auto by default"},
         "delta": {"type": "number", "minimum": float(LEAST_DELTA), "maximum": float(GREATEST_DELTA)},

@@ -14,6 +14,7 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
@@ -109,4 +110,8 @@ def _first(inputs: Iterable[int]) -> list[int]:
 
 def _range(domain: Number, points: int, inputs: Sequence[int]) -> str:
     low, high = (domain.low + (domain.high - domain.low) * end / (points - 1) for end in (inputs[0], inputs[-1]))
-    return f"{float(low):g}" if low == high else f"{float(low):g} to {float(high):g}"
+    if isinstance(domain, OrdinalMean):
+        names = [domain.scale.values[round(end) - 1] for end in (low, high)]
+    else:
+        names = [f"{float(end):g}" for end in (low, high)]
+    return " to ".join(dict.fromkeys(names))

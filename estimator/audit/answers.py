@@ -13,6 +13,7 @@ from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import GRID, Nearest
 from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
@@ -76,11 +77,15 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
 
 def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:
     """Return an answer just above a number, which lies below the end of the range."""
-    assert isinstance(answer.value, int | Fraction)  # noqa: S101 a number's
-    step = Fraction(1) if isinstance(domain, Count) else (domain.high - domain.low) * NEAR
-    return _number(domain, answer.value + step)
+    place = domain.worth(str(answer.value)) if isinstance(domain, OrdinalMean) else answer.value
+    assert isinstance(place, int | Fraction)  # noqa: S101 a number's
+    step = Fraction(1) if isinstance(domain, Count | OrdinalMean) else (domain.high - domain.low) * NEAR
+    return _number(domain, place + step)
 
 
 def _number(domain: Number, place: Fraction) -> NamedAnswer:
+    if isinstance(domain, OrdinalMean):
+        step = domain.scale.values[int(place) - 1]
+        return NamedAnswer(step, step)
     number = int(place) if isinstance(domain, Count) else place
     return NamedAnswer(number, f"{float(number):.8g}")

@@ -20,6 +20,7 @@ from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.filled import Filled
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
@@ -160,8 +161,8 @@ def mean_range_of(metric: Metric) -> tuple[float, float]:
 
 
 def _adds_up(metric: Metric) -> bool:
-    """Whether answers can be added: numbers and counts can."""
-    return isinstance(metric.domain, Number)
+    """Whether answers can be added: numbers and counts can, steps of a scale cannot."""
+    return isinstance(metric.domain, Number) and not isinstance(metric.domain, OrdinalMean)
 
 
 def _family(metric: Metric, request: Request) -> int:

@@ -19,6 +19,7 @@ from client_sdk.protocol.domain import Domain
 from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
@@ -258,6 +259,8 @@ def _values(domain: Domain) -> Iterable[object]:
         return [(), *((member,) for member in domain.values)]
     if isinstance(domain, MeanByGroup):
         return product(domain.first.labels, _values(domain.second))
+    if isinstance(domain, OrdinalMean):
+        return domain.scale.values
     if isinstance(domain, Count):
         return sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
     if isinstance(domain, Number):

@@ -15,7 +15,7 @@ from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.catalogue import decoder_of
-from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
+from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts, worth
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
 
@@ -99,7 +99,7 @@ class Crowd:
         pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
         domain = self.metric.domain
         if isinstance(domain, Number):
-            mean = math.fsum(as_float(value) * share for value, share in pairs)
+            mean = math.fsum(worth(domain, value) * share for value, share in pairs)
             labels = domain.labels if decoder_of(self.metric.channel) is None else ()
             return (*_shares(labels, pairs), mean)
         if isinstance(domain, Subset):

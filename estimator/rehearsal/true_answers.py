@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,6 +17,7 @@ from client_sdk.protocol.domain.cross import Cross
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.vector import Vector
@@ -64,6 +65,11 @@ def as_float(value: Value) -> float:
     return float(value) if isinstance(value, int | Decimal | Fraction) else math.nan
 
 
+def worth(domain: Number, value: Value) -> float:
+    """Return what an answer to a number is worth in its mean."""
+    return float(domain.worth(value)) if isinstance(domain, OrdinalMean) and isinstance(value, str) else as_float(value)
+
+
 def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
     """Return the answer that a text states, or that two texts state for crossed questions.
 
@@ -80,24 +86,28 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
     """Return what a text states, or None. The domain refuses what is no answer."""
-    if isinstance(domain, Cross | MeanByGroup):
-        cells = cell.split(MEMBERS_APART) if isinstance(cell, str) else cell
-        both = (domain.first, domain.second)
-        return (
-            tuple(_read(part, text) for part, text in zip(both, cells, strict=True))
-            if len(cells) == len(both)
-            else None
-        )
+    if isinstance(domain, Cross | MeanByGroup | Vector):
+        return _read_parts(domain, cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)
+    return _read_whole(domain, cell) if isinstance(cell, str) else None
+
+
+def _read_parts(domain: Cross | MeanByGroup | Vector, cells: Sequence[str]) -> object:
     if isinstance(domain, Vector):
-        return [_read_size(text) for text in (cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)]
-    if not isinstance(cell, str):
-        return None
+        return [_read_size(cell) for cell in cells]
+    both = (domain.first, domain.second)
+    is_pair = len(cells) == len(both)
+    return tuple(_read(part, cell) for part, cell in zip(both, cells, strict=True)) if is_pair else None
+
+
+def _read_whole(domain: Domain, cell: str) -> object:
     text = cell.strip()
     if isinstance(domain, Boolean):
         return TRUTH_VALUES.get(text.lower())
     if isinstance(domain, Subset) or (isinstance(domain, Text) and domain.max_items > 1):
         return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
-    return _read_number(domain, text) if isinstance(domain, Number) else cell
+    if isinstance(domain, Number) and not isinstance(domain, OrdinalMean):
+        return _read_number(domain, text)
+    return cell
 
 
 def _read_number(domain: Number, text: str) -> int | Decimal | None:

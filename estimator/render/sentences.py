@@ -45,7 +45,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
         if median.estimate is not None:
             sentences.append(f"Half are at most {_about_number(median, unit)}.")
     if estimated.mean is not None:
-        of = f" of {len(estimated.estimates)}" if estimated.kind == "ordinal" and estimated.estimates else ""
+        of = f" of {estimated.mean_range[1]:g}" if estimated.kind == "ordinal" and estimated.mean_range else ""
         sentences.append(f"The {mean_word(estimated.kind)} is {_about_number(estimated.mean, unit)}{of}.")
     if of_groups := _of_group_means(estimated):
         sentences.append(of_groups)

@@ -1,4 +1,4 @@
-"""The expression of an alert: ``METRIC.FIGURE OPERATOR NUMBER``.
+"""The expression of an alert: ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``.
 
 A figure is ``mean``, ``sum``, ``share[VALUE]`` or a quantile such as ``p95``; an operator is ``>``,
 ``>=``, ``<`` or ``<=``. An expression that could never fire, or would always fire, is refused.
@@ -13,6 +13,7 @@ from typing import Final
 
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of
@@ -20,15 +21,19 @@ from estimator.errors import RequestError
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import mean_range_of
 from estimator.estimates.shares_and_means import has_shares
+from estimator.report.strata import apart, stratum_name
 from estimator.results.alert import Alert, Operator
 
 _EXPRESSION: Final = re.compile(
-    r"\s*(?P<metric>[^\s.]+)\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
+    r"\s*(?P<metric>[^\s.\[]+)(?:\[(?P<stratum>[^\]]+)\])?\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
     r"\s*(?P<operator>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*",
     re.ASCII,
 )
 
-_GRAMMAR: Final = "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2' or 'theme.share[dark] >= 0.5'"
+_GRAMMAR: Final = (
+    "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2', 'theme.share[dark] >= 0.5' "
+    "or, for a public stratum, 'crashes[platform=ios].mean > 2'"
+)
 
 _QUANTILES: Final = tuple(f"p{100 * quantile:.0f}" for quantile in QUANTILES)
 """Their names, in the order of a report's quantiles."""
@@ -55,7 +60,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     found = _EXPRESSION.fullmatch(text)
     if found is None:
         raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
-    metric = registry.metric(found["metric"])
+    metric = _asked(registry, found["metric"], found["stratum"], text)
     statistic = _statistic(metric, found["figure"], found["value"], text)
     position = 0
     if statistic == "share":
@@ -65,6 +70,19 @@ def read_alert(registry: Registry, text: str) -> Alert:
     alert = Alert(metric.name, found["figure"], statistic, position, Operator(found["operator"]), float(found["bound"]))
     _check_bound(metric, alert, text)
     return alert
+
+
+def _asked(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
+    """Return the question of a name, or one of its public strata."""
+    metric = registry.metric(name)
+    if stratum is None:
+        return metric
+    strata = [stratum_name(name, each) for each in ("", *metric.strata)] if metric.strata else []
+    asked = stratum_name(name, stratum)
+    if asked not in strata:
+        known = f"its strata are: {', '.join(strata)}" if strata else f"{name} has none; leave [{stratum}] out"
+        raise RequestError(f"the alert {text!r} names no stratum of {name}; {known}")
+    return apart(registry).metric(asked)
 
 
 def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str:
@@ -83,7 +101,7 @@ def _figures(metric: Metric) -> dict[str, str]:
     has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
     return (
         ({"mean": "mean"} if _has_mean(metric) else {})
-        | ({"sum": "sum"} if number else {})
+        | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
         | ({_SHARES: "share"} if has_shares(metric) else {})
         | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
     )

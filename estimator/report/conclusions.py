@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from estimator.results.changes import Change, Changes
+from estimator.results.effect import Effect
 from estimator.results.joint import Difference, Joint
 from estimator.statistics.confidence import CONFIDENCE
 
@@ -67,8 +68,8 @@ def clearest_first(joint: Joint) -> Sequence[Difference]:
     )
 
 
-def clearest_changes(changes: Changes) -> Sequence[Change]:
-    """Return the changes of a question by rising p-value. Of yes and no it holds only yes."""
+def clearest_changes(changes: Changes | Effect) -> Sequence[Change]:
+    """Return the changes of a question, or how two strata differ, by rising p-value. Of yes and no only yes."""
     is_yes_or_no = [change.value for change in changes.estimates] == [False, True]
     shares: Iterable[Change] = changes.estimates[1:] if is_yes_or_no else changes.estimates
     return sorted([*shares, *([] if changes.mean is None else [changes.mean])], key=_clearness)

@@ -18,6 +18,7 @@ from typing import Final
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, compare, figures
 from estimator.results.effect import Effect
 from estimator.results.metric import MetricEstimate
@@ -28,17 +29,23 @@ OTHERS: Final = "others"
 """The stratum of devices whose values the registry does not list, and of those that the collector folds into it."""
 
 
+MOST_EFFECTS: Final = 6
+"""How many pairs of strata of a question a table and a page show; JSON and CSV have all."""
+
+
 def apart(registry: Registry) -> Registry:
     """Return the registry with a question for each stratum, after the question that it is of."""
     metrics: dict[str, Metric] = {}
     for name, metric in registry.metrics.items():
         metrics[name] = metric
         for stratum in ("", *metric.strata) if metric.strata else ():
-            metrics[_name(name, stratum)] = replace(metric, name=_name(name, stratum), stratum=stratum, strata=())
+            named = stratum_name(name, stratum)
+            metrics[named] = replace(metric, name=named, stratum=stratum, strata=())
     return replace(registry, metrics=metrics)
 
 
-def _name(question: str, stratum: str) -> str:
+def stratum_name(question: str, stratum: str) -> str:
+    """Return the name of a stratum's question, such as ``crashes[platform=ios]``."""
     return f"{question}[{stratum.replace(' ', '') or OTHERS}]"
 
 
@@ -53,7 +60,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
         of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
         if tally.closed:
             stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
-            yield replace(tally, metric=_name(tally.metric, stratum))
+            yield replace(tally, metric=stratum_name(tally.metric, stratum))
     for (name, _), of_question in of_questions.items():
         yield replace(reduce(_added, of_question), edition=registry.metrics[name].edition)
 
@@ -91,6 +98,21 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
     )
 
 
+def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
+    """Return the effects of the last window of each question, at most `MOST_EFFECTS`, the clearest first."""
+    shown: list[Effect] = []
+    for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
+        every = list(of_metric)
+        last = max((effect.window for effect in every), key=lambda window: Window.parse(window).starts_at)
+        of_window = [effect for effect in every if effect.window == last]
+        shown += sorted(of_window, key=_unlikelihood)[:MOST_EFFECTS]
+    return shown
+
+
+def _unlikelihood(effect: Effect) -> float:
+    return 1.0 if effect.p_value_corrected is None else effect.p_value_corrected
+
+
 _Place = tuple[str, str]
 """A question and a window."""
 
@@ -107,7 +129,7 @@ def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterat
     for name, metric in registry.metrics.items():
         windows = dict.fromkeys(window for question, window in found if question == name)
         for window in windows if metric.strata else ():
-            of_strata = [(stratum, found.get((_name(name, stratum), window))) for stratum in metric.strata]
+            of_strata = [(stratum, found.get((stratum_name(name, stratum), window))) for stratum in metric.strata]
             present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
             for (first, before), (second, after) in combinations(present, 2):
                 yield (name, window), (first, second), compare(before, after)

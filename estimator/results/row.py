@@ -8,6 +8,7 @@ from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 from client_sdk.protocol.domain.label import word
 from estimator.results.changes import Change
 from estimator.results.distribution import Bin, Distribution, Figure
+from estimator.results.effect import Effect
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
@@ -44,10 +45,11 @@ class Row(NamedTuple):
         float | None, "the estimate of least expected squared error, moved towards the usual size, or empty"
     ]
     p_value: Annotated[
-        float | None, "of a difference of groups: the probability of one this large by chance; otherwise empty"
+        float | None,
+        "of a difference of groups, strata or windows: the probability of one this large by chance; otherwise empty",
     ]
     p_value_corrected: Annotated[
-        float | None, "the same, corrected for all differences of groups in the report; otherwise empty"
+        float | None, "the same, corrected for all differences of that kind in the report; otherwise empty"
     ]
     confidence: Annotated[float, "of the interval"]
     population: Annotated[
@@ -77,6 +79,8 @@ STATISTICS: Final = {
     "share_within": "the share with the value within a group: `group, value`",
     "mean_within": "the mean of the numbers within a group",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
+    "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
+    "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
     "found_text": "the share of people with a text that was found; `…` ends a text that may be longer",
     "named_text": "the share of people with a text that was named by `--candidates`",
@@ -94,7 +98,7 @@ STATISTICS: Final = {
 """The statistics, with their descriptions."""
 
 IN_UNITS: Final = frozenset(
-    {"mean", "mean_within", "difference_of_means", "sum", "variance", "quantile", "pooled_mean"}
+    {"mean", "mean_within", "difference_of_means", "effect_on_mean", "sum", "variance", "quantile", "pooled_mean"}
 )
 """The statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
 
@@ -108,11 +112,16 @@ class RowFigure(NamedTuple):
 
 
 def rows_of(report: EstimateReport) -> Iterator[Row]:
-    """Yield a row for every estimated figure: first all metrics, then the pooled windows."""
+    """Yield a row for every estimated figure: all metrics, then the pooled windows, then how public strata differ."""
     for metric in report.metrics:
         yield from metric_rows(metric, report.confidence)
     for pooled in report.pooled:
         yield from _pooled_rows(pooled, report.confidence)
+    questions = {(metric.metric, metric.window): metric for metric in report.metrics} if report.effects else {}
+    for effect in report.effects:
+        about = questions[effect.metric, effect.window]
+        for row_figure in _effect_figures(effect):
+            yield _row(about, about.reports, report.confidence, row_figure, effect.window, closed=True)
 
 
 def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[Row]:
@@ -129,6 +138,13 @@ def _pooled_rows(pooled: Pooled, confidence: float) -> Iterator[Row]:
     row_figures += [RowFigure("change", word(change.value), change) for change in pooled.changes]
     for row_figure in row_figures:
         yield _row(pooled, pooled.reports, confidence, row_figure, window, closed=None)
+
+
+def _effect_figures(effect: Effect) -> Iterator[RowFigure]:
+    between = f"{effect.second} less {effect.first}"
+    yield from (RowFigure("effect", f"{word(change.value)}: {between}", change) for change in effect.estimates)
+    if effect.mean is not None:
+        yield RowFigure("effect_on_mean", between, effect.mean)
 
 
 def _row(  # noqa: PLR0913 what one row is made of

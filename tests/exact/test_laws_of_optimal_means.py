@@ -28,6 +28,7 @@ from tests.support.vectors import vectors
 from tools.optimal_mean.derive import table_at
 from tools.optimal_mean.free import best_scores
 from tools.optimal_mean.linear_programme import least_variance
+from tools.optimal_mean.measure import Measured, summary
 from tools.optimal_mean.shapes import Shape
 
 EPSILONS = ["0.000001", "0.05", "0.18", "0.5", "0.9", "1", "1.5", "2", "3", "4", "5", "6.5", "8"]
@@ -154,6 +155,19 @@ def test_little_is_lost_between_tables_of_large_epsilons(epsilon: float, symbols
     assert worst(OptimalMean.within(request(str(epsilon)))) <= 1.01 * best
 
 
+def test_a_summary_holds_every_epsilon_once_and_the_worst_of_each_stretch() -> None:
+    rows = [
+        Measured(epsilon, 1 + (place * 37 % 101) / 1000, 1.0)
+        for place, epsilon in enumerate(np.geomspace(0.05, 8, 200))
+    ]
+    _, _, *lines = summary(rows)
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    assert sum(int(count) for _, count, *_ in cells) == 200
+    assert max(float(worst) for *_, worst, _ in cells) == max(round(row.ratio, 4) for row in rows)
+    for _, _, mean, worst, _ in cells:
+        assert 1 <= float(mean) < float(worst)
+
+
 def test_the_first_tables_are_what_the_command_derives() -> None:
     assert TABLES[1:3] == (table_at(0.18, 8, 4), table_at(0.18 * 3, 8, 4))
 
@@ -168,6 +182,17 @@ def test_steps_between_two_tables_of_one_shape_lie_between_theirs_and_can_be_dra
             assert all(min(ends) <= step <= max(ends) for step, *ends in zip(steps, others, above.steps, strict=True))
             assert RESOLUTION % math.lcm(*steps) == 0
             assert steps == above.steps or (is_mixed and part < 1)
+
+
+def test_steps_between_two_tables_are_the_nearest_ones_in_exact_fractions() -> None:
+    mixed = [
+        both for both in pairwise(TABLES) if both[0].width == both[1].width and len(both[0].half) == len(both[1].half)
+    ]
+    for (below, above), part in zip(mixed, (Fraction(place, 97) for place in range(1, 97)), strict=False):
+        milliodds = below.milliodds + part * (above.milliodds - below.milliodds)
+        exact = [low + part * (high - low) for low, high in zip(below.steps, above.steps, strict=True)]
+        nearest = [min((abs(step - place), step) for step in STEPS)[1] for place in exact]
+        assert list(steps_between(below, above, milliodds)) == nearest
 
 
 def test_the_page_names_the_digest_of_the_tables() -> None:

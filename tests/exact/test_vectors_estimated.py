@@ -23,8 +23,9 @@ from estimator.estimates.rotated_axes import (
     offsets_of,
     turned_back,
 )
-from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error
+from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error, vector_estimates
 from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.results.request import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small
@@ -170,3 +171,34 @@ def test_a_tiny_coordinate_beside_a_large_one_is_not_magnified_thanks_to_offsets
     estimates = turned_back(channel, of_rotations, np.arange(400))[:, 1]
     bias, error = estimates.mean() - 1000 / UNIT, estimates.std() / sqrt(400)
     assert (abs(bias) < 4 * error) == (rank is shifted)
+
+
+def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
+    """They all point one way, by the best axis of each rotation."""
+    metric = small(metric_of(VECTOR, length=4, epsilon=2, norm=3))
+    channel = metric.channel_in(DAY)
+    assert isinstance(channel, RotatedAxes)
+    honest = sampled_tally(channel, encoded(metric, [-0.9, 0, 0, 0]), np.array([1800]), np.random.default_rng(8))
+    worst = [max(channel.favoured_axes(turned), key=lambda axis: abs(turned[axis // 2])) for turned in axes_along_e0()]
+    fakes = honest.copy()
+    fakes[[at * 128 + axis for at, axis in enumerate(worst)]] += 200 // 128 + 1
+    reports = int(fakes.sum())
+    with_fakes = Tally("m", metric.edition, Window.parse(DAY), True, reports, fakes.tolist())  # noqa: FBT003 closed
+    (estimated,) = vector_estimates(metric, [with_fakes], Request(fakes=1 - 1800 / reports))
+    without = Tally("m", metric.edition, Window.parse(DAY), True, 1800, honest.tolist())  # noqa: FBT003 closed
+    assert estimated.coordinates is not None
+    assert estimated.fakes is not None
+    assert estimated.fakes.mean is not None
+    moved = np.linalg.norm(estimated.coordinates.unbiased - VectorMean.of(metric, without).coordinates)
+    assert 0.15 * estimated.fakes.mean.up < moved <= estimated.fakes.mean.up
+
+
+def test_one_report_moves_the_mean_by_the_norm_over_reports_and_gain_at_most() -> None:
+    metric = small(metric_of(VECTOR, length=4, epsilon=2, norm=3))
+    for symbol in range(0, metric.channel.symbols, 997):
+        one = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [symbol])  # noqa: FBT003 closed
+        assert np.linalg.norm(VectorMean.of(metric, one).coordinates) <= 3 / gain_of(metric.channel) + 1e-9  # type: ignore[arg-type] # of vectors
+
+
+def axes_along_e0() -> list[list[int]]:
+    return [rotated((UNIT, *[0] * 63), rotation, DAY) for rotation in range(128)]

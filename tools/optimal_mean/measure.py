@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,16 +25,51 @@ ANSWERS: Final = ((3.5, 33), (5.5, 65), (GREATEST, 101))
 """How many answers the programme bounds, up to an epsilon. The variance between them matters more where
 bands are narrow."""
 
+STRETCHES: Final = (LEAST, 0.18, 0.5, 1.0, 2.0, 3.5, 5.5, 7.0, GREATEST)
+"""Ends of the stretches of epsilon in a summary."""
 
-def measured(count: int) -> Iterator[str]:
-    """Yield the lines of a table of worst variances as they are known; at last the worst ratio to the programme's."""
-    yield from ("| epsilon | optimal-mean | programme | ratio |", "| --- | --- | --- | --- |")
-    ratios = []
+
+class Measured(NamedTuple):
+    """Worst variances at an epsilon, on a range from -1 to 1.
+
+    Attributes:
+        epsilon: as requested.
+        ours: the mechanism's.
+        least: the linear programme's.
+
+    """
+
+    epsilon: float
+    ours: float
+    least: float
+
+    @property
+    def ratio(self) -> float:
+        """How much more the mechanism has."""
+        return self.ours / self.least
+
+
+def measured(count: int, most: float = GREATEST) -> Iterator[Measured]:
+    """Yield worst variances as they are known.
+
+    Args:
+        count: of epsilons from `LEAST` to `GREATEST`, in equal ratios.
+        most: greater epsilons are left out; they take most of the time.
+
+    """
     for epsilon in np.geomspace(LEAST, GREATEST, count).tolist():
-        ours, least = variances(round(epsilon, 6))
-        ratios.append(ours / least)
-        yield f"| {epsilon:.4f} | {ours:.6g} | {least:.6g} | {ratios[-1]:.4f} |"
-    yield f"\nworst ratio of {count} epsilons: {max(ratios):.4f}; mean {np.mean(ratios):.4f}"
+        if epsilon <= most:
+            yield Measured(epsilon, *variances(round(epsilon, 6)))
+
+
+def summary(rows: Sequence[Measured]) -> Iterator[str]:
+    """Yield the lines of a table of ratios by stretch of epsilon."""
+    yield from ("| epsilon | measured at | mean ratio | worst ratio | at epsilon |", "| --- | --- | --- | --- | --- |")
+    for low, high in pairwise(STRETCHES):
+        within = [row for row in rows if low <= row.epsilon < high or row.epsilon == high == GREATEST]
+        if within:
+            mean, worst = np.mean([row.ratio for row in within]), max(within, key=lambda row: row.ratio)
+            yield f"| {low:g} to {high:g} | {len(within)} | {mean:.4f} | {worst.ratio:.4f} | {worst.epsilon:.3f} |"
 
 
 def variances(epsilon: float) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from client_sdk.protocol.domain.label import Label
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, Nearest
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
@@ -23,6 +24,7 @@ Domain = (
     Boolean
     | Category
     | Ordinal
+    | OrdinalMean
     | Nearest
     | Number
     | Count
@@ -62,6 +64,7 @@ __all__ = [
     "Nearest",
     "Number",
     "Ordinal",
+    "OrdinalMean",
     "Subset",
     "Text",
     "Vector",

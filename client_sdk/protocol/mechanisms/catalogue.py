@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, Text, Vector
+from client_sdk.protocol.domain import MAX_CATEGORIES, Boolean, Domain, Filled, Number, OrdinalMean, Text, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -74,6 +74,8 @@ class _ChannelRequest(NamedTuple):
         """
         if self.domain.size is not None and self.domain.size > MAX_CATEGORIES:
             raise ValueError(f"has no channel for {self.domain.size} shares; {MAX_CATEGORIES} are the most")
+        if isinstance(self.domain, OrdinalMean):
+            raise ValueError("gives every value a share; remove statistic, or let auto choose")  # noqa: TRY004 as above
         if self.domain.size is None:
             raise ValueError('gives every count a share; ask for statistic = "distribution", or let auto choose')
         return self.domain.size
@@ -132,7 +134,8 @@ def _exponential(request: _ChannelRequest) -> Channel:
         )
     if request.utility is None and request.domain.kind != "ordinal":
         raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.domain.kind}, which has no order")
-    return Exponential.within(request.epsilon, request.utility or by_distance(request.size))
+    size = request.size
+    return Exponential.within(request.epsilon, request.utility or by_distance(size))
 
 
 def _one_bit(request: _ChannelRequest) -> Channel:
@@ -180,7 +183,8 @@ def _hierarchical(request: _ChannelRequest) -> Channel:
 def _laplace(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.laplace import POINTS, Laplace  # noqa: PLC0415 4 ms
 
-    return Laplace.within(request.epsilon, _number(request).points(POINTS))
+    domain = _statistic(request, "mean", "distribution", "quantiles")
+    return Laplace.within(request.epsilon, domain.points(POINTS))
 
 
 def _gaussian(request: _ChannelRequest) -> Channel:
@@ -211,15 +215,10 @@ def _grouped_geometry(request: _ChannelRequest) -> Channel:
     return GroupedGeometry.within(request.epsilon, prime, dimension, weights)
 
 
-def _number(request: _ChannelRequest) -> Number:
-    assert isinstance(request.domain, Number)  # noqa: S101 the table of builders says so
-    return request.domain
-
-
 def _statistic(request: _ChannelRequest, first: str, *others: str) -> Number:
     """Return the number of a request, whose statistic is to be one of some."""
-    domain = _number(request)
-    if domain.statistic not in (first, *others):
+    domain = request.domain
+    if not isinstance(domain, Number) or domain.statistic not in (first, *others):
         known = " and ".join((first, *others))
         raise ValueError(f'estimates the {known} only; ask for statistic = "{first}", or let auto choose')
     return domain
@@ -232,21 +231,21 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
     BALANCED_DESIGN: _balanced_design,
 }
 
-_OF_NUMBERS: Final[dict[str, _Builder]] = {
+_OF_MEANS: Final[dict[str, _Builder]] = {
     ONE_BIT: _one_bit,
     "piecewise": _piecewise,
     "hybrid": _hybrid,
-    "square-wave": _square_wave,
     "laplace": _laplace,
     GAUSSIAN: _gaussian,
-    "hierarchical": _hierarchical,
     "optimal-mean": _optimal_mean,
 }
+
+_OF_NUMBERS: Final[dict[str, _Builder]] = _OF_MEANS | {"square-wave": _square_wave, "hierarchical": _hierarchical}
 
 _BUILDERS: Final[dict[str, dict[str, _Builder]]] = {
     "boolean": {RANDOMIZED_RESPONSE: _randomized_response},
     "category": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
-    "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential},
+    "ordinal": _OF_CATEGORIES | {EXPONENTIAL: _exponential} | _OF_MEANS,
     "nearest": _OF_CATEGORIES,
     "set": _OF_CATEGORIES,
     "cross": _OF_CATEGORIES,

@@ -175,15 +175,18 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
     """
     if below is above or (below.width, len(below.steps)) != (above.width, len(above.steps)):
         return above.steps
-    part = (milliodds - below.milliodds) / (above.milliodds - below.milliodds)
-    return tuple(_nearest(low + part * (high - low)) for low, high in zip(below.steps, above.steps, strict=True))
+    rise, run = (milliodds - below.milliodds).as_integer_ratio()
+    run *= above.milliodds - below.milliodds
+    return tuple(
+        _nearest(low * run + (high - low) * rise, run) for low, high in zip(below.steps, above.steps, strict=True)
+    )
 
 
-def _nearest(step: Fraction) -> int:
-    """Return the nearest step that a coin resolves together with all others."""
-    at = bisect_right(STEPS, step, lo=1, hi=len(STEPS) - 1)
+def _nearest(numerator: int, denominator: int) -> int:
+    """Return the step nearest to a rational that a coin resolves together with all others."""
+    at = bisect_right(STEPS, numerator // denominator, lo=1, hi=len(STEPS) - 1)
     low, high = STEPS[at - 1], STEPS[at]
-    return low if 2 * step <= low + high else high
+    return low if 2 * numerator <= (low + high) * denominator else high
 
 
 FINEST: Final = 300

@@ -20,6 +20,7 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Number,
     Ordinal,
+    OrdinalMean,
     Subset,
     Vector,
 )
@@ -96,7 +97,7 @@ def _read_cross(table: TomlTable, raw: object, others: Mapping[str, Domain | Non
 
 
 def _read_mean_by_group(table: TomlTable, first: Crossed, second: Number, names: tuple[str, str]) -> MeanByGroup | None:
-    if isinstance(second, Activity) or second.statistic != "mean":
+    if isinstance(second, Activity | OrdinalMean) or second.statistic != "mean":
         table.mistake("cross", 'must name as its second metric a number or a count with statistic = "mean"')
         return None
     if 2 * first.size > MAX_CELLS:
@@ -136,9 +137,13 @@ def _read_with_other(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[tupl
     return values, other or None
 
 
-def _read_ordinal(table: TomlTable) -> Ordinal | None:
-    values = _read_values(table)
-    return None if values is None else Ordinal(values)
+def _read_ordinal(table: TomlTable) -> Ordinal | OrdinalMean | None:
+    values, statistic = _read_values(table), table.text("statistic")
+    if statistic and statistic != "mean":
+        table.mistake("statistic", 'must be "mean" for an ordinal, or be removed to have the share of each value, too')
+        return None
+    scale = None if values is None else Ordinal(values)
+    return OrdinalMean.of(scale) if scale and statistic else scale
 
 
 def _read_set(table: TomlTable) -> Subset | None:

@@ -19,6 +19,7 @@ from client_sdk.protocol.domain import (
     Filled,
     MeanByGroup,
     Number,
+    OrdinalMean,
     Subset,
     Text,
     Vector,
@@ -74,7 +75,8 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
         table.mistake("consent", "must be a short name of 1 to 64 characters from a-z, 0-9 and _, such as usage")
     mistakes_before = table.mistake_count
     domain, fill = _read_fill(table, read_domain(table, others))
-    if unit and domain is not None and not isinstance(domain, Number | MeanByGroup):
+    is_number = isinstance(domain, Number | MeanByGroup) and not isinstance(domain, OrdinalMean)
+    if unit and domain is not None and not is_number:
         table.mistake("unit", "is for a number or a count; remove it")
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
     permanent, protects, max_values = _read_permanent(table, domain)
@@ -171,7 +173,7 @@ def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, 
     """Return the domain, with an input for no answer if it is filled in, and what to fill in."""
     fill_in, fill_value = table.flag("fill_in"), table.number("fill_value", required=False)
     takes_value = isinstance(domain, Count) or (isinstance(domain, Number) and domain.statistic == "mean")
-    takes_value &= not isinstance(domain, Activity)
+    takes_value &= not isinstance(domain, Activity | OrdinalMean)
     if fill_value is not None and not (fill_in and takes_value):
         table.mistake("fill_value", "is for a count or a mean with fill_in = true; remove it")
     if not fill_in or domain is None:
@@ -181,7 +183,7 @@ def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, 
     if isinstance(domain, Activity):  # until the window has ended: then the device knows the number of days
         return domain, Fill(0)
     if not isinstance(domain, Number) or not takes_value:
-        table.mistake("fill_in", f"is not for such a {domain.kind}; record an answer in every window instead")
+        table.mistake("fill_in", f"is not for this {domain.kind}; record an answer in every window instead")
         return domain, None
     is_whole = fill_value is not None and fill_value.denominator == 1
     if (

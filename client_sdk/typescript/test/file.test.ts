@@ -121,3 +121,22 @@ test("a ledger without the file that stands for it, or of another machine or bir
     assert.equal((await recorded(path))[0], isKnown ? "unavailable" : "queued", part);
   }
 });
+
+test("whenever a process is killed, what was queued is kept, and each report is charged once", async () => {
+  const path = join(folder, "recording");
+  const queued: string[] = [];
+  for (let round = 0; round < 6; round++) {
+    const child = fork(new URL("./recording.js", import.meta.url), [path]);
+    child.on("message", ([name, outcome]: [string, string]) => outcome === "queued" && queued.push(name));
+    await once(child, "message");
+    await new Promise((resolve) => setTimeout(resolve, 5 * round));
+    child.kill("SIGKILL");
+    await once(child, "close");
+  }
+  const state = await new FileStore(path).transact((state) => [undefined, state!]);
+  const waiting = state.queue.map(({ metric }) => metric);
+  assert.equal(new Set(waiting).size, waiting.length);
+  for (const name of queued) assert.ok(waiting.includes(name), name);
+  assert.equal(state.lifeNanos, `${waiting.length}000000000`);
+  assert.ok(queued.length > 0);
+});

@@ -43,6 +43,7 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.audit.exact.paths import Chances
@@ -161,16 +162,17 @@ def coins_of_encoding(metric: Metric) -> int:
 def _numbers(domain: Number, inputs: tuple[int, ...], last: int) -> Iterator[Answer]:
     """Yield the points of a grid and some numbers between them.
 
-    Counts are rounded to whole numbers.
+    Counts and steps of a scale are whole numbers.
     """
+    is_whole = isinstance(domain, Count | OrdinalMean)
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
-    if isinstance(domain, Count) and domain.high < MOST_SETS:
-        yield from range(int(domain.high) + 1)
+    if is_whole and domain.high < MOST_SETS:
+        yield from range(int(domain.low), int(domain.high) + 1)
         return
     for place in places:
         number = domain.low + (domain.high - domain.low) * place / last
-        yield round(number) if isinstance(domain, Count) else number
+        yield round(number) if is_whole else number
 
 
 def _number(domain: Number, answer: Answer, last: int) -> EncodedAnswer:
@@ -183,7 +185,8 @@ def _number(domain: Number, answer: Answer, last: int) -> EncodedAnswer:
     below = int(position)
     above = Fraction(int((position - below) * COIN_SCALE), COIN_SCALE)
     chances = {below: 1 - above, below + 1: above}
-    return EncodedAnswer(answer, {place: chance for place, chance in chances.items() if chance})
+    value = domain.scale.values[int(answer) - 1] if isinstance(domain, OrdinalMean) else answer
+    return EncodedAnswer(value, {place: chance for place, chance in chances.items() if chance})
 
 
 def _means(domain: MeanByGroup) -> Iterator[EncodedAnswer]:

@@ -11,7 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.render.html.questions import QuestionView, question_of, unasked
-from estimator.report.strata import apart
+from estimator.report.strata import apart, clearest_effects
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
@@ -142,9 +142,11 @@ def page_of(report: EstimateReport, registry: Registry) -> Page:
     registry = apart(registry)
     by_metric = {name: list(windows) for name, windows in groupby(report.metrics, key=lambda window: window.metric)}
     highlights = {highlight.shown.metric: highlight for highlight in report.highlights}
+    clearest = clearest_effects(report.effects)
+    effects = {name: list(pairs) for name, pairs in groupby(clearest, key=lambda effect: effect.metric)}
     calendars = _calendars(report.metrics)
     questions = tuple(
-        question_of(metric, by_metric[name], calendars[metric.window], highlights[name])
+        question_of(metric, by_metric[name], calendars[metric.window], highlights[name], effects.get(name, ()))
         if name in by_metric
         else unasked(metric)
         for name, metric in registry.metrics.items()

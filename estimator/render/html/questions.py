@@ -9,6 +9,7 @@ from typing import Any
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.render.html.charts import data_of
+from estimator.render.html.effects import effects_table
 from estimator.render.html.extras import Extra, extras_of
 from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import FigureGroup, groups_of
@@ -18,6 +19,7 @@ from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.sentences import answer_of, headline, leader
 from estimator.results.changes import Change
+from estimator.results.effect import Effect
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
@@ -98,7 +100,11 @@ def unasked(metric: Metric) -> QuestionView:
 
 
 def question_of(
-    metric: Metric, windows: Sequence[MetricEstimate], calendar: Sequence[Window], highlight: Highlight
+    metric: Metric,
+    windows: Sequence[MetricEstimate],
+    calendar: Sequence[Window],
+    highlight: Highlight,
+    effects: Sequence[Effect] = (),
 ) -> QuestionView:
     """Return the view of one question.
 
@@ -107,11 +113,13 @@ def question_of(
         windows: its estimates in time, at least one.
         calendar: all windows of its kind on the page.
         highlight: what is shown first.
+        effects: how its public strata differ, the clearest pairs first; those of other windows are left out.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes
     windows = [shown if window.window == shown.window else window for window in windows]
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
+    of_window = [effect for effect in effects if effect.window == shown.window]
     has_data = any(window.reports for window in windows)
     return QuestionView(
         metric=metric,
@@ -124,7 +132,7 @@ def question_of(
         groups=tuple(groups_of(shown, positions)) if shown.reports else (),
         left_out=highlight.left_out,
         joint=joint_view(shown, highlight.independence),
-        extras=tuple(extras_of(shown, positions)),
+        extras=(*extras_of(shown, positions), *([effects_table(metric, of_window)] if of_window else [])),
         changes=labelled_changes(metric.kind, metric.unit, changes),
         spark=sparkline(_headline(windows, shown, calendar), _unit_of_headline(shown)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from client_sdk.protocol.window import Window
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
     NUMBER_DIGITS,
@@ -21,6 +20,7 @@ from estimator.render.text.lines import (
 )
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.words import coordinate_words, left_out_words, mechanism_words, p_equals
+from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes
 from estimator.results.effect import Effect
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -28,9 +28,6 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
 from estimator.text import in_unit, mean_word, parts, plural
-
-MOST_EFFECTS = 6
-"""How many pairs of strata of a question a table shows; JSON has all."""
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error; never clipped, so it may
@@ -123,7 +120,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     together = [
         _pooled_block(pooled, highlights[pooled.metric], changes.get(pooled.metric), style) for pooled in report.pooled
     ]
-    together += [_effect_block(effect, style) for effect in _latest(report.effects)]
+    together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
@@ -189,21 +186,6 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
         between = f"from {changes.first} to {changes.last}"
         lines.append(f"  if nothing had changed {between}: p {p_equals(changes.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
-
-
-def _latest(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the effects of the last window of each question, at most `MOST_EFFECTS`, the clearest first."""
-    shown: list[Effect] = []
-    for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
-        every = list(of_metric)
-        last = max((effect.window for effect in every), key=lambda window: Window.parse(window).starts_at)
-        of_window = [effect for effect in every if effect.window == last]
-        shown += sorted(of_window, key=_unlikelihood)[:MOST_EFFECTS]
-    return shown
-
-
-def _unlikelihood(effect: Effect) -> float:
-    return 1.0 if effect.p_value_corrected is None else effect.p_value_corrected
 
 
 def _effect_block(effect: Effect, style: Style) -> str:

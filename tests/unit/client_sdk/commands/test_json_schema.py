@@ -151,6 +151,7 @@ def cases() -> Iterator[tuple[str, str]]:
 ONLY_THE_READER = {
     "category, utility = [[0, -1, -3], [-2, 0",  # which mechanism takes a utility
     "ordinal, kind = category",  # which mechanism needs an order
+    "ordinal, statistic = mean",  # which mechanism has a share of each value
 }
 """What depends on the law of a mechanism."""
 

@@ -146,6 +146,11 @@ def test_made_up_reports_are_bounded_for_each_group(folder: Path) -> None:
     assert moved["up"] == pytest.approx(0.01 / 0.99 * (scores.max() - share))
 
 
+def test_points_to_which_numbers_were_rounded_form_no_clusters(folder: Path) -> None:
+    (metric,) = json.loads(report(folder, "--format", "json", "--clusters"))["metrics"]
+    assert "clusters" not in metric
+
+
 def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -> None:
     words = ("rehearse", "--csv", str(folder / "answers.csv"), "--seed", "4", "--rounds", "3", "--format")
     metric = json.loads(run(folder, *words, "json").stdout)["metrics"][-1]

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
+from estimator.errors import RequestError
 from estimator.formats.from_json import load_report
+from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.render.text.report import as_table
+from estimator.report.alert_expressions import read_alert
+from estimator.report.alerts import judged
 from estimator.report.report import make_report
 from estimator.report.strata import apart
 from estimator.results.effect import Effect
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
+from estimator.results.row import rows_of
 from estimator.tallies.tally import Tally
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn
 
@@ -125,6 +131,90 @@ def test_the_table_and_the_page_show_strata_and_the_clearest_differences() -> No
     assert "dark_mode in 2026-11-20: platform=android less platform=ios" in table
     assert "if they did not differ: p" in table
     assert 'id="q-dark_mode[platform=ios]"' in as_html(report, REGISTRY)
+
+
+def test_rows_have_every_difference_with_its_p_values() -> None:
+    report = reported(*(drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))))
+    rows = [row for row in rows_of(report) if row.statistic == "effect"]
+    assert [row.value for row in rows[:2]] == [
+        f"{word}: platform=android less platform=ios" for word in ("false", "true")
+    ]
+    every = [change for effect in report.effects for change in effect.estimates]
+    assert [(row.estimate, row.low, row.high) for row in rows] == [
+        (each.estimate, each.low, each.high) for each in every
+    ]
+    assert [row.p_value_corrected for row in rows] == [each.p_value_corrected for each in every]
+    assert {(row.metric, row.window, row.edition, row.reports) for row in rows} == {
+        ("dark_mode", DAY, METRIC.edition, 20_000)
+    }
+    assert "effect" in as_csv(report)
+
+
+def test_the_difference_of_two_means_is_a_row_in_the_unit_and_a_line_of_the_page() -> None:
+    asked = 'kind = "number"\nlow = 0\nhigh = 500\nstatistic = "mean"\nunit = "ms"\nmechanism = "one-bit"'
+    registry = Registry.parse(TEXT.replace('kind = "boolean"', asked, 1))
+    metric = registry.metric("dark_mode")
+    tallies = [
+        Tally("dark_mode", metric.editions[stratum], Window.parse(DAY), closed=True, reports=4000, counts=counts)
+        for stratum, counts in ((1, [2600, 1400]), (2, [1400, 2600]))
+    ]
+    report = make_report(registry, tallies, Selection(), SHOWN)
+    (row,) = [row for row in rows_of(report) if row.statistic == "effect_on_mean"]
+    assert (row.value, row.unit) == ("platform=android less platform=ios", "ms")
+    keep = np.exp(2) / (1 + np.exp(2))
+    assert row.estimate == pytest.approx(500 * 0.3 / (2 * keep - 1), rel=1e-6)
+    _, page = as_html(report, registry).split("<h4>Differences between strata</h4>")
+    assert re.search(r"platform=android less platform=ios.*?mean.*?\+197\.0.ms.*?below 0.001", page, re.DOTALL)
+
+
+def test_the_page_shows_pairs_of_strata_with_what_differs_most_clearly() -> None:
+    tallies = [drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))]
+    page = as_html(reported(*tallies), REGISTRY)
+    _, of_strata, *more = page.split("<h4>Differences between strata</h4>")
+    assert not more  # of the question, and of no stratum
+    shown = re.findall(r"<bdi>(platform=\w+ less platform=\w+)</bdi>", of_strata)
+    assert set(shown[:2]) == {"platform=android less platform=ios", "platform=web less platform=android"}
+    assert shown[2:] == ["platform=web less platform=ios"]
+    few = as_html(reported(drawn(0.5, 5, 1, 1), drawn(0.5, 5, 2, 2)), REGISTRY)
+    assert "too few reports</td>" in few.split("<h4>Differences between strata</h4>")[1]
+
+
+def test_an_alert_on_a_stratum_is_judged_by_its_reports_alone() -> None:
+    tallies = [drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))]
+    metrics = reported(*tallies).metrics
+    for stratum, fires in (("platform=ios", False), ("platform=android", True), ("others", False)):
+        alert = read_alert(REGISTRY, f"dark_mode[{stratum}].share[true] > 0.6")
+        (came,) = judged([alert], metrics)
+        assert (came.metric, came.fired, came.reports) == (f"dark_mode[{stratum}]", fires, 5000)
+    whole = read_alert(REGISTRY, "dark_mode.share[true] > 0.6")
+    assert [came.metric for came in judged([whole], metrics)] == ["dark_mode"]
+
+
+def test_an_alert_names_a_stratum_as_reports_do_with_dots_and_blanks() -> None:
+    text = TEXT.replace('["ios", "android", "web"]', '["ios", "web"]\nversion = ["3.2", "4.0-rc.1"]').replace(
+        'strata = ["platform"]', 'strata = ["platform", "version"]'
+    )
+    registry = Registry.parse(text)
+    for written in ("platform=web,version=4.0-rc.1", "platform=web, version=4.0-rc.1"):
+        alert = read_alert(registry, f"dark_mode[{written}].share[true] < 0.25")
+        assert (alert.metric, alert.bound) == ("dark_mode[platform=web,version=4.0-rc.1]", 0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        (
+            "dark_mode[platform=beos]",
+            r"names no stratum .*; its strata are: dark_mode\[others\], dark_mode\[platform=ios",
+        ),
+        ("dark_mode[]", "cannot be read; write"),
+        ("os[platform=ios]", r"; os has none; leave \[platform=ios\] out"),
+        ("dark_mode[platform=ios", "cannot be read; write"),
+    ],
+)
+def test_an_alert_on_an_unknown_stratum_is_refused_with_those_that_there_are(name: str, reason: str) -> None:
+    with pytest.raises(RequestError, match=reason):
+        read_alert(REGISTRY, f"{name}.share[true] > 0.5")
 
 
 def test_of_many_strata_the_table_shows_the_clearest_pairs_first() -> None:

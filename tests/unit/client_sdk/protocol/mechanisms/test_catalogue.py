@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,7 +21,7 @@ from client_sdk.protocol import (
     RegistryError,
     Subset,
 )
-from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, Text, Vector
+from client_sdk.protocol.domain import Activity, MeanByGroup, Nearest, OrdinalMean, Text, Vector
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -53,6 +54,7 @@ DOMAINS: dict[str, Domain] = {
     "boolean": Boolean(),
     "category": Category(VALUES),
     "ordinal": Ordinal(VALUES),
+    "ordinal of a mean": OrdinalMean.of(Ordinal(VALUES)),
     "nearest": Nearest(VALUES, tuple((number,) for number in range(len(VALUES)))),
     "set": Subset(VALUES, 2),
     "cross": Cross(Boolean(), Category(VALUES)),
@@ -88,6 +90,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "boolean": {"randomized-response": RandomizedResponse},
     "category": OF_SCALES,
     "ordinal": OF_SCALES,
+    "ordinal of a mean": OF_MEANS,
     "nearest": OF_CATEGORIES,
     "set": OF_CATEGORIES,
     "cross": OF_CATEGORIES,
@@ -120,10 +123,10 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
         assert type(channel) is BUILT[kind][mechanism]
         assert channel.name == mechanism
         return
-    with pytest.raises(ValueError, match=r"; (ask for|name one that is)") as caught:
+    with pytest.raises(ValueError, match=r"; (ask for|remove statistic|name one that is)") as caught:
         channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
     if any(mechanism in BUILT[other] for other in BUILT if DOMAINS[other].kind == domain.kind):
-        assert "; ask for statistic = " in str(caught.value)
+        assert re.search("; (ask for statistic = |remove statistic)", str(caught.value))
     else:
         article = "an" if domain.kind in ("ordinal", "activity") else "a"
         said = f"'{mechanism}' is not for {article} {domain.kind}; name one that is: "

@@ -1,0 +1,165 @@
+"""Other mechanisms for unit vectors, written from their papers, so that one run compares them.
+
+Each takes directions of shape (n, d) and returns an unbiased estimate of each from one private
+report, of the same shape. They draw from numpy and are for measurement only.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import product
+from statistics import NormalDist
+
+import numpy as np
+
+from estimator.estimates.rotated_axes import hadamard
+from estimator.statistics.arrays import Floats
+
+NORMAL = NormalDist()
+FINEST = 1e-12
+STEPS = 2500
+"""Places of the cap's edge that are tried, 500 to a standard deviation."""
+
+SHRINKS, SHARES = np.arange(0.1, 0.95, 0.05).tolist(), np.arange(0.05, 1.0, 0.05).tolist()
+"""Parameters of Kashin representations that are tried."""
+
+PILOT = 16
+"""Vectors by which they are chosen."""
+
+
+def cap_gain(epsilon: float, edge: float) -> float:
+    """Return the expected length of a normal report along the vector, whose cap begins at a normal quantile."""
+    share = 1 - NORMAL.cdf(edge)
+    keep = _keep(epsilon, share)
+    return NORMAL.pdf(edge) * (keep / share - (1 - keep) / (1 - share))
+
+
+def _keep(epsilon: float, share: float) -> float:
+    odds = math.exp(epsilon) * share
+    return odds / (odds + 1 - share)
+
+
+def best_edge(epsilon: float) -> float:
+    """Return the edge of the cap with the least error."""
+    return max((step / 500 for step in range(STEPS)), key=lambda edge: cap_gain(epsilon, edge))
+
+
+def least_error(epsilon: float) -> float:
+    """Return C: n times the squared error of PrivUnitG, a coordinate, in high dimension."""
+    return 1 / cap_gain(epsilon, best_edge(epsilon)) ** 2
+
+
+def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
+    """PrivUnitG: Asi, Feldman & Talwar 2022, "Optimal algorithms for mean estimation under local privacy", section 4.
+
+    A normal vector whose part along the direction is drawn above the edge, or else below it.
+    """
+    edge = best_edge(epsilon)
+    share = 1 - NORMAL.cdf(edge)
+    ranks = generator.random(len(directions))
+    kept = generator.random(len(directions)) < _keep(epsilon, share)
+    ranks = np.where(kept, 1 - share * ranks, (1 - share) * ranks)
+    along = np.array([NORMAL.inv_cdf(rank) for rank in np.clip(ranks, FINEST, 1 - FINEST).tolist()])
+    normal = generator.normal(size=directions.shape)
+    across = normal - (normal * directions).sum(axis=1, keepdims=True) * directions
+    reports: Floats = (across + along[:, np.newaxis] * directions) / cap_gain(epsilon, edge)
+    return reports
+
+
+def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
+    """Duchi, Jordan & Wainwright 2018, "Minimax optimal procedures for locally private estimation", section 4.2.3.
+
+    A uniform direction of the hemisphere about the vector, or else of the opposite one.
+    """
+    devices, length = directions.shape
+    normal = generator.normal(size=directions.shape)
+    uniform = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    is_toward = generator.random(devices) < math.exp(epsilon) / (1 + math.exp(epsilon))
+    is_flipped = ((uniform * directions).sum(axis=1) > 0) != is_toward
+    half_sphere = math.lgamma((length + 1) / 2) - math.lgamma(length / 2 + 1)
+    scale = length * math.sqrt(math.pi) / 2 * math.exp(half_sphere) / math.tanh(epsilon / 2)
+    reports: Floats = scale * np.where(is_flipped, -1.0, 1.0)[:, np.newaxis] * uniform
+    return reports
+
+
+def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Generator) -> Floats:
+    """SQKR: Chen, Kairouz & Ozgur 2020, "Breaking the communication-privacy-accuracy trilemma", section 3.
+
+    A Kashin representation, each number of which is rounded at random to one of two ends; of `bits`
+    places, drawn in public, the signs are one symbol of a 2**bits-ary randomised response.
+    """
+    devices, length = directions.shape
+    frame = _Frame(length, generator)
+    level, numbers = frame.representation(directions)
+    ups = generator.random(numbers.shape) < (1 + numbers / level) / 2
+    places = np.argsort(generator.random(numbers.shape), axis=1)[:, :bits]
+    signs = np.where(np.take_along_axis(ups, places, axis=1), 1.0, -1.0)
+    symbols = 2**bits
+    truth = math.exp(epsilon) / (math.exp(epsilon) + symbols - 1)
+    other = _another(signs, generator)
+    reported = np.where((generator.random(devices) < truth)[:, np.newaxis], signs, other)
+    gained = (math.exp(epsilon) + symbols - 1) / (math.exp(epsilon) - 1)
+    sampled = np.zeros(numbers.shape)
+    np.put_along_axis(sampled, places, reported * (level * gained * frame.size / bits), axis=1)
+    return frame.synthesis(sampled)
+
+
+def _another(signs: Floats, generator: np.random.Generator) -> Floats:
+    """Return other signs than these, all equally likely."""
+    bits = signs.shape[1]
+    flips = generator.integers(1, 2**bits, size=len(signs))
+    flipped = flips[:, np.newaxis] >> np.arange(bits) & 1
+    return signs * (1.0 - 2.0 * flipped)
+
+
+class _Frame:
+    """A tight frame of d dimensions: d rows of a Hadamard transform with random signs, N its least size above 2 d."""
+
+    def __init__(self, length: int, generator: np.random.Generator) -> None:
+        self.size = 2 << (length - 1).bit_length()
+        self._rows = generator.permutation(self.size)[:length]
+        self._signs = generator.choice([-1.0, 1.0], size=self.size)
+
+    def analysis(self, vectors: Floats) -> Floats:
+        wide = np.zeros((len(vectors), self.size))
+        wide[:, self._rows] = vectors
+        numbers: Floats = hadamard(wide) / math.sqrt(self.size) * self._signs
+        return numbers
+
+    def synthesis(self, numbers: Floats) -> Floats:
+        vectors: Floats = (hadamard(numbers * self._signs) / math.sqrt(self.size))[:, self._rows]
+        return vectors
+
+    def representation(self, vectors: Floats) -> tuple[float, Floats]:
+        """Return the level that no number exceeds, and the numbers, by truncations (Lyubarsky & Vershynin 2010)."""
+        shrink, share = _parameters(len(self._rows))
+        return self.level(shrink, share), self.truncated(vectors, shrink, share)[1]
+
+    def level(self, shrink: float, share: float) -> float:
+        """Return the sum of all truncations' levels."""
+        return 1 / ((1 - shrink) * math.sqrt(share * self.size))
+
+    def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
+        """Return how much is left at most after each truncation of what the last one left, and the numbers."""
+        most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
+        longest = 1.0
+        while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # beyond that it does not keep up
+            part = np.clip(self.analysis(left), -most, most)
+            numbers += part
+            left = left - self.synthesis(part)
+            most, longest = most * shrink, float(np.linalg.norm(left, axis=1).max())
+        return longest, numbers
+
+
+@lru_cache
+def _parameters(length: int) -> tuple[float, float]:
+    """Return the parameters with the least level for which nothing is left of some random vectors."""
+    generator = np.random.default_rng(length)
+    frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
+    pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)
+    return next(
+        pair
+        for pair in sorted(product(SHRINKS, SHARES), key=lambda pair: frame.level(*pair))
+        if frame.truncated(pilot, *pair)[0] < FINEST
+    )

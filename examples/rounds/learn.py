@@ -1,0 +1,156 @@
+"""Rounds of gradients: a logistic regression that is learnt from answers nobody sees.
+
+`features_of` and `gradient_of` are the device's part, `next_theta` is the analyst's. `play` runs both
+over the people of the health example, with the mechanism's law in place of devices:
+
+    .venv/bin/python -m examples.rounds.learn
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+import estimator
+from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.testing import SeededCoins
+from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.tallies.tally import Tally
+
+HERE: Final = Path(__file__).parent
+PEOPLE: Final = HERE.parent / "health" / "health.csv"
+QUESTION: Final = "gradient_1"
+
+FIRST_THETA: Final = [-4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+"""What the first release ships: nothing is known but that few are limited."""
+
+STEP: Final = 8.0
+
+TEST_SHARE: Final = 0.3
+
+LEARNT_FROM: Final = 3000
+"""Rows that devices are drawn from: as many as differ enough, and are quickly played."""
+
+SPLITS: Final = 3
+
+Floats = npt.NDArray[np.float64]
+
+
+def features_of(row: Mapping[str, str]) -> list[float]:
+    """Return what a device knows, as numbers within -1 … 1 that are about 0 for usual people.
+
+    The scales are guesses, made before anybody answers: they are part of the app, as theta is.
+    """
+    health = row["self_rated_health"]
+    numbers = [
+        0.5,
+        (float(row["age"]) - 25) / 35,
+        math.log1p(float(row["doctor_visits"])) / 1.5 - 0.8,
+        (float(row["chronic_disease_index"]) - 12) / 12,
+        0.5 if row["sex"] == "female" else -0.5,
+        1.0 if health == "fair" else -0.3,
+        1.0 if health == "poor" else -0.3,
+    ]
+    return [max(-1.0, min(1.0, number)) for number in numbers]
+
+
+def gradient_of(theta: Sequence[float], features: Sequence[float], *, label: bool) -> list[float]:
+    """Return the gradient of the logistic loss. The device records it, which shortens it to the norm."""
+    score = sum(weight * feature for weight, feature in zip(theta, features, strict=True))
+    error = 1 / (1 + math.exp(-score)) - label
+    return [error * feature for feature in features]
+
+
+def next_theta(theta: Sequence[float], mean_gradient: Sequence[float]) -> list[float]:
+    """Return what the next release ships: a step against the mean that the report estimated."""
+    return [weight - STEP * slope for weight, slope in zip(theta, mean_gradient, strict=True)]
+
+
+def area(scores: Floats, labels: Sequence[bool]) -> float:
+    """Return the area under the curve: how often somebody with the label has a higher score than somebody without."""
+    positive = np.array(labels)
+    ranks = np.argsort(np.argsort(scores)) + 1
+    yes = int(positive.sum())
+    return float((ranks[positive].sum() - yes * (yes + 1) / 2) / (yes * (len(labels) - yes)))
+
+
+def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[float], bool]]]:
+    """Return features and label of the people to learn from, and of those to test with. Nobody is in both."""
+    with PEOPLE.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["physical_limitation"]]
+    persons = sorted({row["person"] for row in rows})
+    of_test = set(np.random.default_rng(seed).choice(persons, int(TEST_SHARE * len(persons)), replace=False).tolist())
+    parts: tuple[list[tuple[list[float], bool]], ...] = ([], [])
+    for row in rows:
+        parts[row["person"] in of_test].append((features_of(row), row["physical_limitation"] == "yes"))
+    return parts[0][:: max(1, len(parts[0]) // LEARNT_FROM)], parts[1]
+
+
+def registry_at(epsilon: float) -> Registry:
+    """Return the example's registry at another epsilon."""
+    text = (HERE / "metrics.toml").read_text(encoding="utf-8")
+    return Registry.parse(
+        text.replace("epsilon = 2.0", f"epsilon = {epsilon}").replace("per_window = 2.0", f"per_window = {epsilon}")
+    )
+
+
+def play(rounds: int, devices: int, epsilon: float | None, seed: int) -> float:
+    """Learn in some rounds, and return the area under the curve of people that were not learnt from.
+
+    Each device answers in one round, so that it pays epsilon once. None is for no privacy.
+    """
+    generator = np.random.default_rng(seed)
+    learnt_from, tested = people(seed)
+    theta = FIRST_THETA
+    for number in range(rounds):
+        counts = generator.multinomial(devices // rounds, np.full(len(learnt_from), 1 / len(learnt_from)))
+        gradients = [gradient_of(theta, features, label=label) for features, label in learnt_from]
+        if epsilon is None:
+            mean = np.average(gradients, axis=0, weights=counts).tolist()
+        else:
+            mean = reported_mean(registry_at(epsilon), gradients, counts, number, generator)
+        theta = next_theta(theta, mean)
+    scores = np.array([features for features, _ in tested]) @ np.array(theta)
+    return area(scores, [label for _, label in tested])
+
+
+def reported_mean(
+    registry: Registry,
+    gradients: Sequence[Sequence[float]],
+    counts: npt.NDArray[np.int64],
+    number: int,
+    generator: np.random.Generator,
+) -> list[float]:
+    """Return the mean that a report has after a day on which so many devices recorded each gradient."""
+    metric, window = registry.metric(QUESTION), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
+    channel = metric.channel_in(window.text)
+    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    encoded = [metric.domain.encode(gradient, channel.inputs, SeededCoins(0)) for gradient in gradients]
+    tally = sampled_tally(channel, np.array(encoded, dtype=np.float64), counts, generator)
+    read = Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
+    (estimated,) = estimator.estimate(registry, [read]).metrics
+    assert estimated.coordinates is not None  # noqa: S101 a vector has them
+    return [coordinate.estimate or 0.0 for coordinate in estimated.coordinates]
+
+
+def main() -> None:
+    """Print the areas by rounds, devices and epsilon: means over splits of the people."""
+    print("rounds  devices  epsilon 1      2      4  no privacy")
+    for devices in (10**4, 10**5):
+        for rounds in (1, 5):
+            areas = [
+                np.mean([play(rounds, devices, epsilon, seed) for seed in range(SPLITS)])
+                for epsilon in (1.0, 2.0, 4.0, None)
+            ]
+            print(f"{rounds:6} {devices:8,}      {'  '.join(f'{each:.3f}' for each in areas)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
