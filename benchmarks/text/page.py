@@ -14,14 +14,11 @@ from benchmarks.text.corpus import CorpusError
 from benchmarks.text.costs import costs
 from benchmarks.text.peers import peers_section
 from benchmarks.text.populations import Population, natural_words, random_strings
-from benchmarks.text.questions import Question
+from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import TOP, Score, measured
 
 RUNS: Final = 20
 """Tallies of a cell."""
-
-STRINGS: Final = 4
-"""So many times random strings are drawn anew, because lengths of the first few decide how many are found."""
 
 EPSILONS: Final = (1, 2, 4)
 
@@ -97,12 +94,11 @@ def measure_text() -> str:
     return (
         "## Texts that nobody listed\n\n"
         f"{RUNS} tallies a cell, drawn by their exact law. Populations are made: 100,000 random strings by Zipf(1.1),\n"
-        f"drawn anew {STRINGS} times, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
+        "drawn anew for each tally, and the words of Jane Austen's novels, from Debian's `r-cran-janeaustenr`.\n"
         f"F1 and NCR of the {TOP} most frequent, where an empty place of the list is a miss: the mean, and\n"
         "the standard error of F1. Proved: strings that a report lists, the mean of a run; false: those that no\n"
-        "device had. Unclear: strings of the population that are not listed because groups disagree. At 10,000,000\n"
-        "devices the reports that support a cell are drawn by the cell's exact law; that cells are pairwise all\n"
-        "but uncorrelated is the geometry's property.\n\n"
+        "device had. Unclear: strings of the population that are not listed because groups disagree.\n"
+        f"Above {WHOLE:,} devices the reports that support a cell are drawn by its exact law, cell by cell.\n\n"
         + table(HEADING, [_row(cell) for cell in cells])
         + "\n"
         + _verdicts(cells)
@@ -113,7 +109,7 @@ def measure_text() -> str:
 
 def _cells() -> Iterator[Cell]:
     asked: dict[str, list[Callable[[], Population]]] = {
-        "random": [partial(random_strings, seed=seed) for seed in range(STRINGS)],
+        "random": [partial(random_strings, seed=seed) for seed in range(RUNS)],
         "words": [natural_words],
     }
     for (kind, devices), wanted in WANTED.items():
