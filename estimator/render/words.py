@@ -9,6 +9,7 @@ from client_sdk.protocol.domain.label import Label, word
 from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
+from estimator.results.texts import EMPTY_TEXT
 from estimator.text import plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
@@ -43,7 +44,7 @@ def label_of(value: Label) -> str:
 
 def text_label(value: Label) -> str:
     """Return a text that nobody listed as people read it."""
-    return label_of(value) or "(empty text)"
+    return label_of(value) or EMPTY_TEXT
 
 
 def short(text: str, most: int = LONGEST_LABEL) -> str:

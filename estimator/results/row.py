@@ -15,6 +15,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.question import Question
 from estimator.results.report import POPULATION, EstimateReport
+from estimator.results.texts import EMPTY_TEXT
 from estimator.text import mean_word
 
 
@@ -197,8 +198,12 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
     if estimated.learned is not None and estimated.learned.auc is not None:
         yield RowFigure("auc", None, estimated.learned.auc)
     if estimated.texts is not None:
-        yield from (RowFigure("found_text", word(share.value), share) for share in estimated.texts.found or ())
-        yield from (RowFigure("named_text", word(share.value), share) for share in estimated.texts.named or ())
+        yield from (
+            RowFigure("found_text", word(share.value) or EMPTY_TEXT, share) for share in estimated.texts.found or ()
+        )
+        yield from (
+            RowFigure("named_text", word(share.value) or EMPTY_TEXT, share) for share in estimated.texts.named or ()
+        )
     if estimated.distribution is not None:
         yield from _distribution_figures(estimated.distribution)
     yield from (RowFigure("share_at_least", word(share.value), share) for share in estimated.at_least)

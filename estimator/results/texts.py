@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from estimator.results.estimate import Shares
 from estimator.results.record import Record
+
+EMPTY_TEXT: Final = "(empty text)"
+"""What stands for the empty text where nothing would be taken for a gap."""
 
 
 class LeastShare(Record, frozen=True):
