@@ -20,9 +20,9 @@ from benchmarks.results import table
 from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import Model
 from client_sdk.protocol.domain.vector import UNIT
+from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import predict
 from estimator.estimates.learned.products import Moments, ProductsModel
-from estimator.estimates.models import learn
 from estimator.estimates.vectors import noise_of
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from estimator.results.learned import LearnedModel

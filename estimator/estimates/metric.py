@@ -35,8 +35,8 @@ from estimator.estimates.distribution import distribution_of, family_of, mean_of
 from estimator.estimates.group_means import group_means
 from estimator.estimates.group_means import intervals_of as intervals_of_means
 from estimator.estimates.joint import intervals_of, joint_of
+from estimator.estimates.learned.models import model_estimates
 from estimator.estimates.mean_scale import positions_of
-from estimator.estimates.models import model_estimates
 from estimator.estimates.poisoning import fakes_of
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.ratios import Ratios

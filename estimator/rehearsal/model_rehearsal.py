@@ -20,8 +20,8 @@ from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
+from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import predict
-from estimator.estimates.models import learn
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.statistics.arrays import Counts, Floats

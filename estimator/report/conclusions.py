@@ -9,8 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from estimator.results.changes import Change, Changes
-from estimator.results.effect import Effect
+from estimator.results.changes import Change, Changes, Effect
 from estimator.results.joint import Difference, Joint
 from estimator.statistics.confidence import CONFIDENCE
 

@@ -20,7 +20,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, compare, figures
-from estimator.results.effect import Effect
+from estimator.results.changes import Effect
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from estimator.results.central import Composed
-from estimator.results.changes import Changes
-from estimator.results.effect import Effect
+from estimator.results.changes import Changes, Effect
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled

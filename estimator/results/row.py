@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
 from client_sdk.protocol.domain.label import word
-from estimator.results.changes import Change
+from estimator.results.changes import Change, Effect
 from estimator.results.distribution import Bin, Distribution, Figure
-from estimator.results.effect import Effect
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate

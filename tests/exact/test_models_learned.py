@@ -15,9 +15,9 @@ from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.window import Window
 from estimator.estimates.learned.crosses import CellShares, odds_ends, weights_of
+from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import Column, predict
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.estimates.models import learn
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.learned import LearnedModel

@@ -10,7 +10,7 @@ from estimator.render.html.filters import change_interval_text, change_text, p_t
 from estimator.render.html.verdicts import labelled
 from estimator.report.conclusions import clearest_changes
 from estimator.report.strata import MOST_EFFECTS
-from estimator.results.effect import Effect
+from estimator.results.changes import Effect
 
 TOO_FEW = "too few reports"
 

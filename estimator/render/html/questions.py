@@ -18,8 +18,7 @@ from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.sentences import answer_of, headline, leader
-from estimator.results.changes import Change
-from estimator.results.effect import Effect
+from estimator.results.changes import Change, Effect
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate

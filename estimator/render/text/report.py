@@ -21,8 +21,7 @@ from estimator.render.text.lines import (
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.words import coordinate_words, left_out_words, mechanism_words, p_equals
 from estimator.report.strata import clearest_effects
-from estimator.results.changes import Changes
-from estimator.results.effect import Effect
+from estimator.results.changes import Changes, Effect
 from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled

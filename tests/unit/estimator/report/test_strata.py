@@ -19,7 +19,7 @@ from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
 from estimator.report.report import make_report
 from estimator.report.strata import apart
-from estimator.results.effect import Effect
+from estimator.results.changes import Effect
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import rows_of
