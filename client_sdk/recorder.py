@@ -165,7 +165,9 @@ class Recorder:
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
         except LedgerError as error:
-            if isinstance(error, ClockError):  # a program that ends soon leaves a note of it
+            if isinstance(error, ClockError):
+                self.clock_problem = str(error)  # the next job of the ledger knows nothing of it
+                # a program that ends soon leaves a note of it
                 note = partial(problems.note_problem, about=problems.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)

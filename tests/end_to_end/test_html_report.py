@@ -117,7 +117,7 @@ def test_every_chart_is_drawn_without_an_error_a_request_or_a_sideways_scroll(
         assert drawn == {
             "dark_mode": 2, "os": 2, "mood": 2, "languages": 2, "startup_ms": 1,
             "steps": 4, "pages": 4, "crashes": 2, "used": 3, "topic": 2, "seen": 3, "constant": 2, "both": 3,
-            "embedding": 2, "startup_by_os": 3,
+            "embedding": 2, "unknown_word": 0, "limitation": 2, "limitation_by_feature": 2, "startup_by_os": 3,
         }  # fmt: skip
         assert view.page.evaluate("document.documentElement.scrollWidth") <= size[0]
         named = view.page.locator("svg.chart[role=img][aria-label]").count()

@@ -10,7 +10,15 @@ from pathlib import Path
 
 from client_sdk.protocol import Window, WindowKind
 from tests.support.services.collecting import report, upload
-from tests.support.services.processes import RunningCollector, kill, run_command, running_collector, wait_until
+from tests.support.services.metrics import scrape
+from tests.support.services.processes import (
+    RunningCollector,
+    free_port,
+    kill,
+    run_command,
+    running_collector,
+    wait_until,
+)
 from tests.support.services.wire import post, raw_answer, with_length
 
 FIRST = ["starting", "ready"]
@@ -23,10 +31,14 @@ def events(collector: RunningCollector) -> list[str]:
 
 def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, tmp_path: Path) -> None:
     window, data = Window.of(WindowKind.DAY, time.time()).text, tmp_path / "data"
-    with running_collector(registry_file, data, "--log-format", "json") as collector:
+    port = free_port()
+    options = ("--log-format", "json", "--metrics-bind", f"127.0.0.1:{port}")
+    with running_collector(registry_file, data, *options) as collector:
         wait_until(lambda: events(collector) == FIRST, what="the first lines")
         for _ in range(20):
             assert post(collector.url, upload(report(window=window)))[0] == 200
+        open_windows = ("hearsay_windows", ("open",))
+        wait_until(lambda: scrape(port)[open_windows] == 1, what="the first look at windows: what it finds is no news")
         assert raw_answer(collector.url, with_length(b"{"))[0] == 400
         assert events(collector) == FIRST
         close = [sys.executable, "-m", "collector", "close", "--yes", "--window", window, "--data-dir", str(data)]

@@ -6,29 +6,13 @@ from __future__ import annotations
 
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from client_sdk.protocol import Window, WindowKind
-from collector.api.headers import NOT_CACHED
 from tests.support.services.collecting import report, upload
+from tests.support.services.metrics import scrape
 from tests.support.services.processes import free_port, kill, run_command, running_collector, wait_until
-from tests.support.services.wire import ANSWER_TIMEOUT_S, post, raw_answer, tallies, with_length
-
-Samples = dict[tuple[str, tuple[str, ...]], float]
-
-
-def scrape(port: int) -> Samples:
-    """Return every sample by its name and the values of its labels."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=ANSWER_TIMEOUT_S) as answer:
-        text = answer.read().decode()
-        assert [answer.headers.get_all(name) for name, _ in NOT_CACHED] == [[value] for _, value in NOT_CACHED]
-    families = text_string_to_metric_families(text)
-    return {
-        (sample.name, tuple(sample.labels.values())): sample.value for family in families for sample in family.samples
-    }
+from tests.support.services.wire import post, raw_answer, tallies, with_length
 
 
 def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: Path, tmp_path: Path) -> None:

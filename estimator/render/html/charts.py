@@ -50,7 +50,7 @@ def data_of(
         "lead": _lead(shown, positions),
         "n": [None if estimated is None else estimated.reports for estimated in track],
         "open": [slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
-        "groups": list(_groups(with_reports, positions, pooled)),
+        "groups": list(_groups(with_reports, shown, positions, pooled)),
     }
     if shown.at_least:
         data["days"] = True  # the first group has a share for each number of days
@@ -65,14 +65,18 @@ def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
     return list(positions).index(position) if position in positions else 0
 
 
-def _groups(with_reports: WithReports, positions: Sequence[int], pooled: Pooled | None) -> Iterator[dict[str, Any]]:
-    """Yield the tracks of each group, with a row for each figure."""
-    by_window = [None if estimated is None else tuple(groups_of(estimated, positions)) for estimated in with_reports]
-    first = next(groups for groups in by_window if groups is not None)
+def _groups(
+    with_reports: WithReports, shown: MetricEstimate, positions: Sequence[int], pooled: Pooled | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the tracks of each group that the window shown first has, with a row for each figure."""
+    by_window = [
+        {} if estimated is None else {group.title: group for group in groups_of(estimated, positions)}
+        for estimated in with_reports
+    ]
     pooled_groups = {} if pooled is None else _pooled_groups(pooled, positions)
-    for place, group in enumerate(first):
+    for group in groups_of(shown, positions):
         rows: list[list[KnownEstimate]] = [
-            [None if groups is None else groups[place].figures[row][1] for groups in by_window]
+            [groups[group.title].figures[row][1] if group.title in groups else None for groups in by_window]
             for row in range(len(group.figures))
         ]
         if pooled is not None:

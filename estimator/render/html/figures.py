@@ -56,7 +56,8 @@ class FigureGroup:
 def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureGroup]:
     """Yield the groups of one window.
 
-    They are the same in every window of a question that has reports.
+    They are the same in every window of a question that has reports. A model has none in a window
+    of which too little was learned.
 
     Args:
         estimated: the figures of the window.

@@ -119,7 +119,7 @@ def question_of(
     windows = [shown if window.window == shown.window else window for window in windows]
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
     of_window = [effect for effect in effects if effect.window == shown.window]
-    has_data = any(window.reports for window in windows)
+    groups = tuple(groups_of(shown, positions)) if shown.reports else ()
     return QuestionView(
         metric=metric,
         answer=answer_of(shown, highlight.independence),
@@ -128,7 +128,7 @@ def question_of(
         reports=shown.reports,
         verdict=verdict_of(metric, changes, with_reports),
         warning=too_few(shown, highlight.precision) if shown.reports else None,
-        groups=tuple(groups_of(shown, positions)) if shown.reports else (),
+        groups=groups,
         left_out=highlight.left_out,
         joint=joint_view(shown, highlight.independence),
         extras=(*extras_of(shown, positions), *([effects_table(metric, of_window)] if of_window else [])),
@@ -136,7 +136,7 @@ def question_of(
         spark=sparkline(_headline(windows, shown, calendar), _unit_of_headline(shown)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=facts_of(metric, windows, shown.central),
-        data=data_of(windows, positions, calendar, shown, highlight.pooled) if has_data else None,
+        data=data_of(windows, positions, calendar, shown, highlight.pooled) if groups else None,
     )
 
 

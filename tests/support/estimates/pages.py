@@ -14,12 +14,14 @@ import numpy as np
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.domain import CrossedModel, Model, Text
 from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
+from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.statistics.arrays import Counts
+from tests.support.laws.coins import ScriptedCoins
 
 FIRST_DAY: Final = date(2026, 11, 2)
 DAYS: Final = 9
@@ -29,6 +31,18 @@ OPEN_DAY: Final = DAYS - 1
 REPORTS: Final = 4000
 POOR: Final = 30
 SEED: Final = 20261121
+
+
+PEOPLE: Final = [
+    {"age": age, "sex": sex, "health": health, "label": age > 50 or health == "poor"}
+    for age in (20, 45, 70)
+    for sex in ("f", "m")
+    for health in ("good", "poor")
+]
+"""Answers for the features of `tests.support.devices.definitions.MODEL`."""
+
+NO_COINS: Final = ScriptedCoins([])
+"""Features are rounded without chance."""
 
 
 def day(number: int) -> str:
@@ -46,8 +60,6 @@ def tallies(registry: Registry, days: range = range(DAYS)) -> bytes:
 
 
 def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Iterator[dict[str, object]]:
-    if isinstance(metric.domain, Model | CrossedModel):  # a question without a tally
-        return
     for number in days:
         if number == MISSING_DAY:
             continue
@@ -67,6 +79,9 @@ def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Itera
 def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Counts:
     """Return how many devices report each symbol on a day."""
     reports = POOR if number == POOR_DAY else REPORTS
+    if isinstance(metric.domain, Model | CrossedModel):
+        people = generator.multinomial(reports, [1 / len(PEOPLE)] * len(PEOPLE))
+        return _of_people(metric, day(number), people, generator)
     if isinstance(metric.domain, Vector):
         channel = metric.channel_in(day(number))
         assert isinstance(channel, RotatedAxes)
@@ -78,6 +93,21 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
     weights = np.linspace(1.0, 1.0 + number / 2, metric.channel.inputs)
     people = generator.multinomial(reports, weights / weights.sum())
     return sampler_of(metric.channel)(people, generator)
+
+
+def _of_people(metric: Metric, window: str, people: Counts, generator: np.random.Generator) -> Counts:
+    """Return how many devices report each symbol of a model, given how many of the `PEOPLE` there are."""
+    channel = metric.channel_in(window)
+    answers = np.array([metric.domain.encode(person, channel.inputs, NO_COINS) for person in PEOPLE])
+    if isinstance(channel, RotatedAxes):
+        return sampled_tally(channel, answers.astype(float), people, generator)
+    assert isinstance(channel, Crosses)
+    features = generator.multinomial(people, [1 / channel.inputs] * channel.inputs)
+    parts = [
+        sampler_of(feature)(np.bincount(cells, devices, feature.inputs).astype(np.int64), generator)
+        for feature, cells, devices in zip(channel.features, answers.T, features.T, strict=True)
+    ]
+    return np.concatenate(parts)
 
 
 def _vector(length: int, number: int) -> list[int]:
