@@ -12,7 +12,7 @@ import pytest
 
 from client_sdk.protocol.epsilon import NANOS
 from estimator.audit.attack import LowerBound, attack, level_of
-from tests.support.laws import bands, group_mean_checks, set_checks
+from tests.support.laws import bands, group_mean_checks, set_checks, text_checks
 from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, permanent_answers, rounding, trees
 from tests.support.mutants.audited import MUTANTS, RIGHT, Audited, mutant, right
 from tests.support.mutants.audits import table_of
@@ -55,6 +55,7 @@ PLAYED: set[ModuleType] = {
     rounding,
     group_mean_checks,
     set_checks,
+    text_checks,
     trees,
 }
 """The modules with wrong devices."""

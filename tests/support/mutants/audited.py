@@ -42,6 +42,9 @@ from tests.support.laws.group_mean_checks import right_report as right_report_of
 from tests.support.laws.metrics_of_means import by_group
 from tests.support.laws.permanents import RandomFunction, asking, reports_of
 from tests.support.laws.set_checks import SET_MUTANTS, Report, SetSubject, right_report
+from tests.support.laws.text_checks import TEXT_MUTANTS, TEXTS, TextSubject, toy
+from tests.support.laws.text_checks import Report as TextReport
+from tests.support.laws.text_checks import right_report as right_report_of_texts
 from tests.support.laws.utilities import ASYMMETRIC
 from tests.support.mutants import block_designs, mechanisms, noise, optimal_means, trees
 from tests.support.mutants.audits import Law, laws, true_epsilon
@@ -129,6 +132,14 @@ def _of_group_means(report: GroupMeanReport) -> Audited:
     return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
 
 
+def _of_text(report: TextReport) -> Audited:
+    """Played are, among others, texts that differ in length and in their first letter."""
+    subject = TextSubject(toy(), report)
+    played = [TEXTS.index(str(answer.value)) for answer in extremes(subject.metric)]
+    claim = PrivacyClaim(as_float(subject.metric.epsilon_nanos))
+    return Audited([subject.law(text) for text in TEXTS], list(combinations(played, 2)), claim)
+
+
 def _of_rounding(rounding: Rounding, channel: Channel) -> Audited:
     """Seven places of a range, rounded to the channel's inputs and reported by it."""
     places = [Fraction(place, 6) * (channel.inputs - 1) for place in range(7)]
@@ -204,6 +215,7 @@ RIGHT: dict[str, Callable[[], Audited]] = {
     "table": partial(_of_table, ""),
     "set": partial(_of_set, SETS, right_report),
     "mean by group": partial(_of_group_means, right_report_of_means),
+    "text": partial(_of_text, right_report_of_texts),
     **{f"permanent: {name}": partial(_of_history, *shown, RandomFunction) for name, shown in HISTORIES.items()},
 }
 
@@ -212,6 +224,7 @@ MUTANTS: dict[str, Callable[[], Audited]] = {
     **{f"table: {name}": partial(_of_table, name) for name in _TABLES},
     **{f"set: {name}": partial(_of_set, SETS, report) for name, report in SET_MUTANTS.items()},
     **{f"mean by group: {name}": partial(_of_group_means, report) for name, report in GROUP_MEAN_MUTANTS.items()},
+    **{f"text: {name}": partial(_of_text, report) for name, report in TEXT_MUTANTS.items()},
     **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},
     **{f"permanent: {name}": partial(_of_history, *HISTORIES[name], make) for name, make in PERMANENT_MUTANTS.items()},
 }
