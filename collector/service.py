@@ -32,6 +32,7 @@ from collector.redis_servers.memory import MemoryWatch
 from collector.redis_servers.server import memory_of
 from collector.store.app_name import agree_on_app
 from collector.store.redis_store import RedisStore
+from collector.store.room import require_room
 from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace
 from collector.text import plural
@@ -98,7 +99,7 @@ def serve(config: CollectorConfig) -> None:
     require_free_address(address, config.port)
     place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
-    with running_store(config, served.registry.app) as running, chores(config, running, served) as background:
+    with running_store(config, served.registry) as running, chores(config, running, served) as background:
         # metrics or another collector may have taken it meanwhile
         require_free_address(address, config.port)
         words = f"with {plural(len(served.registry.metrics), 'metric')}, on {place}, {_windows(running.store)}"
@@ -131,13 +132,13 @@ def access_of(config: CollectorConfig) -> Access:
 
 
 @contextlib.contextmanager
-def running_store(config: CollectorConfig, app: str) -> Iterator[RunningStore]:
-    """Yield the store, ready to count the reports of an app.
+def running_store(config: CollectorConfig, registry: Registry) -> Iterator[RunningStore]:
+    """Yield the store, ready to count the reports of a registry.
 
     An embedded store runs while the context is entered.
 
     Raises:
-        ConfigError: if the store cannot be used, or belongs to another app.
+        ConfigError: if the store cannot be used, belongs to another app, or has no room for the tallies.
 
     """
     with contextlib.ExitStack() as stack:
@@ -150,7 +151,8 @@ def running_store(config: CollectorConfig, app: str) -> Iterator[RunningStore]:
         store = open_store()
         store.prepare()
         agree_on_grace(store, config.grace_s)
-        agree_on_app(store.handle, app, renames=config.renames_app)
+        agree_on_app(store.handle, registry.app, renames=config.renames_app)
+        require_room(store.handle, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after)
 
 
@@ -164,7 +166,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     """
     store = running.store
     board = Board.with_state(served)
-    reloader = Reloader(served, config.registry, config.access_file, board.post)
+    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(require_room, store.handle))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
     open_reports = _open_reports(config, store)

@@ -66,12 +66,18 @@ class Question:
     def tables(self, devices: int, generator: np.random.Generator) -> GroupTables:
         """Return what the groups of a random sample of devices say.
 
-        Up to `WHOLE` devices a tally is drawn and inverted. For more, the reports that support each cell are drawn
-        cell by cell. Each cell's number has its exact law then, and so has each group's number of reports; that two
-        cells of a group are all but independent is a property of the geometry.
+        Up to `WHOLE` devices a tally is drawn and inverted; for more, see `by_cell`.
         """
         if devices <= WHOLE:
             return GroupTables.of(_channel(self.metric), self.drawn(devices, generator))
+        return self.by_cell(devices, generator)
+
+    def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
+        """Return the same without a tally: the reports that support each cell are drawn cell by cell.
+
+        Each cell's number has its exact law, and so has each group's number of reports; that two cells of a group are
+        all but independent is a property of the geometry.
+        """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)
         own, other = float(inverse.support.own), float(inverse.support.other)

@@ -19,6 +19,7 @@ from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.app_name import require_app
 from collector.store.handle import StoreHandle
+from collector.store.room import RoomNeeded, free_bytes
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name
 from collector.text import plural
@@ -26,11 +27,6 @@ from collector.text import plural
 LEAST_FREE_BYTES = GIB
 """What must be free on the disk besides twice the store's file: a rewrite puts a new file beside
 the old one."""
-
-COUNTER_BYTES = 8
-"""Of each symbol, in each shard and window."""
-
-MB = 10**6
 
 LEFT_BEHIND_S = 60
 """Seconds after which the key of a check is gone, even if the check is ended before it removes it."""
@@ -76,7 +72,7 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
         if registry is not None:
-            yield check_room(registry, store.shards_of_new, store.ask_servers(_free_bytes))
+            yield check_room(registry, store.shards_of_new, store.ask_servers(free_bytes))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
             value, consequence = FORGETFUL[name]
             yield CheckResult(Level.WARNING, "privacy", f"set {name} {value} on the server: {consequence}")
@@ -161,34 +157,19 @@ def _memory(used: Memory) -> CheckResult:
     return CheckResult(Level.OK, "memory", str(used))
 
 
-def check_room(registry: Registry, shards: int, free_bytes: Sequence[int]) -> CheckResult:
+def check_room(registry: Registry, shards: int, free: Sequence[int]) -> CheckResult:
     """Check whether one more window of every question fits into the memory of the servers.
 
     Args:
         registry: the questions.
         shards: of the store; each has a part of every tally.
-        free_bytes: of each server.
+        free: the bytes that each server has left.
 
     """
-    tallies = {name: len(metric.editions) * metric.channel.symbols for name, metric in registry.metrics.items()}
-    needed_bytes = COUNTER_BYTES * shards * sum(tallies.values())
-    largest = max(tallies, key=lambda name: tallies[name])
-    text = f"a window of every question takes up to {needed_bytes / MB:,.0f} MB in {plural(shards, 'shard')}"
-    if needed_bytes > sum(free_bytes):
-        return CheckResult(
-            Level.FAILED,
-            "room",
-            f"{text}, but {sum(free_bytes) / MB:,.0f} MB are free: give the servers more, or let metric.{largest} have "
-            "a smaller tally (of texts, by cells)",
-        )
-    return CheckResult(Level.OK, "room", text)
-
-
-def _free_bytes(connection: Connection) -> int:
-    """Return how much memory a server has left for tallies: none if it is a replica, which holds copies."""
-    memory = memory_of(connection)
-    is_replica = info(connection, "replication")["role"] != "master"
-    return 0 if is_replica else max(0, memory.most_bytes - memory.used_bytes)
+    needed = RoomNeeded.of(registry, shards)
+    if needed.needed_bytes > sum(free):
+        return CheckResult(Level.FAILED, "room", needed.lack(sum(free), "are free"))
+    return CheckResult(Level.OK, "room", str(needed))
 
 
 def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckResult]:

@@ -69,7 +69,14 @@ class Reloader:
 
     """
 
-    def __init__(self, served: Served, registry: Path, access: Path | None, publish: Callable[[Served], None]) -> None:
+    def __init__(
+        self,
+        served: Served,
+        registry: Path,
+        access: Path | None,
+        publish: Callable[[Served], None],
+        require_room: Callable[[Registry], None],
+    ) -> None:
         """Take the present state; nothing happens before ``start``.
 
         Args:
@@ -77,12 +84,14 @@ class Reloader:
             registry: the file of definitions.
             access: the access file, or None.
             publish: called with each new state.
+            require_room: raises a HearsayError if the tallies of a registry do not fit into the store.
 
         """
         self.served = served
         self._registry = registry
         self._access = access
         self._publish = publish
+        self._require_room = require_room
         self._stamp = _stamp(access)
         self._requests = 0
         self._stopped = threading.Event()
@@ -122,6 +131,7 @@ class Reloader:
     def _read_registry(self, served: Served) -> Served:
         new = Registry.read(self._registry)
         require_additive(served.registry, new)
+        self._require_room(new)
         _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new)
 

@@ -103,9 +103,10 @@ class _Level(NamedTuple):
 
     def cells(self, prefixes: list[int], ways: Continuations) -> Counts:
         """Return the cell of each continuation of each prefix."""
-        step = self.group.bits - self.known
-        hashed = np.array([self.group.hashed(prefix << step) for prefix in prefixes])
-        added = ways.bits * self.group.multipliers[1] % MODULUS
+        group = self.group
+        step = group.bits - self.known
+        hashed = np.array([group.hashed(prefix << step) for prefix in prefixes])
+        added = ways.bits * group.multipliers[1] % MODULUS
         cells: Counts = (hashed[:, np.newaxis] + added) % MODULUS % self.tables.cells
         return cells
 

@@ -29,5 +29,5 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
     possible = {text for domain in domains for text in fitting(domain, candidates)}
     for place, text in enumerate(candidates, 1):
         if text not in possible:
-            letters = " or ".join(repr(domain.letters) for domain in domains)
-            raise RequestError(f"candidate {place}, {text!r}, has letters other than {letters}; correct or remove it")
+            letters = " or ".join(domain.alphabet for domain in domains)
+            raise RequestError(f"candidate {place}, {text!r}, is no text of {letters}; correct or remove it")

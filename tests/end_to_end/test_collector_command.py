@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.devices.definitions import TEXT, registry_text
 from tests.support.services.collecting import report, today, upload
 from tests.support.services.processes import (
     READ_TOKEN,
@@ -208,6 +209,15 @@ def test_a_socket_path_that_would_be_too_long_is_named(
     result = serve(registry_file, "--data-dir", long / "data")
     assert (result.returncode, "set TMPDIR" in result.stderr) == (1, True)
     assert [path.name for path in long.rglob("*")] == ["data", "store.lock"]
+
+
+def test_a_registry_whose_tallies_do_not_fit_into_the_store_is_refused_at_the_start(tmp_path: Path) -> None:
+    large, registry_file = TEXT | {"cells": 131_072, "max_length": 16}, tmp_path / "metrics.toml"
+    registry_file.write_text(registry_text(word=large, phrase=large))
+    refused = serve(registry_file, "--data-dir", tmp_path / "data", "--store-memory", "16M")
+    assert refused.returncode == 1
+    assert "takes up to 24 MB in 1 shard, but 17 MB are all that the servers may use: give the" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_a_store_is_not_served_under_another_apps_registry_unless_it_is_renamed(

@@ -18,7 +18,7 @@ from client_sdk.protocol.domain.nearest import MAX_COORDINATES, MAX_PROTOTYPES, 
 from client_sdk.protocol.domain.number import MAX_COUNT, Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
+from client_sdk.protocol.domain.text import BYTES, CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.domain.vector import MAX_LENGTH, Vector
 
 Domain = (
@@ -41,6 +41,7 @@ Domain = (
 )
 
 __all__ = [
+    "BYTES",
     "CELLS",
     "CUT",
     "LABEL",

@@ -31,9 +31,14 @@ MAX_TEXTS: Final = 100
 CELLS: Final = 2**17
 """About how many cells a group's hash has, unless the registry says otherwise."""
 
+BYTES: Final = "".join(map(chr, range(1, 256)))
+"""Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so that it is none."""
 
 CUT: Final = "…"
 """What stands behind a text of the most letters where it is shown: it may be the beginning of a longer one."""
+
+FIRST_BARE_BYTE: Final = 0xDC80
+"""The code point as which Python reads byte 128 where it is no UTF-8; the others follow (PEP 383)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +94,15 @@ class Text:
     @property
     def expected(self) -> str:
         """The answers that are allowed, in words."""
-        letters = "" if self.other is not None else f" of the letters {self.letters!r}"
+        letters = "" if self.other is not None else f" of {self.alphabet}"
         if self.max_items == 1:
             return f"a text{letters}"
         return f"a set, list or tuple of at most {self.max_items} different texts{letters}"
+
+    @property
+    def alphabet(self) -> str:
+        """The letters, in words."""
+        return "characters other than NUL" if self.letters == BYTES else f"the letters {self.letters!r}"
 
     @property
     def definition(self) -> dict[str, object]:
@@ -148,24 +158,26 @@ class Text:
         """
         if not isinstance(text, str):
             raise DomainError
+        spelt = _as_bytes(text) if self.letters == BYTES else text
         other, number = self._codes.get(self.other or ""), 0
-        for letter in text[: self.max_length]:
+        for letter in spelt[: self.max_length]:
             code = self._codes.get(letter, other)
             if code is None:
                 raise DomainError
             number = number << self.letter_bits | code
-        return number << self.letter_bits * max(0, self.max_length - len(text))
+        return number << self.letter_bits * max(0, self.max_length - len(spelt))
 
     def text_of(self, number: int) -> str:
-        """Return the text of an integer, up to its end. One of L letters may be the beginning of a longer one."""
+        """Return the letters of an integer, up to its end. L letters may be the beginning of a longer text."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
         """Return the text of an integer as it is shown: `CUT` follows one of L letters, which may have been cut."""
-        text = self.text_of(number)
-        return text + CUT if len(text) == self.max_length else text
+        spelt = self.text_of(number)
+        text = _shown(spelt) if self.letters == BYTES else spelt
+        return text + CUT if len(spelt) == self.max_length else text
 
     def bits_to_end(self, number: int) -> int:
         """Return how many leading bits of a text's integer tell the whole text: its letters' and its end's."""
@@ -175,6 +187,40 @@ class Text:
         """Return the cell of a text's integer in each group."""
         bits = self.bits
         return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
+
+
+def _as_bytes(text: str) -> str:
+    """Return a letter for each byte of a text in UTF-8.
+
+    Raises:
+        DomainError: if it is half of a pair of surrogates, which has no bytes.
+
+    """
+    try:
+        return text.encode().decode("latin-1")
+    except UnicodeEncodeError:
+        raise DomainError from None
+
+
+def _shown(spelt: str) -> str:
+    r"""Return the text of letters for bytes, on one line.
+
+    What is no printable character is escaped: bytes that are no UTF-8, such as those of a character that was cut, as
+    ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so that no two texts look alike.
+    """
+    text = spelt.encode("latin-1").decode(errors="surrogateescape")
+    return "".join(map(_shown_character, text))
+
+
+def _shown_character(character: str) -> str:
+    code = ord(character)
+    if FIRST_BARE_BYTE <= code < FIRST_BARE_BYTE + 0x80:
+        return f"\\x{code - FIRST_BARE_BYTE + 0x80:02x}"
+    if character == "\\":
+        return "\\\\"
+    if character.isprintable() and character != CUT:
+        return character
+    return f"\\u{{{code:x}}}"
 
 
 @lru_cache

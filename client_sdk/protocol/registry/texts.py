@@ -5,10 +5,11 @@ from __future__ import annotations
 from string import ascii_letters, ascii_lowercase, digits
 from typing import Final
 
-from client_sdk.protocol.domain import CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
+from client_sdk.protocol.domain import BYTES, CELLS, CUT, MAX_LETTERS, MAX_TEXT_LENGTH, MAX_TEXTS, Text
 from client_sdk.protocol.registry.table import TomlTable, is_text, suggestion
 
 PRESETS: Final = {
+    "bytes": BYTES,
     "domain": f"{ascii_lowercase}{digits}-.",
     "identifier": f"{ascii_letters}{digits}_",
 }
@@ -24,6 +25,9 @@ def read_text(table: TomlTable) -> Text | None:
     max_length = table.whole("max_length", MAX_TEXT_LENGTH)
     max_items = table.whole("max_items", MAX_TEXTS, required=False)
     discover, cells = _read_discover(table), _read_cells(table)
+    if other and letters == BYTES:
+        table.mistake("other", "is not for bytes, which spell every text; remove it")
+        return None
     if other and letters and other not in letters:
         table.mistake("other", "must be one of letters")
         return None

@@ -132,11 +132,11 @@ def _of_group_means(report: GroupMeanReport) -> Audited:
     return Audited([subject.law(answer) for answer in answers], list(combinations(played, 2)), claim)
 
 
-def _of_texts(report: TextReport) -> Audited:
-    metric = toy()
-    subject = TextSubject(metric, report)
-    played = [TEXTS.index(str(answer.value)) for answer in extremes(metric)]
-    claim = PrivacyClaim(as_float(metric.epsilon_nanos))
+def _of_text(report: TextReport) -> Audited:
+    """Played are, among others, texts that differ in length and in their first letter."""
+    subject = TextSubject(toy(), report)
+    played = [TEXTS.index(str(answer.value)) for answer in extremes(subject.metric)]
+    claim = PrivacyClaim(as_float(subject.metric.epsilon_nanos))
     return Audited([subject.law(text) for text in TEXTS], list(combinations(played, 2)), claim)
 
 
@@ -215,7 +215,7 @@ RIGHT: dict[str, Callable[[], Audited]] = {
     "table": partial(_of_table, ""),
     "set": partial(_of_set, SETS, right_report),
     "mean by group": partial(_of_group_means, right_report_of_means),
-    "text": partial(_of_texts, right_report_of_texts),
+    "text": partial(_of_text, right_report_of_texts),
     **{f"permanent: {name}": partial(_of_history, *shown, RandomFunction) for name, shown in HISTORIES.items()},
 }
 
@@ -224,7 +224,7 @@ MUTANTS: dict[str, Callable[[], Audited]] = {
     **{f"table: {name}": partial(_of_table, name) for name in _TABLES},
     **{f"set: {name}": partial(_of_set, SETS, report) for name, report in SET_MUTANTS.items()},
     **{f"mean by group: {name}": partial(_of_group_means, report) for name, report in GROUP_MEAN_MUTANTS.items()},
-    **{f"text: {name}": partial(_of_texts, report) for name, report in TEXT_MUTANTS.items()},
+    **{f"text: {name}": partial(_of_text, report) for name, report in TEXT_MUTANTS.items()},
     **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},
     **{f"permanent: {name}": partial(_of_history, *HISTORIES[name], make) for name, make in PERMANENT_MUTANTS.items()},
 }

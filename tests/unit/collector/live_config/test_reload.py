@@ -29,6 +29,10 @@ READER = key_entry("dashboard", "read", "read-secret")
 NEW_KEY = key_entry("app", "upload", "new-secret")
 
 
+def has_room(_: Registry) -> None:
+    """Let any registry fit."""
+
+
 class Files:
     """A collector's files, and the states that were published to its workers."""
 
@@ -38,7 +42,7 @@ class Files:
         self.access.write_text(KEY)
         self.published: list[Served] = []
         served = Served(REGISTRY, load_access(self.access))
-        self.reloader = Reloader(served, self.registry, self.access, self.published.append)
+        self.reloader = Reloader(served, self.registry, self.access, self.published.append, has_room)
 
     def look(self, *, requested: bool = False) -> None:
         self.reloader.look(requested=requested)
@@ -158,7 +162,7 @@ def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files:
 
 def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
     access = parse_access(OPEN + READER)
-    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append)
+    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append, has_room)
     files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
     files.look()
     assert (files.opens("relay-secret"), files.reloader.served.access.uploads_are_open) == (True, True)
@@ -185,10 +189,22 @@ def test_files_that_could_not_be_published_are_published_the_next_time(
 def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> None:
     served = Served(REGISTRY, Access.of_token("token"))
     files.registry.write_text(REGISTRY_TEXT + ADDED)
-    reloader = Reloader(served, files.registry, None, files.published.append)
+    reloader = Reloader(served, files.registry, None, files.published.append, has_room)
     reloader.look(requested=True)
     assert reloader.served.access is served.access
     assert "tabs" in reloader.served.registry.metrics
+
+
+def test_a_registry_without_room_in_the_store_changes_nothing(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    def refuse(registry: Registry) -> None:
+        raise ConfigError(f"{len(registry.metrics)} tallies do not fit")
+
+    served = files.reloader.served
+    files.reloader = Reloader(served, files.registry, files.access, files.published.append, refuse)
+    files.registry.write_text(REGISTRY_TEXT + ADDED)
+    files.look(requested=True)
+    assert files.reloader.served.registry is served.registry
+    assert f"{len(REGISTRY.metrics) + 1} tallies do not fit" in caplog.text
 
 
 def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

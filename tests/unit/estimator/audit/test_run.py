@@ -4,6 +4,7 @@ is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,7 +15,8 @@ import pytest
 from client_sdk import Registry
 from client_sdk.answers import coins
 from client_sdk.ledger import create
-from client_sdk.protocol import Metric, Upload
+from client_sdk.protocol import Coins, Metric, Upload
+from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from estimator.audit import run
 from estimator.audit.answers import extremes
@@ -31,6 +33,7 @@ from tests.support.devices.definitions import (
     COUNT,
     NEAREST,
     NUMBER,
+    TEXT,
     metric_of,
     registry_text,
 )
@@ -190,6 +193,47 @@ def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
     wrong = replace(metric, channel=NeverNoised(metric.channel.keep_numerator))
     outcome = audit(replace(BOOLEAN_ONLY, metrics={"dark_mode": wrong}), 480, make_device=seeded(SEED))
     assert "one report" in horizons_of(outcome)
+
+
+class OneGroupForShortTexts(GroupedGeometry):
+    """A channel that puts a text of one letter into the first group."""
+
+    __slots__ = ()
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        symbol = super().perturb(value, coins)
+        return symbol % self.inputs if value in SHORT else symbol
+
+
+WORDS = chosen(Registry.parse(registry_text(word=TEXT | {"epsilon": 1})), ())
+WORD = WORDS.metric("word")
+SHORT = [WORD.encode(letter, SeededCoins(SEED)) for letter in TEXT["letters"]]  # type: ignore[union-attr]
+
+
+def audit_of_words(channel: GroupedGeometry, monkeypatch: pytest.MonkeyPatch) -> Audit:
+    """Tell single reports of texts apart."""
+    words = replace(WORDS, metrics={"word": replace(WORD, channel=channel)})
+    (scene,) = scenes(words, 480)
+    single = replace(scene, contests=tuple(contest for contest in scene.contests if contest.by_window))
+    monkeypatch.setattr(run, "scenes", lambda *_: [single])
+    return audit(words, 480, make_device=seeded(SEED))
+
+
+def test_texts_that_differ_in_length_and_first_letter_are_told_apart_no_further_than_epsilon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert isinstance(WORD.channel, GroupedGeometry)
+    outcome = audit_of_words(WORD.channel, monkeypatch)
+    assert not outcome.accused
+    pairs = [finding.contest.names for finding in outcome.results]
+    assert any(len(first) != len(second) and first[0] != second[0] for first, second in pairs)
+
+
+def test_a_group_that_depends_on_the_length_of_a_text_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(WORD.channel, GroupedGeometry)
+    outcome = audit_of_words(OneGroupForShortTexts(WORD.channel.geometry, WORD.channel.weights), monkeypatch)
+    assert horizons_of(outcome) == {"one report"}
+    assert all(min(map(len, finding.contest.names)) == 1 for finding in outcome.accused)
 
 
 def test_an_attack_that_sees_nothing_proves_nothing() -> None:

@@ -109,7 +109,7 @@ def test_a_page_has_the_texts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', has letters other than"),
+        (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', is no text of the letters"),
         (b"\xff", "is not UTF-8 text"),
         (None, "cannot be read"),
     ],

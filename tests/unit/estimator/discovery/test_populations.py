@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import comb
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 from benchmarks.text.populations import LETTERS, Population, random_strings
 from benchmarks.text.questions import WHOLE, Question
-from benchmarks.text.scores import Score, measured
+from benchmarks.text.scores import Score, scored
 from client_sdk.protocol.domain import Text
+from estimator.discovery.texts import discover
 
 CELLS = 2**13
 LONGEST = 8
@@ -57,6 +59,9 @@ POPULATIONS: dict[str, Callable[[], dict[str, float]]] = {
 }
 """One more population is one more line."""
 
+WHOLLY = ("by Zipf's law", "neighbours")
+"""Of whose many devices tallies are drawn symbol by symbol, and inverted."""
+
 OF_FEW = ("one string has 60 %", "beginnings of each other")
 
 
@@ -65,9 +70,15 @@ def _zipf() -> tuple[tuple[str, ...], list[float]]:
     return population.strings, population.shares.tolist()
 
 
-def scores_of(name: str, devices: int, epsilon: float = 4) -> list[Score]:
-    question = Question.of(of_shares(name, POPULATIONS[name]()), epsilon, cells=CELLS)
-    return [measured(question, devices, seed) for seed in range(RUNS)]
+@cache
+def scores_of(name: str, devices: int) -> list[Score]:
+    """Return what lists tell: of whole tallies if they are cheap or `WHOLLY` drawn, otherwise drawn cell by cell."""
+    question = Question.of(of_shares(name, POPULATIONS[name]()), 4, cells=CELLS)
+    domain = question.metric.domain
+    assert isinstance(domain, Text)
+    draw = question.tables if name in WHOLLY or devices == FEW_DEVICES else question.by_cell
+    tables = (draw(devices, np.random.default_rng(seed)) for seed in range(RUNS))
+    return [scored(discover(domain, each), question.population) for each in tables]
 
 
 def chance_of_at_least(failures: int, trials: int, probability: float) -> float:

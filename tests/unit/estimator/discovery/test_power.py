@@ -54,14 +54,15 @@ def test_the_least_share_is_found_nine_times_in_ten_and_half_of_it_seldom(metric
     assert found(metric, letters, least / 2) <= 0.5
 
 
-def test_a_named_text_is_seen_as_often_as_planned(metric: Metric) -> None:
+def test_a_named_text_is_seen_as_often_as_planned() -> None:
+    metric = text_metric()  # two texts do not need many cells
     domain, channel = parts(metric)
     reports = Power(domain, channel).reports_to_see(0.01, 6)
     assert reports is not None
     rest = reports - round(0.01 * reports)
     lows = [
         confirm(domain, drawn_tables(metric, {"zebras": reports - rest, "": rest}, seed), ["zebras"]).shares.lows[0]
-        for seed in range(100)
+        for seed in range(60)
     ]
     assert 0.8 <= np.mean(np.array(lows) > 0) <= 0.97
 

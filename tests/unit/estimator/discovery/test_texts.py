@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import DomainError, Text
+from client_sdk.protocol.domain import BYTES, DomainError, Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.discovery.candidates import CandidateText, candidates_of
@@ -80,25 +80,32 @@ def test_the_shares_of_named_texts_are_unbiased_and_their_intervals_hold_them(me
     truth = truth / sum(people.values())
     runs = [
         confirm(domain, drawn_tables(metric, people, seed), ["the", "zebra", "nobody", "congratulations"]).shares
-        for seed in range(200)
+        for seed in range(100)
     ]
     errors = np.array([run.unbiased - truth for run in runs])
     within = np.array([(run.lows <= truth) & (truth <= run.highs) for run in runs])
-    assert (np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / 14).all()
+    assert (np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / 10).all()
     assert within.mean() >= 0.93
     assert (within.mean(axis=0) >= 0.9).all()
 
 
 def test_intervals_of_what_is_found_hold_the_truth() -> None:
-    metric = text_metric(cells=2**14)  # of fewer cells some hashes are unlucky for these very texts
+    """Each order of the letters has hashes of its own: in a single one, a few common texts may share cells."""
     texts = [f"{first}{second}" for first, second in product(LETTERS[:26], LETTERS[:4])]
     people = {text: 10 + 9 * place for place, text in enumerate(texts)}
     total, holds = sum(people.values()), []
-    for seed in range(5):
-        shares = found(metric, seed, people).shares
+    for seed in range(8):
+        letters = "".join(np.random.default_rng(seed).permutation(list(LETTERS)))
+        shares = found(text_metric(letters=letters), seed, people).shares
         holds += [share.low <= people.get(str(share.value), 0) / total <= share.high for share in shares]
     assert len(holds) > 100
     assert np.mean(holds) >= 0.93
+
+
+def test_texts_of_any_characters_are_found_by_their_bytes() -> None:
+    people = {"größe": 20_000, "日本語": 20_000, "👍": 20_000, "schöne Grüße": 20_000, "C:\\": 10_000, "": 10_000}
+    texts = found(text_metric(letters=BYTES), 1, people)
+    assert set(texts.shares.labels) == {"größe", "日本語", "👍", "schöne Grü…", "C:\\\\", ""}
 
 
 def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metric) -> None:

@@ -18,7 +18,7 @@ def test_letters_and_length_are_read() -> None:
     assert (domain.letters, domain.max_length, domain.discover, domain.max_items) == (TEXT["letters"], 12, True, 1)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", [name for name in PRESETS if PRESETS[name].isprintable()])
 def test_a_preset_stands_for_its_letters(preset: str) -> None:
     named = metric_of(without(TEXT, "letters") | {"preset": preset})
     assert named.edition == metric_of(TEXT | {"letters": PRESETS[preset]}).edition
@@ -67,7 +67,12 @@ def test_what_a_text_needs_is_asked_for(key: str) -> None:
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
     said = mistakes(m=without(TEXT, "letters") | {"preset": "domains"})["metric.m.preset"]
-    assert said == 'must be one of: domain, identifier; did you mean "domain"?'
+    assert said == 'must be one of: bytes, domain, identifier; did you mean "domain"?'
+
+
+def test_bytes_need_no_letter_for_others() -> None:
+    said = mistakes(m=without(TEXT, "letters") | {"preset": "bytes", "other": "-"})
+    assert said == {"metric.m.other": "is not for bytes, which spell every text; remove it"}
 
 
 def test_a_text_is_not_crossed() -> None:

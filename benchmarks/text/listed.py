@@ -1,0 +1,88 @@
+"""How often the intervals of listed strings hold their shares: over enough lists to tell 93 % from 95 %."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from benchmarks.results import table, verdict
+from benchmarks.text.populations import random_strings
+from benchmarks.text.questions import Question
+from client_sdk.protocol.domain import CUT, Text
+from estimator.discovery.texts import discover
+
+HELD: Final = 0.93
+POPULATIONS: Final = 20
+FIRST_SEED: Final = 1000
+"""Populations that no other measurement draws."""
+
+
+class Asked(NamedTuple):
+    """A question and how often it is asked of each population.
+
+    Attributes:
+        epsilon: of the question.
+        cells: about how many a group has.
+        devices: of each tally.
+        lists: of each population.
+
+    """
+
+    epsilon: float
+    cells: int
+    devices: int
+    lists: int
+
+
+ASKED: Final = (
+    Asked(1, 2**17, 10**6, 25),
+    Asked(2, 2**17, 10**6, 10),
+    Asked(4, 2**17, 10**6, 4),
+    Asked(4, 2**12, 10**6, 4),
+)
+
+HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "held", "above the share", "below it")
+
+
+def listed() -> str:
+    """Return the part of the section on intervals of listed strings."""
+    rows, least = [], 1.0
+    for asked in ASKED:
+        sides = np.concatenate([_sides(asked, FIRST_SEED + number) for number in range(POPULATIONS)])
+        parts = [float((sides == side).mean()) for side in (0, 1, -1)]
+        least = min(least, parts[0])
+        rows.append(
+            [
+                f"{asked.epsilon:g}",
+                f"{asked.cells:,}",
+                f"{asked.devices:,}",
+                f"{asked.lists * POPULATIONS}",
+                f"{sides.size:,}",
+                *(f"{part:.3f}" for part in parts),
+            ]
+        )
+    return (
+        "\n### Intervals of listed strings\n\n"
+        f"{POPULATIONS} populations of random strings; the reports that support a cell are drawn by its exact\n"
+        "law. Of the intervals of all listed strings that devices have, so many hold the share, lie wholly above it,\n"
+        "or wholly below it.\n\n"
+        + table(HEADING, rows)
+        + "\nThe least part that held: "
+        + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")
+    )
+
+
+def _sides(asked: Asked, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return 0 for each interval that holds the share of a listed string, 1 if it lies above it, else -1."""
+    population = random_strings(seed=seed)
+    question = Question.of(population, asked.epsilon, cells=asked.cells)
+    domain, truth = question.metric.domain, dict(zip(population.strings, population.shares.tolist(), strict=True))
+    assert isinstance(domain, Text)
+    sides = []
+    for run in range(asked.lists):
+        shares = discover(domain, question.by_cell(asked.devices, np.random.default_rng([seed, run]))).shares
+        names = [str(label).removesuffix(CUT) for label in shares.labels]
+        ends = zip(names, shares.lows.tolist(), shares.highs.tolist(), strict=True)
+        sides += [(low > truth[name]) - (high < truth[name]) for name, low, high in ends if name in truth]
+    return np.array(sides, dtype=np.int64)

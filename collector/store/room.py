@@ -1,0 +1,88 @@
+"""Whether the tallies of a registry fit into the memory of a store's servers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from client_sdk.protocol.registry.registry import Registry
+from collector.errors import require
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.memory import Memory
+from collector.redis_servers.server import info, memory_of
+from collector.store.handle import StoreHandle
+from collector.text import plural
+
+COUNTER_BYTES = 8
+"""Of each symbol, in each shard and window."""
+
+MB = 10**6
+
+
+class RoomNeeded(NamedTuple):
+    """The memory of one window of every question, if each of its symbols is reported.
+
+    Attributes:
+        shards: of the store; each has a part of every tally.
+        needed_bytes: in all shards.
+        largest: the metric with the largest tally.
+
+    """
+
+    shards: int
+    needed_bytes: int
+    largest: str
+
+    @classmethod
+    def of(cls, registry: Registry, shards: int) -> RoomNeeded:
+        """Add up the tallies of all questions."""
+        tallies = {name: len(metric.editions) * metric.channel.symbols for name, metric in registry.metrics.items()}
+        return cls(shards, COUNTER_BYTES * shards * sum(tallies.values()), max(tallies, key=lambda name: tallies[name]))
+
+    def __str__(self) -> str:
+        """Say the megabytes."""
+        return (
+            f"a window of every question takes up to {self.needed_bytes / MB:,.0f} MB in {plural(self.shards, 'shard')}"
+        )
+
+    def lack(self, room_bytes: int, what: str) -> str:
+        """Return the sentence of a registry that does not fit.
+
+        Args:
+            room_bytes: less than are needed.
+            what: says which room that is, such as ``are free``.
+
+        """
+        return (
+            f"{self}, but {room_bytes / MB:,.0f} MB {what}: give the servers more, or let metric.{self.largest} have a "
+            "smaller tally (of texts, by cells)"
+        )
+
+
+def require_room(store: StoreHandle, registry: Registry) -> None:
+    """Refuse a registry of which a single window would not fit, even if the store had nothing else.
+
+    What is free now does not matter: a collector that starts again finds the window that it began.
+
+    Raises:
+        ConfigError: if so; it says the megabytes, and what to do.
+        StoreUnavailableError: if a server does not answer.
+
+    """
+    needed, most_bytes = RoomNeeded.of(registry, store.shards), sum(store.ask_servers(_most_bytes))
+    require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
+
+
+def free_bytes(connection: Connection) -> int:
+    """Return how much memory a server has left for tallies."""
+    memory = _memory_for_tallies(connection)
+    return 0 if memory is None else max(0, memory.most_bytes - memory.used_bytes)
+
+
+def _most_bytes(connection: Connection) -> int:
+    memory = _memory_for_tallies(connection)
+    return 0 if memory is None else memory.most_bytes
+
+
+def _memory_for_tallies(connection: Connection) -> Memory | None:
+    """Return the memory of a server; None if it is a replica, which holds copies."""
+    return memory_of(connection) if info(connection, "replication")["role"] == "master" else None
