@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from client_sdk.protocol.registry.registry import Registry
     from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerError, Recorded
     from client_sdk.sending.responses import Reply
+    from client_sdk.shipped_model import ShippedModel, ShippedModelError
     from client_sdk.telemetry import Telemetry
 
 __all__ = [
@@ -43,6 +44,8 @@ __all__ = [
     "RegistryError",
     "RegistryWarning",
     "Reply",
+    "ShippedModel",
+    "ShippedModelError",
     "Telemetry",
     "UnknownMetricError",
 ]
@@ -60,6 +63,8 @@ _HOMES = {
     "RegistryError": "protocol.errors",
     "RegistryWarning": "protocol.errors",
     "Reply": "sending.responses",
+    "ShippedModel": "shipped_model",
+    "ShippedModelError": "shipped_model",
     "Telemetry": "telemetry",
     "UnknownMetricError": "protocol.errors",
 }

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from estimator.api import estimate
+    from estimator.api import estimate, load_model
     from estimator.errors import MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.frames import to_pandas, to_polars
     from estimator.formats.from_json import load_report
@@ -41,6 +41,7 @@ __all__ = [
     "RequestError",
     "TalliesError",
     "estimate",
+    "load_model",
     "load_report",
     "to_pandas",
     "to_polars",
@@ -57,6 +58,7 @@ _HOMES = {
     "RequestError": "errors",
     "TalliesError": "errors",
     "estimate": "api",
+    "load_model": "api",
     "load_report": "formats.from_json",
     "to_pandas": "formats.frames",
     "to_polars": "formats.frames",

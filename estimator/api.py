@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from datetime import date
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
+from estimator.errors import MissingLibraryError
+from estimator.formats.model_file import read_model_file
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -20,6 +24,35 @@ from estimator.tallies.fetch import Fetched, fetch
 from estimator.tallies.read import read_file
 from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import Tally
+
+if TYPE_CHECKING:
+    from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
+
+
+def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
+    """Read the file of a model as an estimator of scikit-learn that is fitted already.
+
+    Its ``X`` has a column for each feature, in the order of ``feature_names_in_``.
+
+    Args:
+        path: of what ``report --model`` wrote.
+
+    Raises:
+        MissingLibraryError: if scikit-learn is not installed.
+        ReportError: if the file cannot be read, or is no model of this schema.
+
+    """
+    file = read_model_file(path)
+    try:
+        kinds = import_module("estimator.scikit_learn")
+    except ImportError:
+        raise MissingLibraryError(
+            "this needs scikit-learn, which is not installed: pip install 'hearsay-ldp[sklearn]' "
+            "(from a checkout: pip install ./client_sdk '.[sklearn]')"
+        ) from None
+    kind = kinds.LearnedClassifier if file.label["kind"] == "boolean" else kinds.LearnedRegressor
+    fitted: LearnedClassifier | LearnedRegressor = kind(file)
+    return fitted
 
 
 def estimate(  # noqa: PLR0913 one argument an option of the command

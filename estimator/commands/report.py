@@ -21,6 +21,7 @@ from estimator.commands.report_options import ReportOptions
 from estimator.commands.watch import watch_collector
 from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
 from estimator.estimates.covariance import MOST_VALUES
+from estimator.formats.model_file import as_model_file, check_model
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
@@ -87,6 +88,12 @@ MEGABYTE = 10**6
     help="What is printed: a table by default, and nothing where --html stands alone.",
 )
 @click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page for the browser here.")
+@click.option(
+    "--model",
+    metavar="METRIC FILE",
+    type=(str, click.Path(path_type=Path)),
+    help="Write what an app needs to predict by this model, of the last window that has one.",
+)
 @click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
 @click.option(
     "--out",
@@ -129,6 +136,8 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
     check_candidates(registry, request.candidates)
+    if options.model is not None:
+        check_model(registry, options.model[0])
     alerts = [read_alert(registry, text) for text in options.alerts]
     if options.watch_s is not None:
         collector = options.collector or ""
@@ -148,13 +157,20 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     has_fired = print_alerts(judged(alerts, estimated.metrics))
     if options.covariance:
         _name_too_large(estimated)
-    if options.html is not None:
-        _write_page(estimated, registry, options.html)
-    if options.printed is not None:
-        _put(estimated, options, options.printed)
+    _write(estimated, registry, options)
     status = Kept.ALERT if has_fired else _status(estimated, tallies, selection)
     if status:
         raise SystemExit(status)
+
+
+def _write(estimated: EstimateReport, registry: Registry, options: ReportOptions) -> None:
+    """Write or print the report in each form that was asked for."""
+    if options.html is not None:
+        _write_page(estimated, registry, options.html)
+    if options.model is not None:
+        _write_model(estimated, registry, *options.model)
+    if options.printed is not None:
+        _put(estimated, options, options.printed)
 
 
 def _status(estimated: EstimateReport, tallies: list[Tally], selection: Selection) -> Kept:
@@ -174,6 +190,11 @@ def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> No
     page = as_html(estimated, registry).encode()
     write_whole(html, page)
     click.echo(f"{html} is written: {len(page) / MEGABYTE:.1f} MB, open it in a browser", err=True)
+
+
+def _write_model(estimated: EstimateReport, registry: Registry, name: str, file: Path) -> None:
+    write_whole(file, as_model_file(estimated, registry, name).encode())
+    click.echo(f"{file} is written: the model {name}, for an app to ship", err=True)
 
 
 def _put(estimated: EstimateReport, options: ReportOptions, form: str) -> None:

@@ -62,6 +62,7 @@ class ReportOptions:
     alerts: tuple[str, ...]
     form: str | None
     html: Path | None
+    model: tuple[str, Path] | None
     output: Path | None
     out: Path | None
     every: str | None
@@ -73,9 +74,16 @@ class ReportOptions:
     def printed(self) -> str | None:
         """The form that is printed or written to ``--output``.
 
-        None where only a page is requested.
+        None where only a page or a model is requested.
         """
-        return "table" if self.form is None and (self.html is None or self.output is not None) else self.form
+        is_elsewhere = self.html is not None or self.model is not None
+        return "table" if self.form is None and (not is_elsewhere or self.output is not None) else self.form
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are written."""
+        model = None if self.model is None else self.model[1]
+        return [file for file in (self.html, self.output, model) if file is not None]
 
     @property
     def _is_readable_on_the_way(self) -> bool:
@@ -137,26 +145,32 @@ class ReportOptions:
             f"{self.printed} is not for the eye; add --output FILE",
         )
         yield (
-            self.html is not None and self.output is not None and self.html.resolve() == self.output.resolve(),
-            "--html and --output name the same file; the one would replace the other",
+            len({file.resolve() for file in self.files}) < len(self.files),
+            "--html, --model and --output name the same file; the one would replace the other",
         )
         yield (
-            STDOUT in (self.html, self.output),
-            "- is no file here; leave --output out for standard output, and give --html a file",
+            STDOUT in self.files,
+            "- is no file here; leave --output out for standard output, and give --html and --model a file",
         )
         yield (
             self.verbose and self.printed != "table",
             "--verbose is of the table; every other form has all figures, so leave it out",
         )
         yield (self.out is None) != (self.every is None), "--out DIR and --every window belong together"
-        elsewhere = self.output or self.html or self.printed != "table"
+        elsewhere = self.files or self.printed != "table"
         yield (
             self.out and (self.preliminary or self.pool or elsewhere),
-            "--out writes closed windows in every form, without --preliminary, --pool, --output, --html and --format",
+            (
+                "--out writes closed windows in every form, without --preliminary, --pool, --output, --html, --model "
+                "and --format"
+            ),
         )
         yield (
             self.watch_s is not None and (self.collector is None or self.out or elsewhere),
-            "--watch draws the table of a collector; leave out --tallies, --out, --output, --html and --format",
+            (
+                "--watch draws the table of a collector; leave out --tallies, --out, --output, --html, --model and "
+                "--format"
+            ),
         )
         yield (
             self.alerts and (self.preliminary or self.watch_s is not None),

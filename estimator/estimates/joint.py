@@ -25,8 +25,11 @@ from itertools import combinations
 import msgspec
 import numpy as np
 
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from estimator.estimates.covariance import Sample
+from estimator.estimates.ranking import auc_of_pairs
 from estimator.estimates.ratios import Ratios
 from estimator.results.joint import Difference, GroupShares, Independence, Joint
 from estimator.statistics.arrays import Floats
@@ -38,7 +41,13 @@ from estimator.statistics.holm import PAIR
 def intervals_of(cross: Cross) -> int:
     """Return the number of intervals of a joint question beside those of its pairs."""
     groups, outcomes = cross.first.size, cross.second.size
-    return groups * outcomes + math.comb(groups, 2) * outcomes
+    aucs = int(_is_ranking(cross))
+    return groups * outcomes + math.comb(groups, 2) * outcomes + aucs
+
+
+def _is_ranking(cross: Cross) -> bool:
+    """Return whether a scale may rank yes above no."""
+    return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
@@ -62,7 +71,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         for row, label in enumerate(cross.first.labels)
     )
     independence = _independence(table) if is_enough else None
-    return Joint(groups, tuple(_differences(cross, table, z)), independence, cross.names)
+    auc = auc_of_pairs(shares, covariance, z) if _is_ranking(cross) else None
+    return Joint(groups, tuple(_differences(cross, table, z)), independence, cross.names, auc)
 
 
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Difference]:

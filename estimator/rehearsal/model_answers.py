@@ -9,12 +9,13 @@ from typing import Final
 
 import numpy as np
 
+from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain import Boolean, CrossedModel, DomainError, Model
 from client_sdk.protocol.domain.model import LABEL
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.metric import Metric
 from estimator.errors import AnswersError
-from estimator.rehearsal.model_rehearsal import NO_COINS, People
+from estimator.rehearsal.model_rehearsal import People
 from estimator.rehearsal.true_answers import TRUTH_VALUES
 
 LEAST_ROWS: Final = 20

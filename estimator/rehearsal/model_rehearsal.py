@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain import CrossedModel, Model
 from client_sdk.protocol.domain.model import LABEL
 from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
@@ -32,20 +32,6 @@ HELD_BACK: Final = 4
 
 UNIX_EPOCH_S: Final = 0.0
 """A tally must have a window, and a rehearsal has none."""
-
-
-class _NoCoins(Coins):
-    """What a model's domain gets: it tosses none."""
-
-    def bernoulli(self, numerator: int) -> bool:
-        raise AssertionError(numerator)
-
-    def below(self, bound: int) -> int:
-        raise AssertionError(bound)
-
-
-NO_COINS: Final = _NoCoins()
-"""What a model encodes is the same for all coins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

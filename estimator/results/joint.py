@@ -6,7 +6,7 @@ from typing import Final
 
 from client_sdk.protocol.domain.label import Label
 from estimator.results.changes import Change
-from estimator.results.estimate import Share
+from estimator.results.estimate import Estimate, Share
 from estimator.results.record import Record
 from estimator.results.shown import Plotted
 
@@ -67,6 +67,8 @@ class Joint(Plotted, Record, frozen=True):
         independence: None with too few reports for the test, and for means.
         names: of the question that defines the groups, and of the compared question. None in
             reports of an older schema.
+        auc: of a scale and a yes-or-no, how often a yes is at a higher step than a no, with half of the ties. None for
+            other questions.
 
     """
 
@@ -74,6 +76,7 @@ class Joint(Plotted, Record, frozen=True):
     differences: tuple[Difference, ...]
     independence: Independence | None
     names: tuple[str, str] | None = None
+    auc: Estimate | None = None
 
     @property
     def is_of_means(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from estimator.results.estimate import Estimate
 from estimator.results.record import Record
 
@@ -50,3 +52,30 @@ class LearnedModel(Record, frozen=True, kw_only=True):
     inputs: tuple[ModelInput, ...]
     auc: Estimate | None = None
     correlation: Estimate | None = None
+
+
+MODEL_SCHEMA: Final = 1
+"""Of the file of a model."""
+
+
+class ModelFile(Record, frozen=True, kw_only=True):
+    """A model as a file that an app ships.
+
+    Attributes:
+        schema: of this file.
+        model: the name of the metric.
+        edition: of the question, as hexadecimal digits.
+        window: of the reports.
+        reports: how many it was learned from.
+        label: its kind: ``boolean``, or ``number`` with its ends ``low`` and ``high``.
+        learned: what is needed to predict.
+
+    """
+
+    schema: int
+    model: str
+    edition: str
+    window: str
+    reports: int
+    label: dict[str, str]
+    learned: LearnedModel

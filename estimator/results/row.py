@@ -86,7 +86,7 @@ STATISTICS: Final = {
     "named_text": "the share of people with a text that was named by `--candidates`",
     "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
     "log_odds": "the log-odds of a model's label yes where a feature has a value",
-    "auc": "how often a model ranks a yes above a no, if scores are normal",
+    "auc": "how often a model, if scores are normal, or a scale ranks a yes above a no",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -228,6 +228,8 @@ def _joint_figures(joint: Joint) -> Iterator[RowFigure]:
         yield from (
             RowFigure("share_within", f"{word(group.group)}, {word(share.value)}", share) for share in group.estimates
         )
+    if joint.auc is not None:
+        yield RowFigure("auc", None, joint.auc)
     for difference in joint.differences:
         first, second = map(word, difference.groups)
         between = f"{first} less {second}"

@@ -27,6 +27,8 @@ COEFFICIENTS: Final = {
 
 AUC: Final = "How often a yes is ranked above a no, if scores are normal"
 
+AUC_OF_STEPS: Final = "How often a yes is at a higher step than a no"
+
 QUANTILES: Final = "Quantiles"
 """The histogram marks the figures of this group."""
 
@@ -75,8 +77,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         of_positions = [estimated.coordinates[position] for position in positions]
         shown = ((coordinate_words(each.value), each) for each in of_positions)
         yield FigureGroup(COEFFICIENTS.get(estimated.kind, COORDINATES), unit_of(""), tuple(shown))
-    if estimated.learned is not None and estimated.learned.auc is not None:
-        yield FigureGroup(AUC, unit_of(""), (("AUC", estimated.learned.auc),))
+    yield from _aucs(estimated)
     if estimated.joint is not None and estimated.joint.is_of_means:
         yield group_means_of(estimated.joint, unit_of(estimated.unit))
     if estimated.mean is not None:
@@ -91,6 +92,13 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
             yield FigureGroup("Share of people within a range", PERCENT, ranges)
+
+
+def _aucs(estimated: MetricEstimate) -> Iterator[FigureGroup]:
+    if estimated.learned is not None and estimated.learned.auc is not None:
+        yield FigureGroup(AUC, unit_of(""), (("AUC", estimated.learned.auc),))
+    if estimated.joint is not None and estimated.joint.auc is not None:
+        yield FigureGroup(AUC_OF_STEPS, unit_of(""), (("AUC", estimated.joint.auc),))
 
 
 def group_means_of(joint: Joint, unit: Unit) -> FigureGroup:

@@ -139,6 +139,8 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     for group in joint.groups:
         for share in group.estimates:
             yield style.row((word(group.group), word(share.value)), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
+    if joint.auc is not None:
+        yield style.row("AUC", "", joint.auc, SHARE_DIGITS, SHARES)
     yield from _differences(joint, style, SHARE_DIGITS)
     if joint.independence is not None:
         test = joint.independence

@@ -1,0 +1,151 @@
+"""A model that an app ships: read from the file that the estimator wrote, it predicts on the device.
+
+What a device answers and how its answers are scaled is the same as when the model was learned. Nothing is
+recorded or sent.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.domain.category import Category
+from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.model import ModelFeature
+from client_sdk.protocol.domain.number import Number, exact
+from client_sdk.protocol.domain.vector import UNIT
+from client_sdk.protocol.errors import HearsayError, OutsideDomainError
+
+SCHEMA: Final = 1
+"""Of the file. docs/reference/model-file.md describes it."""
+
+
+class ShippedModelError(HearsayError):
+    """The file of a model cannot be used. The message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedModel:
+    """What an app needs to predict: the intercept and the weights of each feature.
+
+    Attributes:
+        name: of the metric that it was learned by.
+        intercept: of the sum.
+        norm: the length to which scaled features are shortened. None for weights of cells.
+        features: in the registry's order.
+        weights: of each feature: one a coordinate, or one a cell where `norm` is None.
+        is_of_yes_and_no: whether the sum is the log-odds of yes; else it is the prediction of a number.
+
+    """
+
+    name: str
+    intercept: float
+    norm: float | None
+    features: tuple[ModelFeature, ...]
+    weights: tuple[tuple[float, ...], ...]
+    is_of_yes_and_no: bool
+
+    @classmethod
+    def read(cls, path: str | Path) -> ShippedModel:
+        """Read the file that ``hearsay-estimator report --model`` wrote.
+
+        Raises:
+            ShippedModelError: if it cannot be read or is no such file.
+
+        """
+        try:
+            return cls.of(json.loads(Path(path).read_bytes(), parse_float=Decimal))
+        except OSError as error:
+            raise ShippedModelError(f"{path} cannot be read: {error.strerror}; ship it beside the code") from error
+        except (ValueError, RecursionError):
+            raise ShippedModelError(f"{path} is not JSON; make it with hearsay-estimator report --model") from None
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> ShippedModel:
+        """Return the model that a JSON document holds.
+
+        Raises:
+            ShippedModelError: if it is no model of this schema.
+
+        """
+        try:
+            if document["schema"] != SCHEMA:
+                raise ShippedModelError(f"the model has not the schema {SCHEMA}; use the estimator of this version")
+            learned = document["learned"]
+            features = tuple(map(_feature, learned["inputs"]))
+            norm = None if learned["norm"] is None else float(learned["norm"])
+            weights = tuple(tuple(map(float, each["weights"])) for each in learned["inputs"])
+            model = cls(
+                str(document["model"]),
+                float(learned["intercept"]),
+                norm,
+                features,
+                weights,
+                document["label"]["kind"] == "boolean",
+            )
+        except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError, DomainError):
+            raise ShippedModelError("the file is no model; make it with hearsay-estimator report --model") from None
+        if norm is not None and norm <= 0:
+            raise ShippedModelError(
+                "the model has a norm that is not above 0; use the file that hearsay-estimator wrote"
+            )
+        wanted = [each.cells if norm is None else len(each.coordinates) for each in features]
+        if not features or list(map(len, weights)) != wanted:
+            raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --model")
+        return model
+
+    def score(self, features: Mapping[str, object]) -> float:
+        """Return the log-odds of yes, or the prediction of a number in its units.
+
+        Args:
+            features: the value of each feature by its name, as in an answer without the label; other keys are ignored.
+
+        Raises:
+            OutsideDomainError: if a feature is missing or no value of its domain. It holds no value.
+
+        """
+        try:
+            places = [each.place(features[each.name], NO_COINS) for each in self.features]
+        except KeyError:
+            raise OutsideDomainError(
+                self.name, f"a value of {', '.join(each.name for each in self.features)}"
+            ) from None
+        except DomainError as error:
+            raise OutsideDomainError(self.name, str(error)) from None
+        of_features = list(zip(self.features, self.weights, places, strict=True))
+        if self.norm is None:
+            return self.intercept + sum(weights[feature.cell(place)] for feature, weights, place in of_features)
+        scaled = [value / UNIT for feature, _, place in of_features for value in feature.scaled(place)]
+        flat = [weight for weights in self.weights for weight in weights]
+        too_long = max(1.0, math.hypot(*scaled) / self.norm)
+        return self.intercept + sum(weight * value for weight, value in zip(flat, scaled, strict=True)) / too_long
+
+    def probability(self, features: Mapping[str, object]) -> float:
+        """Return the probability of yes, above 0 and below 1.
+
+        Args:
+            features: as `score` takes them.
+
+        Raises:
+            OutsideDomainError: as `score` does.
+            ShippedModelError: if the label is a number.
+
+        """
+        if not self.is_of_yes_and_no:
+            raise ShippedModelError(f"{self.name} predicts a number, which has no probability; take its score")
+        return (1 + math.tanh(self.score(features) / 2)) / 2
+
+
+def _feature(listed: Mapping[str, Any]) -> ModelFeature:
+    if "values" in listed:
+        return ModelFeature(str(listed["name"]), Category(tuple(map(str, listed["values"]))))
+    low, high = exact(listed["low"]), exact(listed["high"])
+    if low >= high:
+        raise ValueError
+    return ModelFeature(str(listed["name"]), Number(low, high, "mean"))

@@ -1,0 +1,75 @@
+"""The model of a report as a file that an app ships."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import msgspec
+
+from client_sdk.protocol.domain import CrossedModel, Model
+from client_sdk.protocol.registry.registry import Registry
+from estimator.errors import ReportError, RequestError
+from estimator.formats.to_json import builtins_of, json_text
+from estimator.results.learned import MODEL_SCHEMA, ModelFile
+from estimator.results.report import EstimateReport
+
+
+def check_model(registry: Registry, name: str) -> None:
+    """Refuse what is no model, before anything is estimated.
+
+    Raises:
+        RequestError: if the metric is of another kind.
+        UnknownMetricError: if the registry does not define it.
+
+    """
+    if not isinstance(registry.metric(name).domain, Model | CrossedModel):
+        raise RequestError(f'{name} is no model; name a metric with kind = "model"')
+
+
+def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
+    """Return the model of the last window of a report, as JSON.
+
+    Args:
+        report: with estimates of the metric.
+        registry: that defines it.
+        name: of the metric, a model.
+
+    Raises:
+        RequestError: if no window has a model.
+
+    """
+    learned = [each for each in report.metrics if each.metric == name and each.learned is not None]
+    if not learned:
+        raise RequestError(f"no window of {name} has enough reports to learn from; wait for more, or choose others")
+    domain, last = registry.metric(name).domain, max(learned, key=lambda each: each.span.starts_at)
+    assert isinstance(domain, Model | CrossedModel)  # noqa: S101 `check_model` refuses others
+    assert last.learned is not None  # noqa: S101 chosen so
+    file = ModelFile(
+        schema=MODEL_SCHEMA,
+        model=name,
+        edition=last.edition,
+        window=last.window,
+        reports=last.reports,
+        label=domain.observation.definition["label"],  # type: ignore[arg-type] # of texts alone
+        learned=last.learned,
+    )
+    return json_text(builtins_of(file))
+
+
+def read_model_file(path: str | PathLike[str]) -> ModelFile:
+    """Read the file of a model.
+
+    Raises:
+        ReportError: if it cannot be read, or is no model of this schema.
+
+    """
+    try:
+        file = msgspec.json.decode(Path(path).read_bytes(), type=ModelFile)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read: {error.strerror}; name a readable model") from error
+    except msgspec.DecodeError:
+        raise ReportError(f"{path} is no model; make it with report --model") from None
+    if file.schema != MODEL_SCHEMA:
+        raise ReportError(f"{path} has not the schema {MODEL_SCHEMA}; use the version that made it")
+    return file
