@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from benchmarks.amplification import measure_amplification
+from benchmarks.apart import measure_apart
 from benchmarks.bulk import measure_bulk
 from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
@@ -63,6 +64,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "participation": measure_participation,
     "estimator": measure_estimator,
     "html": measure_html,
+    "apart": measure_apart,
     "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,

@@ -199,7 +199,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     click.echo(year_words(year))
     sentences = [*new.shortages(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
-        sentences += too_much(year, Fraction(repr(at_most)))
+        sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)
     for sentence in sentences:
         click.echo(sentence, err=True)
     if sentences:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.statement import odds
+
+OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
+"""What lowers the year of a device that keeps its ledger."""
+
+OF_BROWSERS: Final = "lower per_window, or ask less often"
+"""What lowers the year of a browser that may wipe its ledger: lifetime and month begin anew with it."""
 
 
 def year_words(nanos: int | None) -> str:
@@ -21,10 +28,18 @@ def year_words(nanos: int | None) -> str:
     return f"Within a year, all answers of a device reveal at most {epsilon}: even odds become {odds(nanos)}."
 
 
-def too_much(nanos: int | None, most: Fraction) -> list[str]:
-    """Return a sentence if a year of all answers reveals more than a given epsilon."""
+def too_much(nanos: int | None, most: Fraction, *, may_be_wiped: bool) -> list[str]:
+    """Return a sentence if a year of all answers reveals more than a given epsilon.
+
+    Args:
+        nanos: the loss of the year in billionths of epsilon; None if there is no bound.
+        most: the epsilon that is allowed.
+        may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no ceiling
+            but that of its windows.
+
+    """
     if nanos is not None and nanos <= most * NANOS:
         return []
     least = "without a bound" if nanos is None else f"up to {as_float(nanos):.9g}"
-    advice = "lower lifetime or per_month, ask less often, or pace"
+    advice = OF_BROWSERS if may_be_wiped else OF_DEVICES
     return [f"within a year a device reveals {least}, more than the {float(most):g} of --at-most: {advice}"]

@@ -25,9 +25,9 @@ ONE_BIT_UP_TO: Final = 0.18
 GREATEST: Final = 8.0
 """The greatest epsilon with a table."""
 
-LOSS: Final = ((6.5, 1.007), (GREATEST, 1.006))
+LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
 """The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon. The
-linear programme is below that by one to five parts in 1,000."""
+linear programme is below that by one to seven parts in 1,000."""
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
 LATER_WIDTHS: Final = ((6.0, 0.156), (7.0, 0.115), (8.0, 0.083))
@@ -41,7 +41,8 @@ SYMBOLS: Final = (
     (5.0, (48, 64)),
     (6.0, (64, 96, 128)),
     (6.8, (96, 128)),
-    (GREATEST, (128, 160)),
+    (7.32, (128, 160)),
+    (GREATEST, (192, 224)),
 )
 """Numbers of symbols that are tried up to an epsilon."""
 

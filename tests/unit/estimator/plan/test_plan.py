@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from datetime import date
@@ -182,6 +183,27 @@ def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
     refused = _run(STARTER, "--check", "--at-most", 4.99, "--today", "2026-11-22")
     assert (refused.exit_code, refused.stdout) == (1, year)
     assert refused.stderr.startswith("within a year a device reveals up to 5, more than the 4.99 of --at-most: ")
+    assert refused.stderr.endswith(": lower lifetime or per_month, ask less often, or pace\n")
+
+
+def test_the_gate_names_for_browsers_what_lowers_their_year(tmp_path: Path) -> None:
+    """A browser that wipes its ledger begins lifetime and month anew; only the ceiling of a window holds."""
+    path, text = tmp_path / "web.toml", STARTER.read_text(encoding="utf-8")
+    web = re.sub(r"^strategy = .*$", "web_year = 200", text, flags=re.MULTILINE)
+    advice = ": lower per_window, or ask less often\n"
+
+    def year(most: float, **ceilings: float) -> Result:
+        changed = web
+        for key, ceiling in ceilings.items():
+            changed, count = re.subn(rf"^{key} = .*$", f"{key} = {ceiling}", changed, flags=re.MULTILINE)
+            assert count == 1
+        path.write_text(changed, encoding="utf-8")
+        return _run(path, "--check", "--at-most", most, "--today", "2026-11-22")
+
+    refused = year(120)
+    assert refused.stderr.endswith(advice)
+    assert year(120, lifetime=2.5).stderr.count(advice) == 1  # no advice: it is no ceiling of the year
+    assert year(120, per_window=2).stderr.count(advice) == 0
 
 
 def test_a_plan_says_the_year_in_a_sentence_and_errors_in_their_unit() -> None:
