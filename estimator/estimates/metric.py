@@ -28,7 +28,7 @@ from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
-from estimator.estimates.clusters import clusters_of_histogram, clusters_of_values
+from estimator.estimates.clustering.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.days_of_use import at_least, thresholds
 from estimator.estimates.distribution import distribution_of, family_of, mean_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from estimator.estimates.k_means import STARTS, STRONG, Split, _apart, _silhouette, _splits, split
+from estimator.estimates.clustering.k_means import STARTS, STRONG, Split, _apart, _silhouette, _splits, split
 from estimator.estimates.metric import estimate
 from estimator.results.clusters import Clusters
 from estimator.results.request import Request

@@ -15,7 +15,7 @@ from estimator.distribution_intervals.limits import limits_of
 from estimator.distribution_intervals.moments import STEPS, mean_within, where_zero
 from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import TallyStretches
-from estimator.estimates.k_means import Members, split
+from estimator.estimates.clustering.k_means import Members, split
 from estimator.estimates.mean_scale import positions_of
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
