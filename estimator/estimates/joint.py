@@ -14,6 +14,10 @@ and their covariance.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
   far too often.)
+* How well a scale ranks yes above no is the area under the curve (AUC): the sum of f(i, yes) f(j, no) over all steps
+  i above j, and half of that over i = j, in relation to f(yes) f(no). Both are quadratic in the estimates, and each
+  exceeds its true value by a covariance on average, which is subtracted. The interval is Fieller's, and everything
+  if nobody may say yes, or no.
 """
 
 from __future__ import annotations
@@ -29,8 +33,8 @@ from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from estimator.estimates.covariance import Sample
-from estimator.estimates.ranking import auc_of_pairs
 from estimator.estimates.ratios import Ratios
+from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference, GroupShares, Independence, Joint
 from estimator.statistics.arrays import Floats
 from estimator.statistics.chi_square import survival
@@ -115,3 +119,39 @@ def _independence(table: Ratios) -> Independence:
     spread = slopes @ table.of_pairs.reshape(groups * outcomes, -1) @ slopes.T
     statistic = float(tested @ np.linalg.solve(spread, tested))
     return Independence(statistic, tested.size, survival(statistic, tested.size))
+
+
+def auc_of_pairs(shares: Floats, covariance: Floats, z: float) -> Estimate:
+    """Return how often a random yes is at a higher step than a random no; half of the ties count.
+
+    Args:
+        shares: of the pairs, unbiased, with steps rising and no before yes, shape (2 steps,).
+        covariance: of the shares, shape (2 steps, 2 steps).
+        z: half-width of a normal interval, in standard errors. Infinite with too few reports.
+
+    """
+    if not math.isfinite(z):
+        return Estimate(None, None, 0.0, 1.0)
+    steps = len(shares) // 2
+    order = np.sign(np.subtract.outer(np.arange(steps), np.arange(steps)))
+    above, all_pairs = _form((1 + order) / 2), _form(np.ones((steps, steps)))
+    numerator, denominator = (float(shares @ each @ shares - np.sum(each * covariance)) for each in (above, all_pairs))
+    slopes = 2 * np.array([above @ shares, all_pairs @ shares])
+    (of_numerator, of_both), (_, of_denominator) = (z**2 * slopes @ covariance @ slopes.T).tolist()
+    square = denominator**2 - of_denominator
+    if square <= 0 or denominator <= 0:
+        return Estimate(None, None, 0.0, 1.0)
+    middle = (numerator * denominator - of_both) / square
+    reach = math.sqrt(max(0.0, middle**2 - (numerator**2 - of_numerator) / square))
+    estimate, low, high = (
+        min(max(each, 0.0), 1.0) for each in (numerator / denominator, middle - reach, middle + reach)
+    )
+    slope = slopes[0] - estimate * slopes[1]
+    return Estimate(estimate, float(np.sqrt(slope @ covariance @ slope)) / denominator, low, high)
+
+
+def _form(weights: Floats) -> Floats:
+    """Return the symmetric matrix M of the form s M s, the sum of weights[i, j] f(i, yes) f(j, no)."""
+    form = np.zeros((2 * len(weights), 2 * len(weights)))
+    form[1::2, ::2] = weights
+    return (form + form.T) / 2

@@ -205,8 +205,17 @@ def fakes_of(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) ->
 
 def _even_rotations(channel: RotatedAxes, tally: Tally) -> RangeTest:
     """Test whether each block of rotations has as many reports as chance allows, whatever people answer."""
-    reports: Counts = block_reports(channel, tally.dense(channel.symbols))
-    expected = tally.reports / len(reports)
+    return even_test(block_reports(channel, tally.dense(channel.symbols)))
+
+
+def even_test(reports: Counts) -> RangeTest:
+    """Test whether parts that devices draw evenly have as many reports as chance allows (Pearson 1900).
+
+    Args:
+        reports: of each part, shape (parts,).
+
+    """
+    expected = float(reports.mean())
     statistic = float(((reports - expected) ** 2).sum() / expected)
     p_value = survival(statistic, len(reports) - 1) if expected >= LEAST_OF_BLOCK else 1.0
     return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)

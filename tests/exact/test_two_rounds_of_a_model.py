@@ -22,7 +22,7 @@ from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator import estimate
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
-from estimator.estimates.ranking import auc_of_pairs
+from estimator.estimates.joint import auc_of_pairs
 from estimator.formats.model_file import as_model_file
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
 from estimator.rehearsal.tally_sampler import sampler_of

@@ -22,8 +22,10 @@ from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.products import input_of
+from estimator.estimates.vectors import even_test
 from estimator.results.estimate import Shares
 from estimator.results.learned import LearnedModel
+from estimator.results.poisoning import Fakes, Move
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import z_of
 from estimator.statistics.simplex import nearest_shares
@@ -90,6 +92,30 @@ def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
             shares = inverse.shares(counts, reports)
             covariance = Sample.of(inverse, counts).covariance(inverse)
             yield CellShares(feature, shares[::2], shares[1::2], covariance)
+
+
+def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
+    """Return the most by which made-up reports could have moved the share of a pair of a cell and the label yes or no.
+
+    They may all speak of one feature, and are then a larger fraction of its reports. The estimate from honest reports
+    lies between the least and the greatest score of a report, which bounds the move where all could be made up.
+    """
+    channel = metric.channel
+    assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
+    parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
+    downs, ups = [0.0], [0.0]
+    for own, counts in zip(channel.features, parts, strict=True):
+        reports = int(counts.sum())
+        if not reports:
+            continue
+        inverse = inverse_of(own)
+        shares, (least, most) = inverse.shares(counts, reports), inverse.extremes()
+        made_up = fraction * tally.reports / reports
+        odds = made_up / (1 - made_up) if made_up < 1 else math.inf
+        downs.append(float(np.minimum(odds * (shares - least), most - shares).max()))
+        ups.append(float(np.minimum(odds * (most - shares), shares - least).max()))
+    test = even_test(np.array([counts.sum() for counts in parts]))
+    return Fakes(fraction=fraction, mean=Move(max(downs), max(ups)), test=test)
 
 
 def base_rate(of_features: list[CellShares]) -> float:
