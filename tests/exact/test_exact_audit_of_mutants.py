@@ -24,6 +24,9 @@ from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS
 from tests.support.laws.group_mean_checks import Report as GroupMeanReport
 from tests.support.laws.group_mean_checks import right_report as right_report_of_means
 from tests.support.laws.set_checks import SET_MUTANTS, Report, right_report
+from tests.support.laws.text_checks import TEXT_MUTANTS, toy
+from tests.support.laws.text_checks import Report as TextReport
+from tests.support.laws.text_checks import right_report as right_report_of_texts
 from tests.support.laws.utilities import ASYMMETRIC
 from tests.support.mutants import audited, noise
 from tests.support.mutants.audited import (
@@ -92,7 +95,7 @@ def rounding(way: Rounding) -> Metric:
     return Metric("m", "Why?", domain, PIECEWISE, WindowKind.DAY)
 
 
-def reporting(right: Metric, way: Report | GroupMeanReport) -> Metric:
+def reporting(right: Metric, way: Report | GroupMeanReport | TextReport) -> Metric:
     given = {each.name: getattr(right, each.name) for each in fields(right) if each.init}
     metric_class: Metric = type("Reports", (Reports,), {"way": staticmethod(partial(way, right))})(**given)
     return metric_class
@@ -112,6 +115,8 @@ RIGHT: dict[str, Metric] = {
     "set by way of another": reporting(SETS, right_report),
     "mean by group": GROUP_MEANS,
     "mean by group by way of another": reporting(GROUP_MEANS, right_report_of_means),
+    "text": toy(),
+    "text by way of another": reporting(toy(), right_report_of_texts),
     **{f"permanent: {name}": metric for name, (metric, *_) in HISTORIES.items()},
     **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
 }
@@ -123,6 +128,7 @@ MUTANTS: dict[str, Metric] = {
     **{name: metric for name, metric in TABLES.items() if not name.endswith(NONE)},
     **{f"set: {name}": reporting(SETS, way) for name, way in SET_MUTANTS.items()},
     **{f"mean by group: {name}": reporting(GROUP_MEANS, way) for name, way in GROUP_MEAN_MUTANTS.items()},
+    **{f"text: {name}": reporting(toy(), way) for name, way in TEXT_MUTANTS.items()},
     **{f"rounding: {name}": rounding(way) for name, way in ROUNDING_MUTANTS.items()},
     **{f"permanent: {name}": settling(HISTORIES[name][0], make) for name, make in PERMANENT_MUTANTS.items()},
 }

@@ -52,10 +52,11 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     weights = tuple(group.weight for group in toy.groups(cells))
     small = type(channel).within(within, PRIME, DIMENSION, weights)
+    asked = replace(metric, domain=toy, channel=small)
     walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
-        walk.reported(partial(_report, toy, small, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
+        walk.reported(partial(asked.perturb, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
         proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
@@ -65,10 +66,6 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
 def toy_of(domain: Text) -> Text:
     """Return a domain of few texts, whose code is that of another one."""
     return type(domain)(LETTERS, LENGTH, discover=domain.discover)
-
-
-def _report(domain: Text, channel: GroupedGeometry, text: str, coins: Any) -> int:  # noqa: ANN401 coins that walk
-    return channel.perturb(domain.encode(text, channel.inputs, coins), coins)
 
 
 def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
