@@ -98,23 +98,25 @@ def requests_to(coins: ScriptedCoins) -> list[list[str]]:
     return [[primitive, str(parameter)] for primitive, parameter in coins.requests]
 
 
+def agree(perturb: Callable[[Any, ScriptedCoins], int], cases: list[dict[str, Any]], given: str = "answer") -> None:
+    """Check that what is given becomes the symbol of each case, by the coins that the case asks for."""
+    for case in cases:
+        with scripted(case["coins"]) as coins:
+            assert perturb(case[given], coins) == case["symbol"]
+        assert requests_to(coins) == case["asked"]
+
+
 @pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
 def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     channel = channel_of(vector)
     assert texts(channel.integers) == vector["integers"]
-    for case in vector["cases"]:
-        with scripted(case["coins"]) as coins:
-            assert channel.perturb(case["input"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(channel.perturb, vector["cases"], "input")
 
 
 @pytest.mark.parametrize("vector", COINS["answers"], ids=lambda vector: vector["metric"])
 def test_a_metric_turns_an_answer_and_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with scripted(case["coins"]) as coins:
-            assert metric.perturb(Decimal(case["answer"]), coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(lambda answer, coins: metric.perturb(Decimal(answer), coins), vector["cases"])
 
 
 def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_input() -> None:
@@ -128,10 +130,7 @@ def test_the_scripts_of_the_channels_reach_every_possible_symbol_from_every_inpu
 @pytest.mark.parametrize("vector", COINS["kinds"], ids=lambda vector: str(vector["cases"][0]["answer"]))
 def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with scripted(case["coins"]) as coins:
-            assert metric.perturb(case["answer"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(metric.perturb, vector["cases"])
 
 
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:

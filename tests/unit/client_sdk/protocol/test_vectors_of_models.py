@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
-from tests.unit.client_sdk.protocol.test_vectors_of_channels import integers_of, requests_to, texts
+from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts
 
 VECTORS = vectors("model")
 
@@ -28,16 +29,10 @@ def test_an_answer_becomes_integers(vector: dict[str, Any]) -> None:
 def test_crosses_turn_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     channel = Crosses(**integers_of(vector))
     assert texts(channel.integers) == vector["integers"]
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert channel.perturb(case["input"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(channel.perturb, vector["cases"], "input")
 
 
 @pytest.mark.parametrize("vector", VECTORS["answers"])
 def test_a_metric_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert metric.perturb_in(vector["window"], case["answer"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(partial(metric.perturb_in, vector["window"]), vector["cases"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, rotated, shifted, signs
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
-from tests.unit.client_sdk.protocol.test_vectors_of_channels import integers_of, requests_to, texts
+from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts
 
 VECTORS = vectors("vector")
 
@@ -40,16 +41,10 @@ def test_an_answer_becomes_integers(vector: dict[str, Any]) -> None:
 def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     channel = RotatedAxes(**integers_of(vector), window=vector["window"])
     assert texts(channel.integers) == vector["integers"]
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert channel.perturb(case["input"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(channel.perturb, vector["cases"], "input")
 
 
 @pytest.mark.parametrize("vector", VECTORS["answers"])
 def test_a_metric_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    for case in vector["cases"]:
-        with ScriptedCoins(case["coins"]) as coins:
-            assert metric.perturb_in(vector["window"], case["answer"], coins) == case["symbol"]
-        assert requests_to(coins) == case["asked"]
+    agree(partial(metric.perturb_in, vector["window"]), vector["cases"])

@@ -51,6 +51,17 @@ def in_days(_: float, high: float) -> float:
     return high * 1e6
 
 
+def hanging_answer() -> tuple[Answer, threading.Event, threading.Event]:
+    """Return an answer that does not come, what says that it is awaited, and what lets it go."""
+    hanging, release = threading.Event(), threading.Event()
+
+    def hang(_: Upload) -> None:
+        hanging.set()
+        assert release.wait(LONG_S)
+
+    return hang, hanging, release
+
+
 class Device:
     """An uploader with a ledger in memory."""
 
@@ -268,12 +279,7 @@ def test_flush_returns_when_its_time_is_over() -> None:
 
 
 def test_flush_returns_in_time_while_an_attempt_hangs() -> None:
-    hanging, release = threading.Event(), threading.Event()
-
-    def hang(_: Upload) -> None:
-        hanging.set()
-        assert release.wait(LONG_S)
-
+    hang, hanging, release = hanging_answer()
     with device(hang) as phone:
         phone.queue()
         assert not phone.uploader.flush(0.3)
@@ -293,12 +299,7 @@ def test_flush_cuts_a_back_off_short() -> None:
 
 
 def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
-    hanging, release = threading.Event(), threading.Event()
-
-    def hang(_: Upload) -> None:
-        hanging.set()
-        assert release.wait(LONG_S)
-
+    hang, hanging, release = hanging_answer()
     with device(hang, accept, uniform=in_days) as phone:
         phone.queue()
         assert not phone.uploader.flush(0.0)
@@ -313,12 +314,7 @@ def test_flush_while_an_attempt_fails_is_followed_by_another() -> None:
 
 
 def test_a_flush_while_an_attempt_fails_is_followed_by_another_even_if_nobody_waits() -> None:
-    hanging, release = threading.Event(), threading.Event()
-
-    def hang(_: Upload) -> None:
-        hanging.set()
-        assert release.wait(LONG_S)
-
+    hang, hanging, release = hanging_answer()
     with device(hang, accept, uniform=in_days) as phone:
         phone.queue()
         assert not phone.uploader.flush(0.0)
