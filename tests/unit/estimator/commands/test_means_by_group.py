@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import Registry
 from client_sdk.protocol.domain import MeanByGroup
 from client_sdk.protocol.reported import reported
 from client_sdk.protocol.statement import statement
-from estimator.commands.cli import command
 from estimator.decoders import inverse_of
 from estimator.estimates.group_means import ratios_of
 from estimator.plan.group_variance import least_difference
@@ -36,6 +34,7 @@ from tests.support.devices.definitions import (
     parsed,
     registry_text,
 )
+from tests.support.estimates.command_line import report, run
 
 ASKED = {"os": CATEGORY, "startup_ms": NUMBER | {"high": 3000}, "by_os": MEAN_BY_GROUP | {"unit": "ms"}}
 TEXT = registry_text(**ASKED)
@@ -58,16 +57,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tally = {"metric": "by_os", "edition": METRIC.edition, "window": "2026-11-20", "closed": True, "reports": 4540}
     (made / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
     return made
-
-
-def run(folder: Path, *words: str) -> Result:
-    result = CliRunner().invoke(command, [words[0], "--registry", str(folder / "metrics.toml"), *words[1:]])
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def report(folder: Path, *flags: str) -> str:
-    return run(folder, "report", "--tallies", str(folder / "tallies"), *flags).stdout
 
 
 def figures(folder: Path) -> Any:

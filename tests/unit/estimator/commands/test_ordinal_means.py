@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.domain import OrdinalMean
@@ -17,6 +17,7 @@ from estimator.audit.answers import beside, extremes
 from estimator.audit.exact.answers import answers_of
 from estimator.commands.cli import command
 from tests.support.devices.definitions import Field, registry_text
+from tests.support.estimates.command_line import report, run
 
 STEPS = ["bad", "poor", "fair", "good", "great"]
 SHARES = (0.07, 0.31, 0.02, 0.13, 0.47)
@@ -49,16 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tally = {"metric": "liked", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": DEVICES}
     (made / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
     return made
-
-
-def run(folder: Path, *words: str) -> Result:
-    result = CliRunner().invoke(command, [words[0], "--registry", str(folder / "metrics.toml"), *words[1:]])
-    assert result.exit_code == 0, result.output
-    return result
-
-
-def report(folder: Path, *flags: str) -> str:
-    return run(folder, "report", "--tallies", str(folder / "tallies"), *flags).stdout
 
 
 def test_a_report_has_the_mean_place_and_no_share_and_no_sum(folder: Path) -> None:
