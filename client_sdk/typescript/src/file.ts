@@ -5,10 +5,13 @@
  * that both commit N, one fails and tries again on the other's state. There is no lock that a killed process could
  * leave behind. A process that slept while N + 1 was made and deleted again may link it late: it then finds a later
  * state without its own mark, and tries again on that one.
+ *
+ * A state may hold a true count, and a history that the user then erases. So a commit empties the files of all earlier
+ * states, and whoever opts out deletes what any process was about to write, too.
  */
 
 import { randomUUID } from "node:crypto";
-import { link, mkdir, open, readFile, readdir, stat, unlink } from "node:fs/promises";
+import { link, mkdir, open, readFile, readdir, stat, truncate, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
@@ -17,7 +20,7 @@ import type { State, Store } from "./state.js";
 /** Commits whose marks a state holds: far more than other processes make between two steps of one. */
 const MARKS = 256;
 
-/** Numbers that stay behind the latest one, so that whoever reads a listing still finds its file. */
+/** Numbers that stay behind the latest one, as empty files: a listing may miss a file that is made meanwhile. */
 const KEPT = 8;
 
 /** A draft of that age belongs to a process that was killed. */
@@ -66,6 +69,7 @@ export class FileStore implements Store {
       const origin = found?.origin ?? (await this.#made());
       if (await this.#linked(number + 1, { origin, marks, state })) {
         if (await this.#holds(number + 1, own)) return result;
+        await unlessGone(unlink(this.#path(number + 1)));
       }
     }
   }
@@ -83,6 +87,7 @@ export class FileStore implements Store {
       } catch (error) {
         if (codeOf(error) === "ENOENT") continue; // others have gone far ahead since
         if (error instanceof HearsayError) throw error;
+        if ((await this.#latest()) > number) continue; // it was emptied meanwhile
         throw new HearsayError("the ledger cannot be read; nothing is recorded, so that no budget is renewed");
       }
     }
@@ -106,34 +111,37 @@ export class FileStore implements Store {
   /** Give a document its name; return false if another process was first. */
   async #linked(number: number, document: Document): Promise<boolean> {
     const draft = join(this.#folder, `draft.${randomUUID()}`);
-    await durable(draft, "wx", JSON.stringify(document));
     try {
+      await durable(draft, "wx", JSON.stringify(document));
       await link(draft, this.#path(number));
     } catch (error) {
-      if (codeOf(error) === "EEXIST") return false;
+      if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOENT") return false; // or whoever opted out deleted it
       throw error;
     } finally {
-      await unlink(draft);
+      await unlessGone(unlink(draft));
     }
     await durable(this.#folder, "r");
     return true;
   }
 
-  /** Whether the latest state holds a mark; then older files are deleted. */
+  /** Whether the latest state holds a mark; then nothing is left of older ones. */
   async #holds(number: number, mark: string): Promise<boolean> {
     const [latest, document] = await this.#read();
     if (latest !== number && !document?.marks.includes(mark)) return false;
-    await this.#tidy(number - KEPT);
+    if (document!.state.optedOut) await this.#tidy(number, -Infinity);
+    else await this.#tidy(number, ABANDONED_MS).catch(() => undefined); // the next commit tries again
     return true;
   }
 
-  /** Delete the states up to a number, and what killed processes did not finish. */
-  async #tidy(upTo: number): Promise<void> {
+  /** Empty the states before a number, delete those far before it, and drafts that are older than an age. */
+  async #tidy(latest: number, draftMs: number): Promise<void> {
     for (const name of await readdir(this.#folder)) {
-      const isOld = name.startsWith("draft.")
-        ? Date.now() - (await modifiedMs(join(this.#folder, name))) > ABANDONED_MS
-        : numberOf(name) > 0 && numberOf(name) <= upTo;
-      if (isOld) await unlink(join(this.#folder, name)).catch(() => undefined); // another process was first
+      const [path, number] = [join(this.#folder, name), numberOf(name)];
+      if (name.startsWith("draft.") ? Date.now() - (await modifiedMs(path)) > draftMs : number > 0 && number <= latest - KEPT) {
+        await unlessGone(unlink(path));
+      } else if (number > 0 && number < latest) {
+        await unlessGone(truncate(path));
+      }
     }
   }
 
@@ -151,6 +159,13 @@ async function durable(path: string, flags: "wx" | "r", text?: string): Promise<
   } finally {
     await file.close();
   }
+}
+
+/** Wait until something is done to a file, which another process may have deleted. */
+async function unlessGone(doing: Promise<void>): Promise<void> {
+  await doing.catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+  });
 }
 
 /** Return the number of a state; 0 for any other file. */

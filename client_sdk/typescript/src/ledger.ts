@@ -9,6 +9,9 @@ import type { CompiledBudget, CompiledMetric, WindowKind } from "./compiled.js";
 import type { State } from "./state.js";
 import { DAY_S, windowOn, type Window } from "./window.js";
 
+/** The year 9999, of which no collector takes a report. After an instant as late as that, none would ever be later. */
+const ABSURD_S = 253_370_764_800;
+
 /** How far a clock may be set back without harm: meanwhile it counts as standing still. */
 const CLOCK_BACK_S = DAY_S;
 
@@ -17,9 +20,9 @@ const REMEMBERED_DAYS = 70;
 
 export type Charge = "charged" | "already_recorded" | "out_of_budget" | "first_window";
 
-/** Return the present instant as the ledger counts time; undefined if the clock was set back too far. */
+/** Return the present instant as the ledger counts time; undefined if the clock was set back too far, or is absurd. */
 export function advance(state: State, clockS: number): number | undefined {
-  if (!(clockS >= state.latestS - CLOCK_BACK_S)) return undefined;
+  if (!(clockS >= Math.max(0, state.latestS - CLOCK_BACK_S) && clockS < ABSURD_S)) return undefined;
   state.latestS = Math.max(state.latestS, Math.floor(clockS));
   forgetPast(state);
   return Math.max(clockS, state.latestS);

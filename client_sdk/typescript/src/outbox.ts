@@ -4,7 +4,7 @@ import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, type Sent, type State, type Waiting } from "./state.js";
 import { decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
-import { REFUSALS, decodeVerdict, reportOf, type Refused } from "./wire.js";
+import { REFUSALS, decodeVerdict, reportOf } from "./wire.js";
 
 /** Reports of one upload: 64 with the longest names stay far below what a page may send while it closes. */
 const MOST_REPORTS = 64;
@@ -19,6 +19,12 @@ const MOST_HISTORY = 500;
 const RELEASE_SPREAD_S = 6 * 3600;
 
 const HOUR_S = 3600;
+
+/**
+ * How often a report that was refused for now is sent again, as the Python SDK does: alone, and at times of its own. An
+ * answer would otherwise say when it comes, and two uploads would show the same device.
+ */
+const MOST_ALONE = 4;
 
 /** Statuses with which a collector says that the same bytes will never be accepted. */
 const FINAL = [400, 413, 415, 422];
@@ -82,18 +88,18 @@ export function nextUpload(
 /** Note the answer to an upload, and what it stops. Another tab may have noted it before. */
 export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
   const outcome = settled(state, id, reply, nowS, coins);
-  stop(state, decodeStopped(reply?.stopped ?? undefined));
+  stop(state, decodeStopped(reply?.stopped));
   return outcome;
 }
 
 function settled(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
   const sent = state.sent;
   if (sent?.id !== id) return "sent";
-  const refused = reply?.status === 200 ? verdict(reply.body, sent.reports.length) : undefined;
+  const refused = reply?.status === 200 ? attempt(() => decodeVerdict(reply.body, sent.reports.length)) : undefined;
   if (refused) {
     delete state.sent;
     const codes = new Map(refused.map(({ index, code }) => [index, code]));
-    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? "accepted", nowS));
+    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? "accepted", nowS, coins));
     return "sent";
   }
   if (reply && FINAL.includes(reply.status) && isProblem(reply)) {
@@ -102,19 +108,19 @@ function settled(state: State, id: string, reply: Reply, nowS: number, coins: Co
     drop(state, "rejected", sent.reports.length);
     return "rejected";
   }
-  const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** Math.min(sent.failures, 12)));
+  const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
   sent.failures += 1;
   sent.retryS = nowS + retryAfterS(reply) + backoffS;
   return "failed";
 }
 
-/** Note what became of a report; one that may be accepted later waits again. */
-function settle(state: State, report: Waiting, outcome: string, nowS: number): void {
+/** Note what became of a report; one that may be accepted later waits again, for a day at most. */
+function settle(state: State, report: Waiting, outcome: string, nowS: number, coins: Coins): void {
   note(state, report, outcome);
   if (outcome === "accepted") return;
-  if (!REFUSALS[outcome]) return drop(state, outcome);
-  const refused = (report.refused ?? 0) + 1;
-  enqueue(state, { ...report, refused, releaseS: nowS + HOUR_S * Math.min(24, 2 ** refused) });
+  const { refused = 0 } = report;
+  if (!REFUSALS[outcome] || refused === MOST_ALONE) return drop(state, outcome);
+  enqueue(state, { ...report, refused: refused + 1, releaseS: nowS + pick(coins, DAY_S) });
 }
 
 function note(state: State, report: Waiting, outcome: string): void {
@@ -141,27 +147,25 @@ function shuffled<T>(items: readonly T[], coins: Coins): T[] {
   return all;
 }
 
-/** Return what a verdict refuses; undefined if the body is none: somebody in between may have answered. */
-function verdict(body: string, reports: number): readonly Refused[] | undefined {
+/** Whether an error is a problem document (RFC 9457) with a code, as only a collector sends. */
+function isProblem({ status, body }: NonNullable<Reply>): boolean | undefined {
+  return attempt(() => {
+    const problem = JSON.parse(body) as { status?: unknown; code?: unknown };
+    return problem.status === status && typeof problem.code === "string";
+  });
+}
+
+/** Return what reading a body gives; undefined if it cannot be read: somebody in between may have answered. */
+function attempt<T>(read: () => T): T | undefined {
   try {
-    return decodeVerdict(body, reports);
+    return read();
   } catch {
     return undefined;
   }
 }
 
-/** Whether an error is a problem document (RFC 9457) with a code, as only a collector sends. */
-function isProblem({ status, body }: NonNullable<Reply>): boolean {
-  try {
-    const problem = JSON.parse(body) as { status?: unknown; code?: unknown } | null;
-    return problem?.status === status && typeof problem.code === "string";
-  } catch {
-    return false;
-  }
-}
-
 /** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
 function retryAfterS(reply: Reply): number {
-  const text = reply?.retryAfter?.trim() ?? "";
-  return /^\d+$/.test(text) ? Math.min(Number(text), HOUR_S) : 0;
+  const text = reply?.retryAfter ?? "";
+  return /^\d+$/.test(text) ? Math.min(+text, HOUR_S) : 0;
 }

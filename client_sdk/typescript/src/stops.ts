@@ -14,8 +14,8 @@ const MOST_CHARS = 2048;
 const MOST_KEPT = 1000;
 
 /** Return the entries of the header that name a question; whoever answers can only silence with it. */
-export function decodeStopped(header = ""): string[] {
-  if (header.length > MOST_CHARS) return [];
+export function decodeStopped(header?: string | null): string[] {
+  if (!header || header.length > MOST_CHARS) return [];
   const entries = header.split(",", MOST_ENTRIES);
   return entries.flatMap((entry) => /^ *([a-z][a-z0-9_]{0,63}:[0-9a-f]{12}) *$/.exec(entry)?.[1] ?? []);
 }

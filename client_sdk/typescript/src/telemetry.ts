@@ -1,6 +1,6 @@
 /** The object that an app holds. */
 
-import { systemCoins, type Coins } from "./coins.js";
+import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
 import { consentOf, covers, type Consent } from "./consent.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
@@ -9,7 +9,7 @@ import { Metric, type Strata } from "./metric.js";
 import { afterWindow, conclude, enqueue, nextUpload, type Reply } from "./outbox.js";
 import { drop, fresh, nothing, type HistoryEntry, type State, type Store } from "./state.js";
 import { STOPPED, isStopped, stop } from "./stops.js";
-import { DAY_S, GRACE_S, parseWindow, windowOf, windowOn, type Window } from "./window.js";
+import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
 
 /** What became of an answer. The app may ignore it. */
@@ -82,12 +82,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coins: Coins;
   readonly #clock: () => number;
   #consent: Consent;
-  #agreesAnew: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
     if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
-    if (!/^https?:\/\/[^/?#]+/.test(options.collector)) {
+    if (!/^https?:\/\/(?!\/)[^\s?#@\\]+$/.test(options.collector)) {
       throw new HearsayError("collector must be an address such as https://telemetry.example.com");
     }
     this.#registry = registry;
@@ -100,8 +99,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       }
     }
     this.#consent = consentOf(options.consent ?? false);
-    this.#agreesAnew = this.#consent !== false;
-    if (this.#consent) this.#sendSoon();
+    if (this.#consent) this.#begin(true);
   }
 
   /**
@@ -114,13 +112,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   set consent(consent: Consent) {
-    const agreed = consentOf(consent);
-    this.#agreesAnew = agreed !== false && (this.#agreesAnew || !this.#consent);
-    this.#consent = agreed;
-    if (agreed) {
-      void this.#transact(() => undefined);
-      this.#sendSoon();
-    }
+    const agreesAnew = !this.#consent;
+    this.#consent = consentOf(consent);
+    if (this.#consent) this.#begin(agreesAnew);
   }
 
   /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
@@ -145,9 +139,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       const { edition } = metric.compiled;
       const window = windowOf(metric.compiled.window, nowS).text;
       if (`${name} ${edition} ${window}` in state.done) return "already_recorded";
-      const counted = state.counts.find((each) => each.metric === name && each.edition === edition && each.window === window);
-      if (counted) counted.count = Math.min(counted.count + by, metric.compiled.domain.max!);
-      else state.counts.push({ metric: name, edition, window, count: Math.min(by, metric.compiled.domain.max!) });
+      let counted = state.counts.find((each) => each.metric === name && each.edition === edition && each.window === window);
+      if (!counted) state.counts.push((counted = { metric: name, edition, window, count: 0 }));
+      counted.count = Math.min(counted.count + by, metric.compiled.domain.max!);
       return "counted";
     });
   }
@@ -169,7 +163,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   /** Return what is spent and what may be. */
   async budget(): Promise<BudgetStatus> {
-    const [state, { budget }] = [await this.#look(), this.#registry];
+    const { budget } = this.#registry;
+    const state = await this.#look();
     const day = Math.floor(Math.max(this.#clock(), state?.latestS ?? 0) / DAY_S);
     return {
       window: windowOn(budget.window, day).text,
@@ -187,18 +182,29 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!(await this.#options.store.exists())) return;
     await this.#options.store.transact((state) => {
       if (!state) return [undefined, undefined];
-      const { sent, ...kept } = state;
-      return [{ ...kept, ...nothing(), optedOut: true }, undefined];
+      delete state.sent;
+      return [Object.assign(state, nothing(), { optedOut: true }), undefined];
     });
+  }
+
+  /**
+   * Do what is due, and send soon, now that the user agrees.
+   *
+   * An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told since.
+   * Without a ledger there is nothing to note, and none is made.
+   */
+  #begin(agreesAnew: boolean): void {
+    void this.#transact(() => undefined, agreesAnew);
+    this.#sendSoon();
   }
 
   #metric(name: string): Metric {
     const known = this.#metrics.get(name);
     if (known) return known;
-    if (!Object.hasOwn(this.#registry.metrics, name)) {
-      throw new UnknownMetricError(`the registry has no such metric; it has ${Object.keys(this.#registry.metrics).join(", ")}`);
-    }
-    const metric = new Metric(name, this.#registry.metrics[name]!, this.#registry, this.#options.strata);
+    const { metrics } = this.#registry;
+    const names = Object.keys(metrics);
+    if (!names.includes(name)) throw new UnknownMetricError(`the registry has no such metric; it has ${names.join(", ")}`);
+    const metric = new Metric(name, metrics[name]!, this.#registry, this.#options.strata);
     this.#metrics.set(name, metric);
     return metric;
   }
@@ -208,7 +214,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!covers(this.#consent, compiled)) return "no_consent";
     const report = { metric: name, edition, window: window.text, symbol };
     if (isStopped(state, report)) return "stopped";
-    if (compiled.expires !== undefined && compiled.expires < windowOn("day", window.firstDay).text) return "expired";
+    if (compiled.expires !== undefined && compiled.expires < dayText(window.firstDay)) return "expired";
     const skipsFirst = this.#registry.target === "web";
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
@@ -227,17 +233,21 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /** Do what is due and then the work, in one transaction; without consent nothing is opened. */
-  async #transact<T>(work: (state: State, nowS: number) => T): Promise<T | "no_consent" | "unavailable"> {
+  async #transact<T>(
+    work: (state: State, nowS: number) => T,
+    agreesAnew = false,
+  ): Promise<T | "no_consent" | "unavailable"> {
     if (!this.#consent) return "no_consent";
     try {
       return await this.#options.store.transact<T | "no_consent" | "unavailable">((found) => {
         const clockS = this.#clock();
         const state = found ?? fresh(Math.floor(clockS / DAY_S));
-        if (this.#agreesAnew) state.optedOut = this.#agreesAnew = false;
-        if (state.optedOut || !this.#consent) return [undefined, "no_consent"];
+        if (state.version !== 1) throw new HearsayError("it is of another version");
+        if (agreesAnew) state.optedOut = false;
+        if (state.optedOut || !this.#consent || (agreesAnew && !found)) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.problem = "the device's clock was set back by more than a day";
+          this.problem = "the device's clock is absurd, or went back a day";
           return [undefined, "unavailable"];
         }
         this.problem = undefined;
@@ -255,13 +265,13 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   /** Delete all that is left of the questions that the user does not agree to, beside others. */
   #withdraw(state: State): void {
-    if (this.#consent === true) return;
-    const isCovered = ({ metric }: { readonly metric: string }) => covers(this.#consent, this.#registry.metrics[metric]);
-    state.counts = state.counts.filter(isCovered);
-    state.queue = state.queue.filter(isCovered);
-    state.history = state.history.filter(isCovered);
-    if (!state.sent?.reports.every(isCovered)) delete state.sent;
+    state.counts = state.counts.filter(this.#isCovered);
+    state.queue = state.queue.filter(this.#isCovered);
+    state.history = state.history.filter(this.#isCovered);
+    if (!state.sent?.reports.every(this.#isCovered)) delete state.sent;
   }
+
+  readonly #isCovered = ({ metric }: { readonly metric: string }) => covers(this.#consent, this.#registry.metrics[metric]);
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
   #reportCounts(state: State, nowS: number): void {
@@ -294,16 +304,17 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return alone(async () => {
       let result: Flushed = "nothing_waiting";
       for (;;) {
-        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried, groupOf) ?? null);
-        if (next === "no_consent" || next === "unavailable") return next;
-        if (next === null) return result;
+        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried, groupOf));
+        if (typeof next === "string") return next;
+        if (!next) return result;
+        if (!next.reports.every(this.#isCovered)) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
         if (outcome === "failed") return "waiting";
-        result = outcome;
         if (outcome === "no_consent" || outcome === "unavailable") return outcome;
+        result = outcome;
       }
-    });
+    }).catch(() => "unavailable"); // a sandboxed frame may take no lock
   }
 
   async #post(body: string): Promise<Reply> {
@@ -336,7 +347,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       void this.send(false).then((flushed) => flushed === "waiting" && this.#sendSoon());
-    }, Number(this.#coins.below(BigInt(SPREAD_MS))));
+    }, pick(this.#coins, SPREAD_MS));
     (this.#timer as { unref?: () => void }).unref?.();
   }
 }

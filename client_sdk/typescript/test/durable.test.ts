@@ -12,12 +12,13 @@ const folder = mkdtempSync(join(tmpdir(), "hearsay-durable-"));
 after(() => rmSync(folder, { recursive: true }));
 
 const steps: string[] = [];
+let isFull = false;
 const named = (path: unknown) => String(path).replace(folder, ".").replace(/draft\..*/, "draft");
 const { open, link } = fs;
 fs.open = async (...given: Parameters<typeof open>) => {
   const file = await open(...given);
   const sync = file.sync.bind(file);
-  file.sync = () => sync().then(() => void steps.push(`sync ${named(given[0])}`));
+  file.sync = () => (isFull ? Promise.reject(new Error("ENOSPC")) : sync()).then(() => void steps.push(`sync ${named(given[0])}`));
   return file;
 };
 fs.link = (...given: Parameters<typeof link>) => link(...given).then(() => void steps.push(`link ${named(given[1])}`));
@@ -34,4 +35,15 @@ test("a commit is on the disk before it gets its name, and its name before it is
     const first = commit === 1 ? ["sync ./origin"] : [];
     assert.deepEqual(steps, [...first, "sync ./draft", `link ./state.${commit}`, "sync .", "acknowledged"]);
   }
+});
+
+test("a disk that is full keeps the state as it was, and nothing of the one that did not fit", async () => {
+  const { FileStore } = await import("../src/file.js");
+  const store = new FileStore(folder);
+  const before = await fs.readdir(folder);
+  isFull = true;
+  await assert.rejects(store.transact((state) => [state!, undefined]), /ENOSPC/);
+  isFull = false;
+  assert.deepEqual(await fs.readdir(folder), before);
+  await store.transact((state) => [state!, undefined]);
 });

@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { FileStore } from "../src/file.js";
 import { Telemetry } from "../src/node.js";
 import { fresh, type State } from "../src/state.js";
-import { registry } from "./devices.js";
+import { DAY_S, NOW_S, registry, registryOf } from "./devices.js";
 
 const folder = await mkdtemp(join(tmpdir(), "hearsay-"));
 after(() => rm(folder, { recursive: true }));
@@ -26,6 +26,14 @@ test("no commit is lost or made twice between stores of one folder", async () =>
   const seen = await Promise.all(Array.from({ length: 80 }, (_, turn) => stores[turn % 4]!.transact(up)));
   assert.deepEqual(seen.sort((left, right) => left - right), Array.from({ length: 80 }, (_, turn) => turn + 1));
   assert.ok((await readdir(path)).length <= 12);
+});
+
+test("whose draft is deleted by who opts out writes it anew", async () => {
+  const path = join(folder, "opting out");
+  const stores = Array.from({ length: 3 }, () => new FileStore(path));
+  const out = (state: State | undefined) => up(state && { ...state, optedOut: true });
+  const seen = await Promise.all(Array.from({ length: 30 }, (_, turn) => stores[turn % 3]!.transact(out)));
+  assert.deepEqual(seen.sort((left, right) => left - right), Array.from({ length: 30 }, (_, turn) => turn + 1));
 });
 
 test("a process that slept while others went on commits on their state", async () => {
@@ -77,6 +85,36 @@ test("nothing is written before the user agrees", async () => {
   await telemetry.forget();
   await telemetry.history();
   await assert.rejects(readdir(path), { code: "ENOENT" });
+});
+
+/** Return all that the files of a folder hold. */
+async function contents(path: string): Promise<string> {
+  const texts = (await readdir(path)).map((name) => readFile(join(path, name), "utf8"));
+  return (await Promise.all(texts)).join("\n");
+}
+
+test("what is erased, withdrawn or reported is in no file of an earlier state any more", async () => {
+  const steps = {
+    forget: (telemetry: Telemetry) => telemetry.forget(),
+    withdraw: (telemetry: Telemetry) => ((telemetry.consent = ["b"]), telemetry.record("b", true)),
+    report: (telemetry: Telemetry) => ((nowS += 2 * DAY_S), telemetry.record("b", true)),
+  };
+  let nowS = NOW_S;
+  for (const [name, step] of Object.entries(steps)) {
+    const path = join(folder, name);
+    const questions = registryOf({ a: ["a"], b: ["b"], clicks: ["a"] });
+    const options = { collector: "http://127.0.0.1:9", dataDir: path, consent: true, sends: false, clock: () => nowS };
+    const telemetry = new Telemetry(questions, options);
+    await telemetry.record("a", true);
+    await telemetry.count("clicks", 7);
+    await writeFile(join(path, "draft.of a killed process"), '"count":7');
+    assert.match(await contents(path), /"count":7.*\n?.*"count":7/s);
+    await step(telemetry);
+    const left = await contents(path);
+    const drafts = name === "forget" ? 0 : 1; // what is young may belong to a process that lives
+    assert.equal(left.split('"count":7').length - 1, drafts, name);
+    if (name !== "report") assert.doesNotMatch(left, /"metric":"a"/);
+  }
 });
 
 test("what killed processes left is tidied up, and what is new is not", async () => {

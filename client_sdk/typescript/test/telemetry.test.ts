@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
-import { Telemetry } from "../src/testing.js";
+import { Telemetry, type Store } from "../src/testing.js";
 import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
-import { ScriptedCoins } from "./scripted.js";
+import { ScriptedCoins, seeded } from "./scripted.js";
 
 const NAMES = ["a", "b", "c", "d"];
 
@@ -88,6 +88,24 @@ test("a clock that was set back by more than a day stops recording", async () =>
   assert.match(device.telemetry.problem!, /clock/);
 });
 
+test("a clock that names no day of a collector's spoils no ledger", async () => {
+  const absurd = [NaN, Infinity, -Infinity, -1, 253_402_300_800, 8.64e12, 1e300];
+  for (const instantS of absurd) {
+    const device = new Device(registry(["a", "clicks"]));
+    for (const seen of [false, true]) {
+      if (seen) await device.telemetry.record("a", true);
+      const before = structuredClone(device.store.state);
+      device.nowS = instantS;
+      assert.equal(await device.telemetry.record("a", true), "unavailable", `${instantS}`);
+      assert.equal(await device.telemetry.count("clicks"), "unavailable");
+      assert.match(device.telemetry.problem!, /clock/);
+      assert.deepEqual(device.store.state, before);
+      device.nowS = NOW_S + DAY_S;
+      assert.equal(await device.telemetry.count("clicks"), "counted");
+    }
+  }
+});
+
 test("an upload is sent again with its id and its bytes until it is acknowledged, and counted once", async () => {
   const device = new Device(registry(NAMES));
   for (const name of NAMES) await device.telemetry.record(name, true);
@@ -122,6 +140,26 @@ test("a report that is refused for now is offered again alone; for good, it is d
   assert.deepEqual(Object.fromEntries((await device.telemetry.history()).map(({ metric, outcome }) => [metric, outcome])), {
     a: "accepted", b: "window_closed", c: "accepted", d: "accepted",
   });
+});
+
+test("a report that is refused for ever is offered four times more, at times of its own", async () => {
+  const days = new Set<number>();
+  for (let life = 0; life < 6; life++) {
+    const device = new Device(registry(["a"]), { coins: seeded(BigInt(life)) });
+    device.collector.refuses = () => "unknown_metric";
+    await device.telemetry.record("a", true);
+    for (let hour = 0; hour < 24 * 6; hour++) {
+      const before = device.collector.uploads.size;
+      await device.telemetry.flush();
+      if (device.collector.uploads.size > before && hour) days.add(hour);
+      device.nowS += 3600;
+    }
+    const offered = device.collector.uploads.size;
+    assert.ok(offered >= 3 && offered <= 5, `${offered}`); // the window may close before the fourth
+    const { unknown_metric = 0, window_closed = 0 } = await device.telemetry.dropped();
+    assert.equal(unknown_metric + window_closed, 1);
+  }
+  assert.ok(days.size > 12, "each at an instant that no answer decides");
 });
 
 test("only a collector's own word gives an upload up", async () => {
@@ -174,12 +212,47 @@ test("forget erases everything but what was spent, in every tab, until the user 
   assert.equal(await other.record("c", true), "queued");
 });
 
+test("a tab that agreed before another one opted out does not undo that, even if it was idle", async () => {
+  const device = new Device(registry(NAMES));
+  const idle = device.open();
+  await device.telemetry.record("a", true);
+  await device.telemetry.forget();
+  assert.equal(await idle.record("b", true), "no_consent");
+  assert.equal(await idle.flush(), "no_consent");
+  assert.deepEqual([device.store.state!.optedOut, device.store.state!.queue], [true, []]);
+  assert.equal(await device.open().record("b", true), "queued"); // a page that is opened since then
+});
+
+test("an agreement alone makes no ledger", async () => {
+  const device = new Device(registry(NAMES));
+  device.telemetry.consent = false;
+  device.telemetry.consent = true;
+  await device.telemetry.history();
+  assert.equal(await device.store.exists(), false);
+});
+
+test("an agreement holds if its transaction is tried twice", async () => {
+  const device = new Device(registry(NAMES));
+  await device.telemetry.record("a", true);
+  await device.telemetry.forget();
+  const { store } = device;
+  const twice: Store = {
+    exists: () => store.exists(),
+    transact: (work) => {
+      work(structuredClone(store.state)); // another process was first
+      return store.transact(work);
+    },
+  };
+  assert.equal(await device.open({ store: twice }).record("b", true), "queued");
+});
+
 test("mistakes of the app reject in words that do not hold the answer", async () => {
   const { telemetry } = new Device(registry(["a"]));
   const isWordless = (kind: new () => unknown) => (error: unknown) =>
     error instanceof kind && error instanceof HearsayError && !error.message.includes("canary");
   await assert.rejects(telemetry.record("a", "canary"), isWordless(OutsideDomainError));
   await assert.rejects(telemetry.record("toString", "canary"), isWordless(UnknownMetricError));
+  await assert.rejects(telemetry.record(["a"] as never, "canary"), isWordless(UnknownMetricError));
   await assert.rejects(telemetry.count("a"), HearsayError);
 });
 
@@ -195,6 +268,13 @@ test("a storage that fails makes nothing worse", async () => {
   const { telemetry } = new Device(registry(["a"]), { store });
   assert.equal(await telemetry.record("a", true), "unavailable");
   assert.equal(telemetry.problem, "the storage cannot be used: QuotaExceededError");
+});
+
+test("where no lock may be taken, nothing is sent and nothing rejects", async () => {
+  const alone = () => Promise.reject(new DOMException("sandboxed", "SecurityError"));
+  const device = new Device(registry(["a"]), { alone });
+  assert.equal(await device.telemetry.record("a", true), "queued");
+  assert.equal(await device.telemetry.flush(), "unavailable");
 });
 
 test("a question is not asked after its last day", async () => {
@@ -313,6 +393,43 @@ test("who withdraws a purpose takes back what waits of it, and nothing else, in 
     assert.deepEqual(sent, step === "sent" ? ["a", "b", "c"] : ["a", "b"], step);
     assert.equal(state!.lifeNanos, "3000000000"); // what was charged stays charged
   }
+});
+
+test("an upload that is about to leave stays if the user takes the agreement back", async () => {
+  for (const [consent, said] of [[false, "no_consent"], [["health"], "nothing_waiting"], [["usage"], "sent"]] as const) {
+    const device = new Device(registryOf({ a: ["usage"] }));
+    await device.telemetry.record("a", true);
+    const slow: Store = {
+      exists: () => device.store.exists(),
+      transact: async (work) => {
+        const result = await device.store.transact(work);
+        if (device.store.state!.sent) tab.consent = consent; // while the tab waits for the storage
+        return result;
+      },
+    };
+    const tab = device.open({ store: slow });
+    assert.equal(await tab.flush(), said);
+    assert.equal(device.collector.bodies.length, said === "sent" ? 1 : 0, said);
+  }
+});
+
+test("a ledger of another version is not used", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  const later = { ...device.store.state!, version: 2 as 1 };
+  device.store.state = structuredClone(later);
+  device.nowS += DAY_S;
+  const telemetry = device.open();
+  assert.equal(await telemetry.record("a", true), "unavailable");
+  assert.match(telemetry.problem!, /another version/);
+  assert.deepEqual(device.store.state, later);
+});
+
+test("a collector's address has no user, query, fragment or blank", () => {
+  for (const collector of ["telemetry.example.com", "https://", "https:///x", "https://u:p@x", "https://x?y", "https://x#y", "https://x y", "ftp://x"]) {
+    assert.throws(() => new Device(registry(["a"]), { collector }), HearsayError, collector);
+  }
+  for (const collector of ["https://x", "https://x/", "https://x:8443/base", "http://[::1]:8080"]) new Device(registry(["a"]), { collector });
 });
 
 test("reports of questions with different purposes never share an upload", async () => {
