@@ -11,19 +11,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.error import DomainError
-from client_sdk.protocol.domain.model import ModelFeature
+from client_sdk.protocol.domain.model import BINS, FEW_BINS, ModelFeature
 from client_sdk.protocol.domain.number import Number, exact
 from client_sdk.protocol.domain.vector import UNIT
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError
 
 SCHEMA: Final = 1
 """Of the file. docs/reference/model-file.md describes it."""
+
+LABELS: Final = {"boolean": True, "number": False}
+"""The kinds of labels, and whether they are yes or no."""
 
 
 class ShippedModelError(HearsayError):
@@ -87,7 +91,7 @@ class ShippedModel:
                 norm,
                 features,
                 weights,
-                document["label"]["kind"] == "boolean",
+                LABELS[document["label"]["kind"]],
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError, DomainError):
             raise ShippedModelError("the file is no model; make it with hearsay-estimator report --model") from None
@@ -95,8 +99,14 @@ class ShippedModel:
             raise ShippedModelError(
                 "the model has a norm that is not above 0; use the file that hearsay-estimator wrote"
             )
+        numbers = (model.intercept, 1.0 if norm is None else norm, *chain.from_iterable(weights))
+        if not all(map(math.isfinite, numbers)):
+            raise ShippedModelError(
+                "the model has a number that is not finite; make it with hearsay-estimator report --model"
+            )
         wanted = [each.cells if norm is None else len(each.coordinates) for each in features]
-        if not features or list(map(len, weights)) != wanted:
+        bins = {each.bins for each in features if norm is None and isinstance(each.domain, Number)}
+        if not features or list(map(len, weights)) != wanted or not bins <= {FEW_BINS, BINS}:
             raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --model")
         return model
 
@@ -127,7 +137,7 @@ class ShippedModel:
         return self.intercept + sum(weight * value for weight, value in zip(flat, scaled, strict=True)) / too_long
 
     def probability(self, features: Mapping[str, object]) -> float:
-        """Return the probability of yes, above 0 and below 1.
+        """Return the probability of yes, from 0 to 1.
 
         Args:
             features: as `score` takes them.
@@ -144,8 +154,11 @@ class ShippedModel:
 
 def _feature(listed: Mapping[str, Any]) -> ModelFeature:
     if "values" in listed:
-        return ModelFeature(str(listed["name"]), Category(tuple(map(str, listed["values"]))))
+        values = tuple(map(str, listed["values"]))
+        if not 1 < len(values) == len(set(values)):
+            raise ValueError
+        return ModelFeature(str(listed["name"]), Category(values))
     low, high = exact(listed["low"]), exact(listed["high"])
     if low >= high:
         raise ValueError
-    return ModelFeature(str(listed["name"]), Number(low, high, "mean"))
+    return ModelFeature(str(listed["name"]), Number(low, high, "mean"), bins=len(listed["weights"]))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits

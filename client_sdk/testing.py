@@ -24,7 +24,7 @@ from functools import wraps
 from inspect import signature
 from unittest import mock
 
-from client_sdk.answers.coins import PrfCoins
+from client_sdk.answers.coin_sources import PrfCoins
 from client_sdk.protocol.wire.report import Report, Upload, Verdict
 from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply

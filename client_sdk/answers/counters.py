@@ -92,12 +92,12 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Delete the counts in the file whose windows have ended; return those still defined."""
+    """Delete the counts in the file whose windows have ended; return those still defined, one of each window."""
     rows = connection.execute("SELECT metric, edition, window, count FROM counts WHERE edition <> ''").fetchall()
     ended = [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", [r[:3] for r in ended])
-    return [
-        EndedCount(registry.metrics[name], Window.parse(text), count)
-        for name, edition, text, count in ended
-        if name in registry.metrics and edition in registry.metrics[name].editions
-    ]
+    sums: dict[tuple[str, str], int] = {}  # a device that moves counts in each of its strata
+    for name, edition, text, count in ended:
+        if name in registry.metrics and edition in registry.metrics[name].editions:
+            sums[name, text] = min(sums.get((name, text), 0) + count, _most(registry.metrics[name]))
+    return [EndedCount(registry.metrics[name], Window.parse(text), count) for (name, text), count in sums.items()]

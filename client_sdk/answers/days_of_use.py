@@ -62,8 +62,9 @@ def ended(connection: sqlite3.Connection, registry: Registry, instant_s: float) 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
     """Yield the windows with a day of use, or with a filled-in report, that have no report of any edition."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
-    filled = charges.filled_windows(connection, definition.name, definition.edition)
-    for window in sorted(used.union(filled)):
+    # a device that moved to another stratum has them in the one where it was
+    filled = (charges.filled_windows(connection, definition.name, edition) for edition in definition.editions)
+    for window in sorted(used.union(*filled)):
         if not charges.is_reported(connection, definition.name, window):
             yield Window.parse(window)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from client_sdk.answers import coins as prf
+from client_sdk.answers import coin_sources as prf
 from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy

@@ -18,7 +18,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.answers import coins
+from client_sdk.answers import coin_sources
 from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Budget, Cost
@@ -73,8 +73,10 @@ def permanent_answer(definition: Metric, channel: Permanent, answer: object, sec
 
     """
     labels = (definition.name, definition.edition)
-    value, symbol = channel.settle(partial(definition.encode, answer), partial(coins.PrfCoins, secret.key), *labels)
-    return PermanentAnswer(symbol, coins.derive(secret.key, coins.TAG, *labels, str(value)), secret.generation)
+    coins_for = partial(coin_sources.PrfCoins, secret.key)
+    value, symbol = channel.settle(partial(definition.encode, answer), coins_for, *labels)
+    tag = coin_sources.derive(secret.key, coin_sources.TAG, *labels, str(value))
+    return PermanentAnswer(symbol, tag, secret.generation)
 
 
 def admit(

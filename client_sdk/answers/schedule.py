@@ -14,7 +14,7 @@ that waits already; registries, clocks and opting out meet the same reports on e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,7 @@ from client_sdk.answers.consent import Consent, covers
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
 from client_sdk.ledger import charges, erase, outbox, queue, registries, stops
-from client_sdk.ledger.charges import Periods, Slot
+from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
@@ -70,12 +70,13 @@ class Schedule:
         """Take the questions and the ceilings from the registry."""
         metrics = registry.metrics.values()
         self.consent: Consent = True
-        self.groups = {metric.name: " ".join(sorted(metric.consent)) for metric in metrics if metric.consent}
+        self.groups = groups_of(registry.metrics)
         self.counts = RunningCounts()
         # a process may have been killed
         self.has_leftovers = any(metric.persist for metric in metrics)
         self._registry = registry
         self._coins = coins
+        self._former: dict[str, Metric | None] = {}
         self._secret: Secret | None = None
         self._latest_s = 0.0
         self._kinds = {metric.window for metric in metrics if participation.has_slots(registry, metric)}
@@ -93,13 +94,22 @@ class Schedule:
 
     def is_covered(self, name: str) -> bool:
         """Whether the user has agreed to a question, by its name."""
-        return covers(self.consent, self._registry.metrics.get(name))
+        return covers(self.consent, self._registry.metrics.get(name) or self._former.get(name))
 
     def withdraw(self, connection: sqlite3.Connection) -> None:
         """Drop all that is left of the questions that the user does not agree to, beside others."""
         if not isinstance(self.consent, bool):
+            self._learn_former(connection)
             self.counts.keep(self.is_covered)
             self.has_leftovers |= erase.withdraw(connection, self.is_covered)
+
+    def _learn_former(self, connection: sqlite3.Connection) -> None:
+        """Look up what earlier registries asked: an update that ends a question withdraws no purpose."""
+        unknown = erase.questions(connection) - self._registry.metrics.keys() - self._former.keys()
+        if unknown:
+            found = registries.definitions(connection, unknown)
+            self._former |= {name: found.get(name) for name in unknown}
+            self.groups |= groups_of(found)
 
     def randomise(
         self, definition: Metric, answer: object, read_secret: Callable[[], Secret], clock_s: float = 0.0
@@ -160,12 +170,13 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
-        if stops.is_stopped(connection, definition.name, definition.edition):
+        key = _key(connection, definition, window)
+        if stops.is_stopped(connection, *key[:2]):
             return Recorded.STOPPED
         if isinstance(definition.domain, Activity):
             days_of_use.mark(connection, definition, instant_s)
             return Recorded.COUNTED
-        if charges.slot(connection, (definition.name, definition.edition, window.text)) is Slot.REPORTED:
+        if charges.slot(connection, key) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
         if definition.persist:
             counters.add_persistent(connection, definition, window, by)
@@ -252,9 +263,9 @@ class Schedule:
             leaves_s: the Unix seconds at which a report that is not held leaves.
 
         """
-        key = (definition.name, definition.edition, window.text)
+        key = _key(connection, definition, window)
         slot = charges.slot(connection, key)
-        obstacle = self._obstacle(connection, definition, window, slot)
+        obstacle = self._obstacle(connection, definition, window, key, slot)
         if obstacle is not None:
             return obstacle
         budget, symbol = self._registry.budget, None
@@ -274,15 +285,13 @@ class Schedule:
         return Recorded.QUEUED
 
     def _obstacle(
-        self, connection: sqlite3.Connection, definition: Metric, window: Window, slot: Slot | None
+        self, connection: sqlite3.Connection, definition: Metric, window: Window, key: SlotKey, slot: Slot | None
     ) -> Recorded | None:
         """Return why a window gets no report of a metric, or none any more, whatever the budget; None if it may."""
         if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
             return Recorded.EXPIRED
-        if stops.is_stopped(connection, definition.name, definition.edition):
+        if stops.is_stopped(connection, *key[:2]):
             return Recorded.STOPPED
-        if slot is None and _is_paid_elsewhere(connection, definition, window):
-            return Recorded.ALREADY_RECORDED
         if slot is None and participation.has_slots(self._registry, definition):
             return Recorded.NOT_ASKED
         return Recorded.ALREADY_RECORDED if slot is Slot.REPORTED else None
@@ -356,8 +365,15 @@ class Schedule:
         return self.randomise(definition, answer, partial(self.learn_secret, connection))
 
 
-def _is_paid_elsewhere(connection: sqlite3.Connection, definition: Metric, window: Window) -> bool:
-    """Whether a window has its charge in another stratum: a device that moves reports it once all the same."""
-    return bool(definition.strata) and any(
-        charges.slot(connection, (definition.name, edition, window.text)) is not None for edition in definition.editions
-    )
+def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
+    """Return the purposes of the questions that have any, as a text."""
+    return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
+
+
+def _key(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
+    """Return the key of a window's charge: of a device that has moved since, in the stratum in which it was made."""
+    own = (definition.name, definition.edition, window.text)
+    if not definition.strata or charges.slot(connection, own) is not None:
+        return own
+    others = ((definition.name, edition, window.text) for edition in definition.editions)
+    return next((key for key in others if charges.slot(connection, key) is not None), own)

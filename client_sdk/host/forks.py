@@ -83,7 +83,6 @@ def importing() -> AbstractContextManager[bool]:
 
 
 def _before_fork() -> None:
-    _forking.importing = _importing if _importing.acquire(timeout=IMPORT_DEADLINE_S) else None
     _forking.pauses = []
     for holder in tuple(_holders):
         if holder.process == this_process():
@@ -92,6 +91,8 @@ def _before_fork() -> None:
             holder.pause(pause)
     for pause in _forking.pauses:
         pause.closed.wait(PAUSE_DEADLINE_S)
+    # only now: a holder may have to import before it can close
+    _forking.importing = _importing if _importing.acquire(timeout=IMPORT_DEADLINE_S) else None
 
 
 def _after_fork_in_parent() -> None:

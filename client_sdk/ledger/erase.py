@@ -49,6 +49,13 @@ def wipe(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM slots WHERE window = ?", (window,))
 
 
+def questions(connection: sqlite3.Connection) -> set[str]:
+    """Return the names of the questions of which a ledger has anything."""
+    tables = ("queue", "history", "permanents", "counts", "charges")
+    query = " UNION ".join(f"SELECT metric FROM {table}" for table in tables)  # noqa: S608 names from above
+    return {name for (name,) in connection.execute(query).fetchall()} - {OVER}
+
+
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
     """Delete of some questions what `wipe` deletes of all; return whether there was a running count.
 

@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
-from client_sdk.ledger import history, queue, retries, stops
+from client_sdk.ledger import history, queue, retry_times, stops
+from client_sdk.ledger.back_off import Uniform
 from client_sdk.ledger.queue import Waiting, deadline
-from client_sdk.ledger.retries import Retry
-from client_sdk.ledger.retry_delay import Uniform
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
 from client_sdk.results import ReportOutcome
 
@@ -87,7 +87,7 @@ def new_parcel(
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
-    if not waiting or retries.are_due(connection, now_s - STARVED_S):
+    if not waiting or retry_times.are_due(connection, now_s - STARVED_S):
         return None
     return _pack(connection, waiting, groups, now_s)
 
@@ -95,7 +95,7 @@ def new_parcel(
 def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float) -> Parcel | None:
     """Return an upload to send again; None if it was settled or tried since it was planned."""
     _give_up(connection, now_s)
-    if not retries.claim(connection, retry, now_s):
+    if not retry_times.claim(connection, retry, now_s):
         return None
     (body,) = connection.execute(
         f"UPDATE uploads SET turn = {_NEXT_TURN},"  # noqa: S608 a constant
@@ -114,7 +114,7 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     would otherwise refuse for ever.
     """
     refused = dict(verdict.refused)
-    before = retries.refusals(connection, upload_id)
+    before = retry_times.refusals(connection, upload_id)
     for index, report in enumerate(_take(connection, upload_id)):
         refusal = refused.get(index)
         history.note(connection, report, refusal or ReportOutcome.ACCEPTED)
@@ -174,7 +174,7 @@ def _pack(connection: sqlite3.Connection, waiting: list[Waiting], groups: Mappin
     group = min(groups.get(report.metric, "") for _, report in waiting)
     chosen = [each for each in waiting if groups.get(each.report.metric, "") == group][:MAX_REPORTS]
     parcel = _put_under_way(connection, tuple(report for _, report in chosen))
-    retries.begin(connection, parcel.id, now_s)
+    retry_times.begin(connection, parcel.id, now_s)
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
         history.note(connection, report, ReportOutcome.SENT)
@@ -188,7 +188,7 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
-    retries.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
+    retry_times.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
@@ -215,7 +215,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
     if row is None:
         return ()
     connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
-    retries.end(connection, upload_id)
+    retry_times.end(connection, upload_id)
     return Upload.decode(row[0]).reports
 
 

@@ -1,4 +1,4 @@
-"""The registries that wrote to this ledger, so that people who look at it can read what it says.
+"""The registries that wrote to this ledger: they say what its reports mean, and to which purposes users agreed.
 
 A registry ships inside the app and is the same on every device: it says nothing about a user. It is kept packed, and is
 wiped by opting out. Each function is one step of a transaction that the caller has begun.
@@ -6,9 +6,15 @@ wiped by opting out. Each function is one step of a transaction that the caller 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import zlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
+
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,6 +41,18 @@ def keep(connection: sqlite3.Connection, source: str) -> None:
 def kept(connection: sqlite3.Connection) -> list[bytes]:
     """Return the registries that are kept, packed, the latest first."""
     return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
+
+
+def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
+    """Return questions as the latest kept registry that has each defines it; those that none has are left out."""
+    found: dict[str, Metric] = {}
+    for packed in kept(connection):
+        if len(found) == len(names):
+            break
+        with contextlib.suppress(RegistryError):  # a later version of the SDK wrote it
+            metrics = Registry.parse(unpacked(packed)).metrics
+            found = {name: metrics[name] for name in names if name in metrics} | found
+    return found
 
 
 def unpacked(source: bytes) -> str:

@@ -17,6 +17,7 @@ from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import (
+    BYTES,
     Activity,
     Category,
     Cross,
@@ -209,23 +210,28 @@ def _answered(metric: Metric) -> Iterator[str]:
         points = "the ends of its range" if domain.points == LEAST_POINTS else f"{domain.points} points of its range"
         yield f"* What is answered: {group} and {number} together; {number} is first rounded by chance to {points}"
     if isinstance(metric.domain, Activity):
-        last = f"the last {metric.domain.high} days of a {metric.window}"
+        last = f"the {metric.domain.high} days that end with a {metric.window}"
         yield f"* What is answered: on how many of {last} the application was used"
+        if metric.fill is None:
+            yield f"* What an answer tells by being sent: that the application was used in that {metric.window}"
         yield "* What your device keeps for that: the days themselves, until they are counted no more or you opt out"
 
 
 def _of_text(metric: Metric, domain: Text) -> Iterator[str]:
     """Yield what of a text is answered, and what stands in a report in the clear."""
-    cells, beginning = metric.channel.inputs, f"the first {domain.max_length} letters of a text"
+    unit = "bytes" if domain.letters == BYTES else "letters"
+    cells, beginning = metric.channel.inputs, f"the first {domain.max_length} {unit} of a text"
     which = beginning if domain.max_items == 1 else f"{beginning}, drawn by chance from at most {domain.max_items}"
     yield f"* What is answered: {which}; the text itself stays on the device"
-    yield f"* What leaves it: a number that many texts share, which is one of {cells:,}, and changed at random"
+    yield f"* What leaves it: a number that other texts can have, too; it is one of {cells:,}, and changed at random"
     groups = len(domain.groups(cells))
     yield f"* What is sent with it openly: which of {groups} ways to number texts was drawn. That says nothing of yours"
+    thought_of = "how common a text is that somebody thinks of"
     if domain.discover:
-        yield "* What can be found: texts that many people have in common. A text of one person alone is never found"
+        yield f"* What can be found: texts that many people have in common, and {thought_of}"
+        yield "* A text of one person alone can be found by mere chance only, like a text that nobody has"
     else:
-        yield "* What can be found: how common a text is that somebody thinks of. No text is read from the answers"
+        yield f"* What can be found: {thought_of}. No text is read from the answers"
 
 
 def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger import outbox, queue, retries
-from client_sdk.ledger.retry_delay import Uniform, jitter
+from client_sdk.ledger import outbox, queue, retry_times
+from client_sdk.ledger.back_off import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending import transactions
@@ -173,7 +173,7 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     return (
         bool(queue.due(connection, now_s, hurried=False))
         or (leaving is not None and leaving.in_s <= LIFE_S)
-        or retries.are_due(connection, now_s)
+        or retry_times.are_due(connection, now_s)
     )
 
 
@@ -184,7 +184,7 @@ def _take(
     parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
     if parcel is not None or not may_resend:
         return parcel
-    due = (retry for retry in retries.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+    due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
     longest = next(due, None)
     return None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
 

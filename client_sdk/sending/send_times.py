@@ -7,7 +7,7 @@ the first moment from that instant on at which a program runs. Given when progra
 says no more about the time of recording than the random instant does, which is what everybody sees
 of a program that keeps running.
 
-An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retries` keeps.
+An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retry_times` keeps.
 The two are independent: no answer to one upload decides when another leaves, or what it holds.
 """
 
@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from client_sdk.ledger.back_off import Uniform, next_delay_s
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retries import Retry
-from client_sdk.ledger.retry_delay import Uniform, next_delay_s
+from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after

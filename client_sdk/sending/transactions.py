@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, problems, queue, retries, stops
-from client_sdk.ledger.retries import Retry
-from client_sdk.ledger.retry_delay import Uniform
+from client_sdk.ledger import outbox, problems, queue, retry_times, stops
+from client_sdk.ledger.back_off import Uniform
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.stopped import decode
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
@@ -72,14 +72,14 @@ def look_for_news(
             problems.note_problem(connection, problems.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, schedule.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
-    return Look(parcel, retries.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
+    return Look(parcel, retry_times.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
 
 
 def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Look:
     """Return the upload to send again if it still waits."""
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
-    return Look(parcel, retries.pending(connection))
+    return Look(parcel, retry_times.pending(connection))
 
 
 def carry_out(  # noqa: PLR0913 the parts of an attempt
@@ -99,7 +99,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     problems.note_problem(connection, problems.UPLOAD, problem)
     match outcome:
         case Transient(retry_after_s):
-            retries.fail(connection, parcel.id, now_s, retry_after_s, uniform)
+            retry_times.fail(connection, parcel.id, now_s, retry_after_s, uniform)
         case Rejected(status):
             warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
             outbox.reject(connection, parcel.id)
@@ -110,4 +110,4 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     if reply is not None:
         stops.learn(connection, decode(reply.stopped))
     outbox.drop_stopped(connection)
-    return retries.pending(connection)
+    return retry_times.pending(connection)

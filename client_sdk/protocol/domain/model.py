@@ -11,7 +11,7 @@ statistics for scalable Bayesian GLM inference" (degree 2).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import isqrt
@@ -33,6 +33,9 @@ MAX_INPUTS: Final = 88
 BINS: Final = 6
 """Into so many even parts the range of a number is cut where it is crossed with the label."""
 
+FEW_BINS: Final = 3
+"""The same where few reports are expected, of which each cell has too few of its own."""
+
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature and label. The norm is shared by
 all, so that weight for one is noise for the others; docs/research/models.md has what was tried."""
@@ -47,11 +50,13 @@ class ModelFeature:
     Attributes:
         name: its key in an answer.
         domain: what it may be.
+        bins: into how many even parts the range of a number is cut; values have none.
 
     """
 
     name: str
     domain: Number | Category
+    bins: int = BINS
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -63,15 +68,15 @@ class ModelFeature:
     @property
     def cells(self) -> int:
         """The number of cells: the bins of a number, or the values."""
-        return BINS if isinstance(self.domain, Number) else self.domain.size
+        return self.bins if isinstance(self.domain, Number) else self.domain.size
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the cells."""
         if isinstance(self.domain, Category):
             return self.domain.values
-        low, step = self.domain.low, (self.domain.high - self.domain.low) / BINS
-        return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(BINS))
+        low, step = self.domain.low, (self.domain.high - self.domain.low) / self.bins
+        return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
         """Yield the coordinates of a position or a value, as `place` returns it, each from -`UNIT` to `UNIT`.
@@ -88,7 +93,7 @@ class ModelFeature:
 
     def cell(self, value: Fraction | int) -> int:
         """Return the cell of a position or a value, as `place` returns it."""
-        return min(int(value * BINS), BINS - 1) if isinstance(self.domain, Number) else int(value)
+        return min(int(value * self.bins), self.bins - 1) if isinstance(self.domain, Number) else int(value)
 
     def place(self, answer: object, coins: Coins) -> Fraction | int:
         """Return where in its range a number lies, from 0 to 1, or which of the values it is, from 0.
@@ -226,7 +231,7 @@ class CrossedModel:
     """Features and a yes-or-no label, of which one feature is reported together with the label.
 
     Attributes:
-        observation: the features and the label.
+        observation: the features, all cut into as many parts, and the label.
 
     """
 
@@ -236,6 +241,11 @@ class CrossedModel:
 
     observation: Observation
 
+    @classmethod
+    def of(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
+        """Return the model whose numbers are cut into so many even parts."""
+        return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
+
     @property
     def expected(self) -> str:
         """The answers that are allowed, in words."""
@@ -244,7 +254,7 @@ class CrossedModel:
     @property
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes the domain."""
-        return self.observation.definition | {"bins": BINS}
+        return self.observation.definition | {"bins": self.observation.features[0].bins}
 
     @property
     def pairs(self) -> tuple[int, ...]:

@@ -228,7 +228,7 @@ def _grouped_geometry(request: _ChannelRequest) -> Channel:
 
 
 def _crosses(request: _ChannelRequest) -> Channel:
-    from client_sdk.protocol.mechanisms.drawn.crosses import Crosses  # noqa: PLC0415 6 ms
+    from client_sdk.protocol.mechanisms.crossed.crosses import Crosses  # noqa: PLC0415 6 ms
 
     assert isinstance(request.domain, CrossedModel)  # noqa: S101 the table of builders says so
     return Crosses.within(request.epsilon, request.domain.pairs)

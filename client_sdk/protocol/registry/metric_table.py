@@ -28,7 +28,7 @@ from client_sdk.protocol.domain import (
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import AUTO, CROSSES, NAMES, ROTATED_AXES, channel_for
-from client_sdk.protocol.mechanisms.drawn.choice import crosses_are_better
+from client_sdk.protocol.mechanisms.crossed.choice import bins_for, crosses_are_better
 from client_sdk.protocol.metric import Fill, Metric, Protects
 from client_sdk.protocol.registry.domain_table import read_domain
 from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number, suggestion
@@ -140,10 +140,12 @@ def _model_for(
         )
     if mechanism == AUTO and population is None and may_cross:
         table.mistake("population", "is missing: the devices that will report, by which auto chooses a mechanism")
+    features, inputs = len(model.observation.features), len(model.observation.coordinates)
     if mechanism == AUTO and population is not None and may_cross:
-        features, inputs = len(model.observation.features), len(model.observation.coordinates)
         mechanism = CROSSES if crosses_are_better(features, inputs, epsilon.odds, population) else ROTATED_AXES
-    return CrossedModel(model.observation) if mechanism == CROSSES else model
+    if mechanism != CROSSES:
+        return model
+    return CrossedModel.of(model.observation, bins_for(features, epsilon.odds, population))
 
 
 def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: Budget) -> None:

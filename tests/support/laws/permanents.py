@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk.answers import coins as prf
+from client_sdk.answers import coin_sources as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase

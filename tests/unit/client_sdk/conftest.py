@@ -25,13 +25,6 @@ def real_secret_deadline() -> float:
     return _REAL_SECRET_DEADLINE_S
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `record` wait long for a loaded machine; the tests about its deadline set it back."""
-    monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
-    monkeypatch.setattr(recorder, "SECRET_DEADLINE_S", 60.0)
-
-
 @pytest.fixture
 def hostile_logging() -> Iterator[None]:
     """Install a filter of the host that raises for everything the SDK logs."""

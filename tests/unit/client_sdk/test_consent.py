@@ -260,3 +260,29 @@ def test_a_number_by_group_needs_the_purposes_of_both_its_parts(of_number: str, 
         '[metric.by_use]\ncross = ["used", "size"]\n'
     )
     assert registry.metric("by_use").consent == needed
+
+
+def test_an_update_that_ends_a_question_withdraws_nothing_of_a_purpose_that_holds(tmp_path: Path) -> None:
+    questions = {
+        name: f"[metric.{name}]\n{FLAG}{purpose}"
+        for name, purpose in (("old", USAGE), ("gone", CRASHES), ("mute", ""), ("used", USAGE))
+    }
+    before, update = ask("".join(questions.values())), ask(questions["used"])
+    clock, transport = SetClock(), ScriptedTransport()
+    shared: dict[str, Any] = {"clock": clock, "transport": transport}
+    with telemetry(tmp_path, registry=before, consent=True, **shared) as device:
+        for name in questions:
+            assert device.record(name, value=True) is Recorded.QUEUED
+        assert device.flush(timeout_s=60)
+        clock.now_s += DAY_S
+        for name in questions:
+            assert device.record(name, value=True) is Recorded.QUEUED
+        sent = len(transport.uploads)
+    with telemetry(tmp_path, registry=update, consent={"usage"}, **shared) as device:
+        assert device.flush(timeout_s=60)
+        assert sorted(entry.metric for entry in device.history()) == ["old", "old", "used", "used"]
+        assert device.dropped() == {}
+    assert {report.metric for upload in transport.uploads[sent:] for report in upload.reports} == {"old", "used"}
+    with telemetry(tmp_path, registry=update, consent={"crashes"}, **shared) as device:
+        device.flush(timeout_s=60)
+        assert device.history() == []

@@ -22,6 +22,7 @@ INPUTS: list[dict[str, Any]] = [
     {"name": "health", "values": ["good", "fair", "poor"]},
 ]
 PRODUCTS, CROSSES = ((0.5,), (-0.7,), (0.2, 1.1)), ((-1, -0.5, 0, 0.4, 1, 2), (0.1, -0.1), (-0.3, 0, 0.6))
+FEW_CROSSES = ((-1.3, 0.2, 1.7), *CROSSES[1:])
 MARK = 0.31415926
 """A number whose digits must occur in no error."""
 
@@ -43,7 +44,7 @@ def people() -> tuple[list[dict[str, object]], list[Column]]:
     return [dict(row) for row in rows], [ages, sexes, healths]
 
 
-@pytest.mark.parametrize(("weights", "norm"), [(PRODUCTS, 1.2), (PRODUCTS, 50.0), (CROSSES, None)])
+@pytest.mark.parametrize(("weights", "norm"), [(PRODUCTS, 1.2), (PRODUCTS, 50.0), (CROSSES, None), (FEW_CROSSES, None)])
 def test_a_device_scores_as_the_estimator_does(
     tmp_path: Path, weights: tuple[tuple[float, ...], ...], norm: float | None
 ) -> None:
@@ -107,11 +108,34 @@ def broken(*path: str | int, value: object) -> dict[str, Any]:
         broken("learned", "norm", value=0),
         broken("learned", "intercept", value="x"),
         broken("label", value=None),
+        broken("label", "kind", value="vector"),
+        broken("learned", "intercept", value=math.inf),
+        broken("learned", "norm", value=math.nan),
+        broken("learned", "norm", value=math.inf),
+        broken("learned", "inputs", 0, "weights", value=[math.nan]),
+        broken("learned", "inputs", 0, "weights", value=["1e400"]),
+        broken("learned", "inputs", 1, "values", value=["f", "f"]),
     ],
 )
 def test_a_file_that_is_no_model_is_refused(changed: dict[str, Any]) -> None:
     with pytest.raises(ShippedModelError, match=r"hearsay-estimator|estimator of this version"):
         ShippedModel.of(changed)
+
+
+def test_a_range_in_other_parts_than_the_estimator_cuts_is_refused() -> None:
+    with pytest.raises(ShippedModelError, match="lacks weights"):
+        ShippedModel.of(document(((-1, 0, 1, 2), *CROSSES[1:]), None))
+
+
+def test_a_feature_of_one_value_is_refused() -> None:
+    with pytest.raises(ShippedModelError, match="is no model"):
+        ShippedModel.of(broken("learned", "inputs", 1, value={"name": "sex", "values": ["f"], "weights": []}))
+
+
+def test_a_probability_is_one_whatever_the_score() -> None:
+    for intercept in (-1e6, -40.0, 40.0, 1e6):
+        probability = ShippedModel.of(broken("learned", "intercept", value=intercept)).probability(people()[0][0])
+        assert probability == (intercept > 0)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -56,13 +56,13 @@ def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: 
 def test_what_was_sent_and_not_answered_or_refused_for_now_says_so(tmp_path: Path, capsys: Capture) -> None:
     with telemetry(tmp_path, transport=ScriptedTransport(nothing)) as device:
         device.record("dark_mode", value=True)
-        device.flush(timeout_s=0.2)
+        device.flush(timeout_s=60)
     (report,) = as_json(tmp_path, capsys)["pending"]
     assert report["why"] == "sent, but the collector has not answered"
     assert report["next_s"] >= NOON
     with telemetry(tmp_path, transport=ScriptedTransport(refuse(Refusal.UNKNOWN_METRIC))) as device:
         device.record("sound", value=True)
-        device.flush(timeout_s=0.2)
+        device.flush(timeout_s=60)
     whys = {report["metric"]: report["why"] for report in as_json(tmp_path, capsys)["pending"]}
     assert whys["sound"] == "refused for now; is sent again alone"
 
@@ -80,7 +80,7 @@ def test_the_latest_problem_survives_its_process_and_ends_with_it(tmp_path: Path
     clock = SetClock()
     with telemetry(tmp_path, transport=ScriptedTransport(nothing), clock=clock) as device:
         device.record("dark_mode", value=True)
-        device.flush(timeout_s=0.2)
+        device.flush(timeout_s=60)
         problem = device.problem
     assert problem is not None
     assert f"Latest problem (2026-11-20 12:00 UTC): {problem}" in shown(tmp_path, capsys)

@@ -587,7 +587,6 @@ def test_where_no_thread_starts_nothing_raises(data_dir: Path, monkeypatch: pyte
         assert device.record("dark_mode", value=True) is Recorded.UNAVAILABLE
         assert not device.flush(timeout_s=60)
         monkeypatch.undo()
-        monkeypatch.setattr(recorder, "RECORD_DEADLINE_S", 60.0)
         assert device.record("dark_mode", value=True) is Recorded.QUEUED
         assert device.problem is None
 

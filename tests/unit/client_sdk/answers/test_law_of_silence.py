@@ -25,7 +25,7 @@ from client_sdk import Recorded
 from client_sdk.answers import counters, days_of_use
 from client_sdk.answers.consent import Consent
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import erase, outbox, retries, stops
+from client_sdk.ledger import erase, outbox, retry_times, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
@@ -178,7 +178,7 @@ class Device:
     def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
         """Send all that may leave, refused uploads first; the collector counts or refuses it, or is not heard."""
         self.withdraw(schedule)
-        for retry in retries.pending(self.connection):
+        for retry in retry_times.pending(self.connection):
             if retry.wait_s(clock_s, hurried=False) == 0:
                 parcel = outbox.parcel_to_resend(self.connection, retry, clock_s)
                 assert parcel is not None
@@ -196,7 +196,7 @@ class Device:
             key = report.metric, report.edition, report.window
             assert self._symbols.setdefault(key, report.symbol) == report.symbol
         if isinstance(outcome, Lost):
-            retries.fail(self.connection, parcel.id, clock_s, 0.0, uniform=_middle)
+            retry_times.fail(self.connection, parcel.id, clock_s, 0.0, uniform=_middle)
             return
         refused = () if outcome is None else tuple((index, outcome) for index in range(len(reports)))
         outbox.settle(self.connection, parcel.id, Verdict(len(reports), refused), clock_s, uniform=_middle)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Telemetry, recorder
-from client_sdk.answers import coins as prf
+from client_sdk.answers import coin_sources as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric
@@ -250,8 +250,9 @@ def test_an_answer_made_by_a_secret_that_another_process_replaced_is_recorded_ag
         with telemetry(tmp_path, registry=asking(3), clock=clock) as other:
             assert other.record("m", "a") is Recorded.ALREADY_RECORDED
         clock.now_s += DAY_S
-        assert device.record("m", "a") is Recorded.BUSY
-        assert device.record("m", "a") is Recorded.QUEUED
+        recorded = [device.record("m", "a") for _ in range(2)]
+    # unless the uploader has met the other process first, the new secret is read after the old one was refused
+    assert recorded in ([Recorded.BUSY, Recorded.QUEUED], [Recorded.QUEUED, Recorded.ALREADY_RECORDED])
 
 
 def test_waiting_for_the_secret_and_for_the_report_keeps_the_promise(

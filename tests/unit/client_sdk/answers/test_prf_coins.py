@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.answers import coins as prf
-from client_sdk.answers.coins import PrfCoins, derive
+from client_sdk.answers import coin_sources as prf
+from client_sdk.answers.coin_sources import PrfCoins, derive
 from client_sdk.answers.participation import sampled
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.protocol import COIN_SCALE, Registry, Window

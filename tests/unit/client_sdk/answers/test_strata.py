@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded
+from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Registry
-from tests.support.devices.clients import COLLECTOR, DAY_S, ScriptedTransport, SetClock, ask, rows, telemetry
+from tests.support.devices.clients import COLLECTOR, DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 
 STRATA = '[strata]\nplatform = ["ios", "android"]\n'
 BOOLEAN = '[metric.m]\nkind = "boolean"\nstrata = ["platform"]\n'
@@ -17,8 +17,8 @@ COUNT = '[metric.m]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true
 IOS, ANDROID = {"platform": "ios"}, {"platform": "android"}
 
 
-def asking(metrics: str) -> Registry:
-    plain = ask(metrics.replace('strata = ["platform"]\n', ""))
+def asking(metrics: str, budget: str = "") -> Registry:
+    plain = ask(metrics.replace('strata = ["platform"]\n', ""), budget)
     return Registry.parse(
         plain.source.replace("[metric.m]", f"{STRATA}[metric.m]").replace(
             "purpose =", 'strata = ["platform"]\npurpose ='
@@ -86,6 +86,54 @@ def test_a_filled_in_report_leaves_in_the_stratum_in_which_its_window_began_whet
     silent = life(tmp_path / "silent", records=False)
     assert life(tmp_path / "recording", records=True) == silent
     assert (registry.metric("m").editions[1], "2026-11-20") in silent
+
+
+ACTIVITY = (
+    '[metric.m]\nkind = "activity"\ndays = 7\nstatistic = "distribution"\nwindow = "week"\nepsilon = 20\n'
+    'strata = ["platform"]\n'
+)
+CERTAIN = "epsilon = 20\n"
+SAMPLE = 'strategy = "sample"\nanswers = 1'
+
+
+@pytest.mark.parametrize(
+    ("metrics", "strategy"),
+    [
+        (f"{FILLED}{CERTAIN}", ""),
+        (f"{BOOLEAN}{CERTAIN}", SAMPLE),
+        (f"{ACTIVITY}fill_in = true\n", ""),
+        (ACTIVITY, f'{SAMPLE}\nwindow = "week"'),
+        (COUNT.replace('"mean"', '"distribution"') + CERTAIN, ""),
+        (COUNT.replace('"mean"', '"distribution"') + CERTAIN, SAMPLE),
+    ],
+    ids=["filled in", "drawn", "days filled in", "days drawn", "counted", "counted and drawn"],
+)
+def test_what_a_device_answers_after_it_has_moved_is_reported_in_the_window_that_it_has_paid_for(
+    tmp_path: Path, metrics: str, strategy: str
+) -> None:
+    registry, clock, transport = asking(metrics, strategy), SetClock(NOON - 2 * DAY_S), ScriptedTransport()
+
+    def answer(device: Telemetry) -> Recorded:
+        if "activity" in metrics:
+            return device.active("m")
+        return device.count("m", 2) if "count" in metrics else device.record("m", value=True)
+
+    for strata in (IOS, ANDROID):
+        with telemetry(tmp_path, registry=registry, clock=clock, transport=transport, strata=strata) as device:
+            if strata is ANDROID or "count" in metrics:
+                assert answer(device) in {Recorded.QUEUED, Recorded.COUNTED}
+            device.flush(timeout_s=60)
+    clock.now_s += DAY_S * (5 if "activity" in metrics else 1)
+    with telemetry(tmp_path, registry=registry, clock=clock, transport=transport, strata=ANDROID) as device:
+        device.flush(timeout_s=60)
+        clock.now_s += DAY_S / 2
+        device.flush(timeout_s=60)
+        (entry,) = (entry for entry in device.history() if entry.window in {"2026-11-18", "2026-W47"})
+    expected = "1" if "activity" in metrics else "4" if "count" in metrics else "true"
+    assert entry.label == expected
+    _, ios, android = registry.metric("m").editions
+    is_paid_before = "fill_in" in metrics or strategy
+    assert entry.edition == (ios if is_paid_before else android)
 
 
 def test_a_variable_that_the_registry_lacks_is_refused_when_the_app_starts() -> None:

@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from client_sdk.ledger import history, outbox, queue, retries
-from client_sdk.ledger.retry_delay import BACKOFF_BASE_S
+from client_sdk.ledger import history, outbox, queue, retry_times
+from client_sdk.ledger.back_off import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.results import ReportOutcome
 from client_sdk.sending import transport
@@ -35,11 +35,11 @@ def new_parcel(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Pa
 
 def sent_again(connection: sqlite3.Connection, now_s: float = NOON) -> outbox.Parcel | None:
     """Return the upload that was least recently tried, for another attempt."""
-    retry = next(iter(retries.pending(connection)), None)
+    retry = next(iter(retry_times.pending(connection)), None)
     return None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
 
 
-def resent(connection: sqlite3.Connection, retry: retries.Retry, now_s: float = NOON) -> outbox.Parcel:
+def resent(connection: sqlite3.Connection, retry: retry_times.Retry, now_s: float = NOON) -> outbox.Parcel:
     parcel = outbox.parcel_to_resend(connection, retry, now_s)
     assert parcel is not None
     return parcel
@@ -101,7 +101,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
     settle(connection, first.id, Verdict(4, tuple(enumerate(codes, 1))))
     queue.enqueue(connection, report(4))
     assert Upload.decode(new_parcel(connection).body).reports == (report(4),)
-    *alone, _ = [Upload.decode(resent(connection, retry).body) for retry in retries.pending(connection)]
+    *alone, _ = [Upload.decode(resent(connection, retry).body) for retry in retry_times.pending(connection)]
     assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
     assert history.dropped(connection) == {}
@@ -112,7 +112,7 @@ def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(c
     parcel, now_s = new_parcel(connection), NOON
     for left in range(outbox.MAX_SENT_ALONE, 0, -1):
         settle(connection, parcel.id, REFUSED_FOR_NOW, now_s)
-        (retry,) = retries.pending(connection)
+        (retry,) = retry_times.pending(connection)
         assert retry.due_s == retry.not_before_s == now_s + (DEADLINE - now_s) / left / 2
         now_s, parcel = retry.due_s, resent(connection, retry, retry.due_s)
     assert DAY_S / 2 < DEADLINE - now_s < 2 * DAY_S
@@ -124,7 +124,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
         assert history.dropped(connection) == {}
-        parcel = resent(connection, retries.pending(connection)[0])
+        parcel = resent(connection, retry_times.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
     assert (outbox.waiting(connection), history.dropped(connection)) == (0, {"unknown_metric": 1})
     assert [entry.outcome for entry in history.entries(connection)] == [Refusal.UNKNOWN_METRIC]
@@ -133,7 +133,7 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
-    parcel = resent(connection, retries.pending(connection)[0])
+    parcel = resent(connection, retry_times.pending(connection)[0])
     assert [entry.outcome for entry in history.entries(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
     assert [entry.outcome for entry in history.entries(connection)] == ["accepted"]
@@ -202,11 +202,11 @@ def test_an_upload_of_an_earlier_version_is_due(connection: sqlite3.Connection) 
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     connection.execute("DELETE FROM retries")
-    (retry,) = retries.pending(connection)
+    (retry,) = retry_times.pending(connection)
     assert retry.wait_s(NOON, hurried=False) == 0.0
     assert resent(connection, retry) == parcel
-    (retry,) = retries.pending(connection)
-    assert retry.wait_s(NOON, hurried=False) == retries.EXCHANGE_S
+    (retry,) = retry_times.pending(connection)
+    assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S
 
 
 def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqlite3.Connection) -> None:
@@ -225,7 +225,7 @@ def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqli
 def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW, DEADLINE - 1)
-    (retry,) = retries.pending(connection)
+    (retry,) = retry_times.pending(connection)
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
     assert outbox.waiting(connection) == 0
@@ -269,14 +269,14 @@ def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite
     assert history.dropped(connection) == {}
     queue.enqueue(connection, report(outbox.MAX_UNDER_WAY))
     new = new_parcel(connection)
-    assert [retry.upload for retry in retries.pending(connection)] == [parcel.id for parcel in (*parcels[1:], new)]
+    assert [retry.upload for retry in retry_times.pending(connection)] == [parcel.id for parcel in (*parcels[1:], new)]
     assert history.dropped(connection) == {"queue_full": 1}
 
 
 def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
-    (planned,) = retries.pending(connection)
+    (planned,) = retry_times.pending(connection)
     assert outbox.parcel_to_resend(connection, planned, NOON + 1) == parcel
     assert outbox.parcel_to_resend(connection, planned, NOON + 1) is None
     settle(connection, parcel.id, Verdict(1))
@@ -286,17 +286,17 @@ def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connect
 def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     new_parcel(connection)
-    (retry,) = retries.pending(connection)
-    assert retry.wait_s(NOON, hurried=False) == retries.EXCHANGE_S == transport.DEADLINE_S
+    (retry,) = retry_times.pending(connection)
+    assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S == transport.DEADLINE_S
 
 
 def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Connection) -> None:
     for number in range(2):
         queue.enqueue(connection, report(number))
         new_parcel(connection)
-    first, second = retries.pending(connection)
-    retries.fail(connection, first.upload, NOON, 3000.0, at_half)
-    failed, same_as_before = retries.pending(connection)
+    first, second = retry_times.pending(connection)
+    retry_times.fail(connection, first.upload, NOON, 3000.0, at_half)
+    failed, same_as_before = retry_times.pending(connection)
     assert same_as_before == second
     assert failed.due_s == NOON + 3000 + BACKOFF_BASE_S / 2
     assert failed.wait_s(NOON, hurried=True) == 3000
@@ -305,8 +305,8 @@ def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Con
 def test_where_the_clock_was_set_back_an_upload_is_due(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
-    retries.fail(connection, parcel.id, NOON, 3600.0, at_half)
-    (retry,) = retries.pending(connection)
+    retry_times.fail(connection, parcel.id, NOON, 3600.0, at_half)
+    (retry,) = retry_times.pending(connection)
     assert retry.wait_s(NOON - 10, hurried=False) > 3600
     assert retry.wait_s(NOON - DAY_S, hurried=False) == 0.0
 
@@ -316,5 +316,5 @@ def test_what_came_to_nothing_after_another_process_settled_it_is_over(connectio
     parcel = new_parcel(connection)
     settle(connection, parcel.id, Verdict(1))
     before = list(connection.iterdump())
-    retries.fail(connection, parcel.id, NOON, 0.0, at_half)
+    retry_times.fail(connection, parcel.id, NOON, 0.0, at_half)
     assert list(connection.iterdump()) == before

@@ -176,7 +176,10 @@ def test_odds_of_a_million_are_as_good_as_knowing() -> None:
 
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
-    assert "on how many of the last 28 days of a week the application was used" in page
+    assert "on how many of the 28 days that end with a week the application was used" in page
+    told = "What an answer tells by being sent: that the application was used in that week"
+    assert told in page
+    assert told not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
     assert "your device keeps for that: the days themselves, until they are counted no more or you opt out" in page
     assert "the days themselves" not in _page(registry_text(used=BOOLEAN))
 
@@ -197,14 +200,21 @@ def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
 def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells() -> None:
     page = _page(registry_text(word=OF_TEXTS))
     assert "the first 12 letters of a text; the text itself stays on the device" in page
-    assert "which is one of 3,541, and changed at random" in page
+    assert "a number that other texts can have, too; it is one of 3,541, and changed at random" in page
     assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
-    assert "A text of one person alone is never found" in page
+    assert "texts that many people have in common, and how common a text is that somebody thinks of" in page
+    assert "A text of one person alone can be found by mere chance only, like a text that nobody has" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
     assert "drawn by chance from at most 3" in named
     assert "which of 2 ways to number texts" in named
     assert "No text is read from the answers" in named
     assert "counts as “\\_”" in named
+    in_bytes = _page(registry_text(word=_in_bytes(OF_TEXTS)))
+    assert "the first 12 bytes of a text; the text itself stays on the device" in in_bytes
+
+
+def _in_bytes(definition: dict[str, Field]) -> dict[str, Field]:
+    return {key: value for key, value in definition.items() if key != "letters"} | {"preset": "bytes"}
 
 
 def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:

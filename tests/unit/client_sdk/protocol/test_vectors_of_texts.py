@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import CUT, Text
+from client_sdk.protocol.domain import BYTES, CUT, Text
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
@@ -34,9 +34,13 @@ def test_a_text_has_the_bits_and_cells_of_the_vector(vector: dict[str, Any]) -> 
         number = domain.number_of(case["text"])
         assert format(number, f"0{domain.bits}b") == case["bits"]
         assert list(domain.cells_of(number, vector["cells"])) == case["cells"]
-        cut = "".join(letter if letter in domain.letters else domain.other or "" for letter in case["text"])
-        is_cut = len(cut) >= domain.max_length
-        assert domain.label_of(number) == cut[: domain.max_length] + (CUT if is_cut else "")
+        assert domain.label_of(number) == case.get("shown", shown(domain, case["text"]))
+
+
+def shown(domain: Text, text: str) -> str:
+    """Return how a text is shown whose letters are characters."""
+    letters = "".join(letter if letter in domain.letters else domain.other or "" for letter in text)
+    return letters[: domain.max_length] + (CUT if len(letters) >= domain.max_length else "")
 
 
 @pytest.mark.parametrize("vector", QUESTIONS, ids=lambda vector: vector["name"])
@@ -48,11 +52,12 @@ def test_an_answer_and_scripted_coins_give_the_symbol_of_the_vector(vector: dict
         assert [[primitive, str(parameter)] for primitive, parameter in coins.requests] == case["asked"]
 
 
-def test_the_vectors_hold_cut_texts_sets_and_letters_for_others() -> None:
+def test_the_vectors_hold_cut_texts_sets_letters_for_others_and_bytes() -> None:
     domains = [domain_of(vector) for vector in QUESTIONS]
     assert {domain.discover for domain in domains} == {True, False}
     assert any(domain.max_items > 1 for domain in domains)
     assert any(domain.other for domain in domains)
+    assert any(domain.letters == BYTES for domain in domains)
     assert any(
         len(case["text"]) > domain.max_length
         for vector, domain in zip(QUESTIONS, domains, strict=True)

@@ -11,12 +11,12 @@ from functools import partial
 import pytest
 
 from client_sdk import Flushed, FlushOutcome, LedgerError
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import history, outbox, queue
+from client_sdk.ledger.back_off import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_delay import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.responses import Reply

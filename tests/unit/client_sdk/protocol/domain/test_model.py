@@ -88,6 +88,27 @@ def test_each_feature_has_a_cell_with_the_label(answer: Mapping[str, object], ce
     assert metric_of(CROSSED_MODEL).encode(answer, ScriptedCoins([])) == cells
 
 
+@pytest.mark.parametrize(("age", "cell"), [(18, 0), (41.9, 0), (42, 1), (66, 2), (90, 2)])
+def test_a_number_has_three_parts_where_few_reports_are_expected(age: float, cell: int) -> None:
+    metric = metric_of(CROSSED_MODEL, epsilon=1, population=1000)
+    assert metric.encode(ANSWER | {"age": age}, ScriptedCoins([])) == (2 * cell + 1, 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "population", "bins"),
+    [(1, 11_999, 3), (1, 12_001, 6), (4, 749, 3), (4, 751, 6), (0.5, 47_999, 3), (0.5, 48_001, 6), (4, None, 6)],
+)
+def test_reports_of_a_feature_times_the_square_of_epsilon_choose_the_parts(
+    epsilon: float, population: int | None, bins: int
+) -> None:
+    known = {} if population is None else {"population": population}
+    metric = metric_of(CROSSED_MODEL, epsilon=epsilon, **known)
+    assert metric.domain.definition["bins"] == bins
+    assert isinstance(metric.domain, CrossedModel)
+    assert metric.domain.pairs == (2 * bins, 4, 6)
+    assert (metric.edition == metric_of(CROSSED_MODEL, epsilon=epsilon).edition) is (bins == 6)
+
+
 def test_numbers_of_other_types_are_numbers() -> None:
     of_types = [encoded(ANSWER | {"age": age}) for age in (63.0, Fraction(63), Decimal(63), np.float32(63))]
     assert all((vector == of_types[0]).all() for vector in of_types)
@@ -171,7 +192,8 @@ def test_auto_draws_features_of_few_devices_and_reports_products_of_many(
 ) -> None:
     metric = metric_of(MODEL, mechanism="auto", epsilon=epsilon, population=population)
     assert type(metric.domain) is chosen
-    assert metric.edition == metric_of(MODEL, mechanism=metric.channel.name, epsilon=epsilon).edition
+    named = metric_of(MODEL, mechanism=metric.channel.name, epsilon=epsilon, population=population)
+    assert metric.edition == named.edition
 
 
 def test_auto_takes_the_products_of_many_features_and_of_a_number_as_label() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.ledger.retry_delay import Uniform, next_delay_s
+from client_sdk.ledger.back_off import Uniform, next_delay_s
 
 if TYPE_CHECKING:
     import sqlite3
