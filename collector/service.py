@@ -27,15 +27,15 @@ from collector.live_config.state import Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.shared_rows import Sheet
+from collector.plural import plural
 from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.redis_servers.memory import MemoryWatch
 from collector.redis_servers.server import memory_of
 from collector.store.app_name import agree_on_app
 from collector.store.redis_store import RedisStore
-from collector.store.room import require_room
 from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace
-from collector.text import plural
+from collector.store.tally_memory import require_memory
 from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.open_reports import OpenReports
 from collector.upkeep.redis_retirement import RedisRetirement
@@ -152,7 +152,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         store.prepare()
         agree_on_grace(store, config.grace_s)
         agree_on_app(store.handle, registry.app, renames=config.renames_app)
-        require_room(store.handle, registry)
+        require_memory(store.handle, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after)
 
 
@@ -166,7 +166,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     """
     store = running.store
     board = Board.with_state(served)
-    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(require_room, store.handle))
+    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(require_memory, store.handle))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
     open_reports = _open_reports(config, store)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collector.backup.lines import BackupLine, Bucket, ClosedWindows, TallyLine
-from collector.text import plural
+from collector.plural import plural
 
 
 class Summary:

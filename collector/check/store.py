@@ -12,6 +12,7 @@ from client_sdk.protocol.registry.registry import Registry
 from collector.check.result import CheckResult, Level
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
+from collector.plural import plural
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
@@ -19,10 +20,9 @@ from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.app_name import require_app
 from collector.store.handle import StoreHandle
-from collector.store.room import RoomNeeded, free_bytes
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name
-from collector.text import plural
+from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
 """What must be free on the disk besides twice the store's file: a rewrite puts a new file beside
@@ -72,7 +72,7 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
         if registry is not None:
-            yield check_room(registry, store.shards_of_new, store.ask_servers(free_bytes))
+            yield check_tally_memory(_tally_memory(store, registry), store.ask_servers(free_bytes))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
             value, consequence = FORGETFUL[name]
             yield CheckResult(Level.WARNING, "privacy", f"set {name} {value} on the server: {consequence}")
@@ -157,19 +157,25 @@ def _memory(used: Memory) -> CheckResult:
     return CheckResult(Level.OK, "memory", str(used))
 
 
-def check_room(registry: Registry, shards: int, free: Sequence[int]) -> CheckResult:
+def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
     """Check whether one more window of every question fits into the memory of the servers.
 
     Args:
-        registry: the questions.
-        shards: of the store; each has a part of every tally.
+        needed: the memory of a window.
         free: the bytes that each server has left.
 
     """
-    needed = RoomNeeded.of(registry, shards)
     if needed.needed_bytes > sum(free):
         return CheckResult(Level.FAILED, "room", needed.lack(sum(free), "are free"))
     return CheckResult(Level.OK, "room", str(needed))
+
+
+def _tally_memory(store: StoreHandle, registry: Registry) -> TallyMemory:
+    """Return the memory of a window: a store that was imported keeps the shards of the one that was exported."""
+    shards = store.facts().get(SHARDS_FIELD)
+    if shards is None:
+        return TallyMemory.of(registry, store.shards_of_new, is_new=True)
+    return TallyMemory.of(registry, int(shards))
 
 
 def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckResult]:

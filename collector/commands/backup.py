@@ -20,11 +20,11 @@ from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.commands.progress import progress
 from collector.embedded.store import EmbeddedStore
+from collector.plural import plural
 from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
-from collector.text import plural
 
 _registry = click.option(
     "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."

@@ -31,6 +31,8 @@ from collector.embedded.aof import STORE_DIR
 from collector.embedded.program import server_program
 from collector.errors import ConfigError
 from collector.store.handle import StoreHandle
+from collector.store.shards import SHARDS
+from collector.store.tally_memory import TallyMemory
 
 
 @click.command(epilog=examples("hearsay-collector check --registry metrics.toml --data-dir hearsay-data"))
@@ -70,6 +72,8 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
             return
         if not (config.data_dir / STORE_DIR).is_dir():
             yield _new_store(config.data_dir)
+            if registry is not None:
+                yield CheckResult(Level.OK, "room", str(TallyMemory.of(registry, SHARDS, is_new=True)))
             return
     with contextlib.ExitStack() as stack:
         try:

@@ -19,8 +19,8 @@ from collector.commands.options import (
     redis_option,
 )
 from collector.errors import ConfigError
+from collector.plural import plural
 from collector.store.redis_store import RedisStore
-from collector.text import plural
 
 
 @click.command(

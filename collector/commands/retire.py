@@ -18,7 +18,7 @@ from collector.commands.options import (
     examples,
     redis_option,
 )
-from collector.text import plural
+from collector.plural import plural
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName, before
 

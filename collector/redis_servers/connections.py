@@ -20,11 +20,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError
+from collector.plural import plural
 from collector.redis_servers import server
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import Address, Replicas
 from collector.required_settings import Durability, Promise
-from collector.text import plural
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0

@@ -20,10 +20,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
+from collector.plural import plural
 from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import Replicas
-from collector.text import plural
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of the successive waits for copies, two seconds in all.

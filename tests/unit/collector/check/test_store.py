@@ -4,7 +4,6 @@ spoiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -25,15 +24,6 @@ from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, judged, r
 from tests.support.services.processes import free_port
 
 TODAY = date(2026, 11, 20)
-
-
-@pytest.fixture
-def store(embedded_url: str) -> Iterator[RedisStore]:
-    with redis.Redis.from_url(embedded_url) as client:
-        client.flushall()
-    opened = RedisStore(embedded_url, ON_DISK)
-    yield opened
-    opened.disconnect()
 
 
 def of(results: list[CheckResult], what: str) -> list[tuple[Level, str]]:

@@ -198,6 +198,21 @@ def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_wai
     assert [answer.status for answer in asyncio.run(crowd())] == [200] * 10 + [408] * 3
 
 
+def test_many_devices_that_come_at_once_are_all_answered() -> None:
+    """Their bodies arrive a few turns of the loop after their heads, as where the server has a thread of its own."""
+    arrivals = Arrivals(max_bodies=3)
+
+    async def arrive() -> None:
+        async with arrivals.receiving():
+            for _ in range(5):
+                await asyncio.sleep(0)
+
+    async def crowd() -> None:
+        await asyncio.gather(*(arrive() for _ in range(50)))
+
+    asyncio.run(crowd())
+
+
 def test_a_whole_upload_takes_the_room_of_what_is_sent_on_and_not_of_how_it_was_written() -> None:
     sent = upload()
     app = relay(Collector(), Room(1, len(sent.encode())))

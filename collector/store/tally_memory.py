@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from client_sdk.protocol.registry.registry import Registry
 from collector.errors import require
+from collector.plural import plural
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import info, memory_of
 from collector.store.handle import StoreHandle
-from collector.text import plural
 
 COUNTER_BYTES = 8
 """Of each symbol, in each shard and window."""
@@ -18,31 +18,33 @@ COUNTER_BYTES = 8
 MB = 10**6
 
 
-class RoomNeeded(NamedTuple):
+class TallyMemory(NamedTuple):
     """The memory of one window of every question, if each of its symbols is reported.
 
     Attributes:
         shards: of the store; each has a part of every tally.
         needed_bytes: in all shards.
         largest: the metric with the largest tally.
+        is_new: whether the shards are those that a new store gets, because there is none yet.
 
     """
 
     shards: int
     needed_bytes: int
     largest: str
+    is_new: bool
 
     @classmethod
-    def of(cls, registry: Registry, shards: int) -> RoomNeeded:
+    def of(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
         """Add up the tallies of all questions."""
         tallies = {name: len(metric.editions) * metric.channel.symbols for name, metric in registry.metrics.items()}
-        return cls(shards, COUNTER_BYTES * shards * sum(tallies.values()), max(tallies, key=lambda name: tallies[name]))
+        needed_bytes = COUNTER_BYTES * shards * sum(tallies.values())
+        return cls(shards, needed_bytes, max(tallies, key=lambda name: tallies[name]), is_new)
 
     def __str__(self) -> str:
         """Say the megabytes."""
-        return (
-            f"a window of every question takes up to {self.needed_bytes / MB:,.0f} MB in {plural(self.shards, 'shard')}"
-        )
+        shards = plural(self.shards, "shard") + (", as a new store has" if self.is_new else "")
+        return f"a window of every question takes up to {self.needed_bytes / MB:,.0f} MB in {shards}"
 
     def lack(self, room_bytes: int, what: str) -> str:
         """Return the sentence of a registry that does not fit.
@@ -58,7 +60,7 @@ class RoomNeeded(NamedTuple):
         )
 
 
-def require_room(store: StoreHandle, registry: Registry) -> None:
+def require_memory(store: StoreHandle, registry: Registry) -> None:
     """Refuse a registry of which a single window would not fit, even if the store had nothing else.
 
     What is free now does not matter: a collector that starts again finds the window that it began.
@@ -68,7 +70,7 @@ def require_room(store: StoreHandle, registry: Registry) -> None:
         StoreUnavailableError: if a server does not answer.
 
     """
-    needed, most_bytes = RoomNeeded.of(registry, store.shards), sum(store.ask_servers(_most_bytes))
+    needed, most_bytes = TallyMemory.of(registry, store.shards), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
 
 

@@ -11,7 +11,7 @@ from client_sdk.protocol import Registry
 from collector.errors import ConfigError
 from collector.required_settings import ON_DISK
 from collector.store.redis_store import RedisStore
-from collector.store.room import require_room
+from collector.store.tally_memory import require_memory
 from tests.support.devices.definitions import BOOLEAN, TEXT, registry_text
 
 TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "max_length": 16}))
@@ -40,10 +40,10 @@ def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
 ) -> None:
     needed = 8 * 1_517_402 * store.handle.shards
     server.config_set("maxmemory", needed)
-    require_room(store.handle, TEXTS)
+    require_memory(store.handle, TEXTS)
     server.config_set("maxmemory", needed - 1)
     with pytest.raises(ConfigError) as error:
-        require_room(store.handle, TEXTS)
+        require_memory(store.handle, TEXTS)
     assert str(error.value) == (
         f"a window of every question takes up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB are all "
         "that the servers may use: give the servers more, or let metric.word have a smaller tally (of texts, by cells)"
@@ -55,4 +55,4 @@ def test_what_an_earlier_run_has_counted_does_not_keep_a_collector_from_its_star
 ) -> None:
     server.set("ballast", b"x" * 8 * 10**6)
     server.config_set("maxmemory", 13 * 10**6 * store.handle.shards)
-    require_room(store.handle, TEXTS)
+    require_memory(store.handle, TEXTS)
