@@ -19,8 +19,8 @@ from estimator.formats.model_file import read_model_file
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import Fetched, fetch
+from estimator.tallies.limits import Bounds
 from estimator.tallies.read import read_file
 from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import Tally

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import randbits
@@ -10,22 +10,24 @@ from typing import Final
 
 import click
 
-from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
+from client_sdk.protocol.epsilon import GREATEST_EPSILON, RequestedEpsilon, as_float
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.commands.options import REGISTRY, examples
+from estimator.commands.progress import progress
 from estimator.rehearsal.model_answers import read_people
 from estimator.rehearsal.model_rehearsal import People, auc_without_privacy, rehearse_model
+from estimator.rehearsal.model_search import MOST_DEVICES, MOST_REHEARSALS, devices_for
 
 SEED_BITS: Final = 32
 """The length of a seed that was not given: short enough to be typed again."""
 
-MOST_DEVICES: Final = 10**7
-"""Each report of products is drawn by itself; so many take some minutes."""
-
 DIGITS: Final = 6
 """Of an epsilon that is tried."""
+
+FEWEST_ROUNDS: Final = 2
+"""Of a search: one round tells nothing of chance."""
 
 FACTORS: Final = (0.5, 1, 2)
 """Other epsilons that are tried, as multiples of the registry's."""
@@ -34,7 +36,8 @@ FACTORS: Final = (0.5, 1, 2)
 @click.command(
     "rehearse-model",
     epilog=examples(
-        "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --devices 10000"
+        "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --devices 10000",
+        "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --loss 0.02",
     ),
 )
 @REGISTRY
@@ -56,15 +59,39 @@ FACTORS: Final = (0.5, 1, 2)
     show_default=True,
     help="How many devices report; may be repeated.",
 )
+@click.option(
+    "--epsilon",
+    "epsilons",
+    metavar="EPSILON",
+    type=float,
+    multiple=True,
+    help="An epsilon to try; may be repeated.  [default: the registry's, and without --loss half and twice of it]",
+)
+@click.option(
+    "--loss",
+    metavar="AUC",
+    type=click.FloatRange(0, 0.5, min_open=True),
+    help="Search for the fewest devices with which privacy costs no more AUC; takes the place of --devices.",
+)
 @click.option("--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="Draws of people.")
 @click.option("--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.")
 def rehearse_models(  # noqa: PLR0913 one argument an option
-    *, registry: Path, table: Path, name: str, devices: tuple[int, ...], rounds: int, seed: int | None
+    *,
+    registry: Path,
+    table: Path,
+    name: str,
+    devices: tuple[int, ...],
+    epsilons: tuple[float, ...],
+    loss: float | None,
+    rounds: int,
+    seed: int | None,
 ) -> None:
     """Say how well a model would predict people that it was not learned from, with privacy and without."""
     definitions = Registry.read(registry)
     if name not in definitions.metrics:
         raise click.UsageError(f"the registry has no metric {name!r}; name one of: {', '.join(definitions.metrics)}")
+    if loss is not None and rounds < FEWEST_ROUNDS:
+        raise click.UsageError(f"--loss needs {FEWEST_ROUNDS} rounds to say how sure it is; 20 are better")
     metric = definitions.metric(name)
     people = read_people(table, metric)
     seed = randbits(SEED_BITS) if seed is None else seed
@@ -73,18 +100,39 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
         f"{name}: {metric.channel.name}, mean AUC over {rounds} draws of {len(people.answers):,} rows, seed {seed}"
     )
     click.echo(f"  without privacy           {plain:.3f}")
-    for line in _lines(metric, people, devices, rounds, seed):
-        click.echo(line)
+    own = as_float(metric.epsilon_nanos)
+    others = tuple(round(factor * own, DIGITS) for factor in (FACTORS if loss is None else (1,)))
+    tried = epsilons or tuple(each for each in others if each <= GREATEST_EPSILON)
+    for epsilon, changed in [(each, _with_epsilon(metric, each)) for each in tried]:
+        if loss is None:
+            lines = list(_lines(changed, people, devices, rounds, seed))
+        else:
+            lines = [_search(changed, people, loss, rounds, seed)]
+        for line in lines:
+            click.echo(f"  epsilon {epsilon:<6.4g} {line}")
 
 
-def _lines(metric: Metric, people: People, devices: Sequence[int], rounds: int, seed: int) -> list[str]:
-    """Return a line for each epsilon and number of devices."""
-    lines = []
-    for factor in FACTORS:
-        epsilon = round(factor * as_float(metric.epsilon_nanos), DIGITS)
+def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
+    """Return a metric with another epsilon, and the mechanism and the parts of ranges that it has."""
+    try:
         channel = channel_for(metric.domain, RequestedEpsilon.parse(epsilon), metric.channel.name)
-        tried = replace(metric, channel=channel)
-        for number in devices:
-            found = rehearse_model(tried, people, number, rounds, seed)
-            lines.append(f"  epsilon {epsilon:<6.4g} {number:>10,}  {found.auc:.3f} ± {found.spread:.3f}")
-    return lines
+    except ValueError as error:
+        raise click.UsageError(f"--epsilon {error}") from None
+    return replace(metric, channel=channel)
+
+
+def _lines(metric: Metric, people: People, devices: Sequence[int], rounds: int, seed: int) -> Iterator[str]:
+    """Yield a line for each number of devices."""
+    for number in devices:
+        found = rehearse_model(metric, people, number, rounds, seed)
+        yield f"{number:>10,}  {found.auc:.3f} ± {found.spread:.3f}"
+
+
+def _search(metric: Metric, people: People, wanted: float, rounds: int, seed: int) -> str:
+    """Return a line with the fewest devices that lose no more than is wanted, and how sure that is."""
+    with progress("searching", MOST_REHEARSALS) as advance:
+        found = devices_for(metric, people, wanted, rounds=rounds, seed=seed, advance=advance)
+    if found is None:
+        return f"{MOST_DEVICES:>10,}  devices lose more than {wanted:g}"
+    rehearsed = found.rehearsal
+    return f"{rehearsed.devices:>10,}  {rehearsed.auc:.3f}: loses {found.mean:.3f} ± {found.error:.3f}"

@@ -30,8 +30,8 @@ from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
-from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import fetch
+from estimator.tallies.limits import Bounds
 from estimator.tallies.read import read_file
 from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
 from estimator.tallies.tally import Tally

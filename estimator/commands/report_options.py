@@ -23,17 +23,20 @@ STDOUT = Path("-")
 
 
 def read_candidates(path: Path) -> tuple[str, ...]:
-    """Return the texts of a file, one a line; empty lines are left out.
+    """Return the texts of a file, one a line; empty lines are left out, and a mark of its byte order.
+
+    A line ends with LF or CR LF. Other characters that end a line elsewhere can stand within a text of bytes.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is no UTF-8 text.
 
     """
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MOST_CANDIDATES_BYTES + 1)
         if len(content) > MOST_CANDIDATES_BYTES:
             raise RequestError(f"{path} has more than {MOST_CANDIDATES_BYTES:,} bytes; name fewer texts")
-        return tuple(filter(None, content.decode().splitlines()))
+        return tuple(filter(None, (line.removesuffix("\r") for line in content.decode("utf-8-sig").split("\n"))))
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}; name a file with a text a line") from error
     except UnicodeDecodeError:

@@ -14,8 +14,8 @@ from estimator.commands.watch_loop import CLEARED, Watch
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.bounds import Bounds
 from estimator.tallies.fetch import fetch
+from estimator.tallies.limits import Bounds
 from estimator.tallies.read_token import read_token
 
 

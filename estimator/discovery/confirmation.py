@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.domain.text import Text
-from estimator.discovery.candidates import CandidateText
 from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.prefix_search import CandidateText
+from estimator.discovery.rest_of_cells import RestOfCells
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.binomial_intervals import clopper_pearson_lower
+from estimator.statistics.binomial_tails import upper_tail
 from estimator.statistics.chi_square import survival
-from estimator.statistics.confidence import tail_of
 
 UNLIKELY: Final = 0.001
 """Groups that disagree more than they do with this probability make a text unclear."""
+
+LEAST_DEVIATION: Final = 1.5
+"""A candidate that stands out by fewer standard errors passes no test of a list, and is not looked at."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,23 +37,28 @@ class Confirmation:
         tables: what the groups said.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         heard: whether a group may speak of a candidate, shape (candidates, groups).
+        risks: the probability with which each candidate may be confirmed if nobody has it, shape (candidates,).
+        listed: whether a candidate's cells are left out of what is said of others, shape (candidates,).
 
     """
 
     tables: GroupTables
     cells: Counts
     heard: NDArray[np.bool_]
+    risks: Floats
+    listed: NDArray[np.bool_]
 
     @classmethod
     def of(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
         """Collect what the groups say that hear all of a candidate and took no part in finding it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
-        ends = np.array([domain.bits_to_end(number) for number, _ in candidates], dtype=np.int64)
-        found_by = np.array([found_by for _, found_by in candidates], dtype=np.int64)
-        cells = np.array([domain.cells_of(number, tables.cells) for number, _ in candidates], dtype=np.int64)
+        ends = np.array([domain.bits_to_end(each.number) for each in candidates], dtype=np.int64)
+        found_by = np.array([each.found_by for each in candidates], dtype=np.int64)
+        cells = np.array([domain.cells_of(each.number, tables.cells) for each in candidates], dtype=np.int64)
         heard = (sizes >= ends[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
-        return cls(tables, cells.reshape(heard.shape), heard)
+        risks, listed = np.array([each.risk for each in candidates]), np.zeros(len(candidates), dtype=bool)
+        return cls(tables, cells.reshape(heard.shape), heard, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
         """Return the same without what a group says of a cell that another one of some candidates shares.
@@ -60,7 +68,7 @@ class Confirmation:
 
         """
         crowds = np.array([np.bincount(cells[others], minlength=self.tables.cells)[cells] for cells in self.cells.T])
-        return replace(self, heard=self.heard & (others[:, np.newaxis] == crowds.T))
+        return replace(self, heard=self.heard & (others[:, np.newaxis] == crowds.T), listed=others)
 
     @property
     def supported(self) -> Counts:
@@ -77,41 +85,62 @@ class Confirmation:
     @property
     def shares(self) -> Floats:
         """The unbiased share of each candidate; it means nothing if no report may speak of it."""
-        return self.tables.shares(self.supported.sum(axis=1), np.maximum(1, self.reports))
+        return self._rest.shares(self._in_cells)
 
     @property
     def standard_errors(self) -> Floats:
         """The standard error of each share."""
-        errors = self.tables.support.standard_errors(self.supported.sum(axis=1), np.maximum(1, self.reports))
-        widened: Floats = errors * self.tables.cells / (self.tables.cells - 1)
-        return widened
+        return self._rest.standard_errors(self._errors)
 
     def intervals(self, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, within 0..1."""
         supported, reports = self.supported.sum(axis=1)[:, np.newaxis], self.reports[:, np.newaxis]
         low, high = self.tables.support.intervals(supported, reports, family)
-        ends = (np.clip(self.tables.without_others(end[:, 0]), 0.0, 1.0) for end in (low, high))
-        return next(ends), next(ends)
+        return self._rest.intervals(self._in_cells, (low[:, 0], high[:, 0]), family)
+
+    @property
+    def _in_cells(self) -> Floats:
+        """The share of each candidate's cell."""
+        return self.tables.support.shares(self.supported.sum(axis=1), np.maximum(1, self.reports))
+
+    @property
+    def _errors(self) -> Floats:
+        """The standard error of that."""
+        return self.tables.support.standard_errors(self.supported.sum(axis=1), np.maximum(1, self.reports))
+
+    @property
+    def _rest(self) -> RestOfCells:
+        """The cells that are not known to be of other candidates."""
+        return RestOfCells.of(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
-        """Return whether each candidate has any share at all: with confidence, of the whole list at once.
+        """Return whether each candidate has any share at all: it passes by chance with at most its risk.
 
         If it had none, reports would support its cell by chance.
         """
-        supported, reports = self.supported.sum(axis=1), self.reports
-        least = clopper_pearson_lower(supported, reports, tail_of(max(1, reports.size)))
-        exist: NDArray[np.bool_] = (reports > 0) & (least > self.tables.by_chance)
+        supported, reports, chance = self.supported.sum(axis=1), self.reports, self.tables.by_chance
+        expected = reports * chance
+        exist: NDArray[np.bool_] = supported > expected + LEAST_DEVIATION * np.sqrt(expected * (1 - chance))
+        asked = zip(supported[exist].tolist(), reports[exist].tolist(), self.risks[exist].tolist(), strict=True)
+        exist[exist] = [upper_tail(count, of, chance) < risk for count, of, risk in asked]
         return exist
 
-    def disagree(self) -> NDArray[np.bool_]:
-        """Return whether the groups contradict each other about each candidate."""
-        totals, reports = self.supported.sum(axis=1), self.reports
-        frequency = totals / np.maximum(1, reports)
-        expected = frequency[:, np.newaxis] * self.heard * self.tables.reports
-        counts = self.heard & (expected > 0)
-        deviation = np.where(counts, (self.supported - expected) ** 2, 0.0)
-        variance = np.where(counts, expected * (1 - frequency[:, np.newaxis]), 1.0)
+    def disagree(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return whether the groups contradict each other about each candidate.
+
+        Args:
+            asked: of which candidates that matters; of others it is False, shape (candidates,).
+
+        """
+        supported, heard = self.supported[asked], self.heard[asked]
+        frequency = (supported.sum(axis=1) / np.maximum(1, self.reports[asked]))[:, np.newaxis]
+        expected = frequency * heard * self.tables.reports
+        counts = heard & (expected > 0)
+        deviation = np.where(counts, (supported - expected) ** 2, 0.0)
+        variance = np.where(counts, expected * (1 - frequency), 1.0)
         statistics = (deviation / np.maximum(variance, np.finfo(float).tiny)).sum(axis=1)
         degrees = counts.sum(axis=1) - 1
         pairs = zip(statistics.tolist(), degrees.tolist(), strict=True)
-        return np.array([of > 0 and survival(value, of) < UNLIKELY for value, of in pairs], dtype=bool)
+        disagree = np.zeros(asked.size, dtype=bool)
+        disagree[asked] = [of > 0 and survival(value, of) < UNLIKELY for value, of in pairs]
+        return disagree

@@ -9,7 +9,7 @@ import numpy as np
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced, Support
-from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.arrays import Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,14 +46,3 @@ class GroupTables:
     def by_chance(self) -> float:
         """The probability that a report supports the cell of a text that nobody has."""
         return float(self.support.other + (self.support.own - self.support.other) / self.cells)
-
-    def shares(self, supported: Floats | Counts, reports: Floats | Counts) -> Floats:
-        """Return the unbiased shares of texts from the reports that support their cells.
-
-        Of all other texts a cell holds one in K on average, which is taken off.
-        """
-        return self.without_others(self.support.shares(np.asarray(supported), np.asarray(reports)))
-
-    def without_others(self, shares: Floats) -> Floats:
-        """Return the share of a text from that of its cell."""
-        return (self.cells * shares - 1) / (self.cells - 1)

@@ -6,18 +6,22 @@ beginning with others, which is the worst case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import ceil
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import ceil, inf, sqrt
 from statistics import NormalDist
 from typing import Final
 
+import numpy as np
+
 from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING, step_bits
+from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
-from estimator.discovery.candidates import CHANCE_SURVIVORS, deviation
+from estimator.discovery.prefix_search import SURVIVORS, risks_of
 from estimator.results.texts import LeastShare
+from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, z_of
 
 OFTEN: Final = 0.9
@@ -26,7 +30,13 @@ OFTEN: Final = 0.9
 SHORT: Final = 6
 """The letters of a short word. Longer texts need more levels."""
 
+RANK: Final = 16
+"""The place among the candidates of its level of a text that can just be found."""
+
 _NORMAL: Final = NormalDist()
+
+_POINTS: Final = 301
+"""Of a sum of deviations, over eight standard errors to either side: chances are right to two digits."""
 
 _MOST_REPORTS: Final = 1e12
 
@@ -40,7 +50,6 @@ class Power:
         assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
         self._domain, self._support = domain, inverse.support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
-        self._step_bits = step_bits(channel.inputs)
 
     def found(self, share: float, letters: int, reports: float) -> float:
         """Return the probability that a text of a share is found and confirmed.
@@ -54,12 +63,15 @@ class Power:
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         levels = self._groups[:-CONFIRMING]
         needed = next(place for place, group in enumerate(levels) if group.bits >= bits) + 1
-        chance = 1.0
-        for place, group in enumerate(levels[:needed]):
-            tried = 1 << group.bits if place == 0 else CHANCE_SURVIVORS << self._step_bits
-            chance *= self._stands_out(share, reports * group.weight / self._weight, deviation(tried))
+        own, other = float(self._support.own), float(self._support.other)
+        supported = other + (own - other) * share
+        error = sqrt(max(1e-9, supported * (1 - supported)))
+        means = [sqrt(reports * group.weight / self._weight) * (supported - other) / error for group in levels[:needed]]
+        scale = sqrt(other * (1 - other)) / error
+        survives = _passed(means, [scale * bar for bar in least_sums([group.bits for group in levels[:needed]])])
         rest = sum(group.weight for group in self._groups[needed:])
-        return chance * self._stands_out(share, reports * rest / self._weight, z_of(CHANCE_SURVIVORS))
+        confirming = deviation_to_confirm(len(levels) - needed + 1)
+        return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
     def seen(self, share: float, letters: int, reports: float) -> float:
         """Return the probability that the interval of a text lies above 0 if an analyst names the text."""
@@ -94,6 +106,44 @@ class Power:
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
         return _NORMAL.cdf(margin / max(1e-9, (reports * supported * (1 - supported)) ** 0.5))
+
+
+def least_sums(sizes: Sequence[int]) -> list[float]:
+    """Return how much a prefix must stand out at all levels up to each together: a sum of standard errors.
+
+    Of all patterns of its bits as many reach it by chance as survive.
+
+    Args:
+        sizes: the bits of each level.
+
+    """
+    chances = [SURVIVORS / 2**bits for bits in sizes]
+    return [-inf if chance >= 1 else -sqrt(j) * _NORMAL.inv_cdf(chance) for j, chance in enumerate(chances, 1)]
+
+
+def deviation_to_confirm(levels_left: int) -> float:
+    """Return by how many standard errors a text that can just be found must stand out to be confirmed."""
+    return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
+
+
+def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
+    """Return the probability that a sum of normal numbers of variance 1 reaches each bar, one after the other."""
+    grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
+    kernel, density = _kernel(len(means)), np.zeros(_POINTS)
+    density[_POINTS // 2] = 1
+    total = 0.0
+    for mean, bar in zip(means, bars, strict=True):
+        total += mean
+        density = np.convolve(density, kernel, "same") * (grid + total >= bar)
+    return float(density.sum())
+
+
+@lru_cache
+def _kernel(levels: int) -> Floats:
+    """Return the chances of a standard normal number on the grid of a sum of so many."""
+    weights: Floats = np.exp(-((np.linspace(-1, 1, _POINTS) * 8) ** 2) * levels / 2)
+    weights /= weights.sum()
+    return weights
 
 
 def _least(chance: Callable[[float], float], most: float) -> float | None:

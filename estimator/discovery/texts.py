@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.domain.text import Text
-from estimator.discovery.candidates import CandidateText, candidates_of
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.prefix_search import CandidateText, candidates_of
 from estimator.results.estimate import Shares
+from estimator.statistics.confidence import tail_of
 
 _NOTHING: Final = np.zeros(0)
 
@@ -26,12 +27,14 @@ class Texts:
         shares: of each text; of those that were found the most common first.
         unclear: texts about which the groups contradict each other. If they were not named, ``shares`` lacks them.
         candidates: how many texts were tested.
+        certain: how many texts surely occur: with 95 % confidence all of these do.
 
     """
 
     shares: Shares
     unclear: tuple[str, ...]
     candidates: int
+    certain: int
 
 
 def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
@@ -48,13 +51,14 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
     """
     candidates = candidates_of(domain, tables)
     confirmation = _confirmed(domain, tables, candidates)
-    exist, disagree = confirmation.exist(), confirmation.disagree()
+    exist = confirmation.exist()
+    disagree = confirmation.disagree(exist)
     found = np.flatnonzero(exist & ~disagree)
     by_share = found[np.argsort(-confirmation.shares[found], kind="stable")]
     labels = [domain.label_of(candidates[place].number) for place in by_share]
     unclear = tuple(domain.label_of(candidates[place].number) for place in np.flatnonzero(exist & disagree))
     shares = _shares(domain, confirmation, by_share, labels, len(candidates) if simultaneous else 1)
-    return Texts(shares, unclear, len(candidates))
+    return Texts(shares, unclear, len(candidates), len(found))
 
 
 def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
@@ -74,15 +78,17 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
         DomainError: if a text has a letter that is not listed.
 
     """
-    named = [CandidateText(number, 0) for number in dict.fromkeys(map(domain.number_of, texts))]
-    labels = [domain.label_of(number) for number, _ in named]
+    numbers = dict.fromkeys(map(domain.number_of, texts))
+    named = [CandidateText(number, 0, tail_of(len(numbers))) for number in numbers]
+    labels = [domain.label_of(number) for number in numbers]
     if not tables.reports.any():
-        return Texts(Shares.unknown(labels), (), len(named))
+        return Texts(Shares.unknown(labels), (), len(named), 0)
     confirmation = _confirmed(domain, tables, named)
     told = np.flatnonzero(confirmation.reports > 0)
     shares = _shares(domain, confirmation, told, [labels[place] for place in told], len(named) if simultaneous else 1)
-    unclear = confirmation.disagree() | (confirmation.reports == 0)
-    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named))
+    unclear = confirmation.disagree(np.ones(len(named), dtype=bool)) | (confirmation.reports == 0)
+    certain = int((confirmation.exist() & ~unclear).sum())
+    return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named), certain)
 
 
 def _confirmed(domain: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
@@ -91,7 +97,8 @@ def _confirmed(domain: Text, tables: GroupTables, candidates: list[CandidateText
     Without those of all others nothing would be left of a long list.
     """
     confirmation = Confirmation.of(domain, tables, candidates)
-    return confirmation.without_cells_of(confirmation.exist() & ~confirmation.disagree())
+    exist = confirmation.exist()
+    return confirmation.without_cells_of(exist & ~confirmation.disagree(exist))
 
 
 def _shares(

@@ -17,7 +17,7 @@ and their covariance.
 * How well a scale ranks yes above no is the area under the curve (AUC): the sum of f(i, yes) f(j, no) over all steps
   i above j, and half of that over i = j, in relation to f(yes) f(no). Both are quadratic in the estimates, and each
   exceeds its true value by a covariance on average, which is subtracted. The interval is Fieller's, and everything
-  if nobody may say yes, or no.
+  if nobody may say yes, or no. Each point of the curve is a pair of shares within those who say no and who say yes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from client_sdk.protocol.domain.cross import Cross
 from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import Ratios
 from estimator.results.estimate import Estimate
-from estimator.results.joint import Difference, GroupShares, Independence, Joint
+from estimator.results.joint import Difference, GroupShares, Independence, Joint, RocPoint
 from estimator.statistics.arrays import Floats
 from estimator.statistics.chi_square import survival
 from estimator.statistics.confidence import EXACT_BELOW, z_of
@@ -45,8 +45,8 @@ from estimator.statistics.holm import PAIR
 def intervals_of(cross: Cross) -> int:
     """Return the number of intervals of a joint question beside those of its pairs."""
     groups, outcomes = cross.first.size, cross.second.size
-    aucs = int(_is_ranking(cross))
-    return groups * outcomes + math.comb(groups, 2) * outcomes + aucs
+    of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
+    return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
 
 
 def _is_ranking(cross: Cross) -> bool:
@@ -75,8 +75,11 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         for row, label in enumerate(cross.first.labels)
     )
     independence = _independence(table) if is_enough else None
-    auc = auc_of_pairs(shares, covariance, z) if _is_ranking(cross) else None
-    return Joint(groups, tuple(_differences(cross, table, z)), independence, cross.names, auc)
+    differences = tuple(_differences(cross, table, z))
+    if not _is_ranking(cross):
+        return Joint(groups, differences, independence, cross.names)
+    auc, roc = auc_of_pairs(shares, covariance, z), tuple(_roc(cross, shares, covariance, sample, z))
+    return Joint(groups, differences, independence, cross.names, auc, roc)
 
 
 def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Difference]:
@@ -119,6 +122,20 @@ def _independence(table: Ratios) -> Independence:
     spread = slopes @ table.of_pairs.reshape(groups * outcomes, -1) @ slopes.T
     statistic = float(tested @ np.linalg.solve(spread, tested))
     return Independence(statistic, tested.size, survival(statistic, tested.size))
+
+
+def _roc(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:
+    """Yield the point of each step but the first: shares at that step or above, within those who say no and yes."""
+    steps = cross.first.size
+    for step in range(1, steps):
+        is_above = np.repeat(np.arange(steps) >= step, PAIR)
+        is_yes = np.tile([False, True], steps)
+        quarters = [(is_yes == yes) & (is_above == above) for yes in (False, True) for above in (False, True)]
+        added = np.array(quarters, dtype=np.float64)
+        table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
+        if math.isfinite(z):
+            table = table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))
+        yield RocPoint(cross.first.labels[step], table.estimate(0, 1, z), table.estimate(1, 1, z))
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, z: float) -> Estimate:

@@ -53,13 +53,20 @@ def has_shares(metric: Metric) -> bool:
     return not is_number and not isinstance(metric.domain, Text) and decoder_of(metric.channel) is None
 
 
+def labels_of(metric: Metric) -> Sequence[Label]:
+    """Return the answers whose shares a report has, in its order: of a number by group the groups; () without any."""
+    if isinstance(metric.domain, MeanByGroup):
+        return metric.domain.first.labels
+    return metric.domain.labels if has_shares(metric) else ()
+
+
 def _unknown(metric: Metric) -> Figures:
     domain = metric.domain
     if isinstance(domain, Number) and not has_shares(metric):
         return None, Estimate(None, None, float(domain.low), float(domain.high), None)
     positions = positions_of(metric)
     mean = None if positions is None else Estimate(None, None, float(positions.min()), float(positions.max()), None)
-    return Shares.unknown(domain.first.labels if isinstance(domain, MeanByGroup) else domain.labels), mean
+    return Shares.unknown(labels_of(metric)), mean
 
 
 def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:

@@ -13,7 +13,7 @@ from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
 from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.made_up import made_up_reports
+from estimator.discovery.poisoning import made_up_reports
 from estimator.discovery.power import Power
 from estimator.discovery.texts import confirm, discover
 from estimator.estimates.question_fields import question_fields
@@ -57,7 +57,7 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
     findings = _findings(domain, tables, request)
     if domain.discover and tally.reports:
         least = Power(domain, channel).least_shares(tally.reports)
-        made_up = None if request.fakes is None else made_up_reports(domain, tables, findings.candidates)
+        made_up = None if request.fakes is None else made_up_reports(domain, tables)
         findings = replace(findings, least=least, made_up=made_up)
     return MetricEstimate(
         **question_fields(metric),
@@ -81,6 +81,7 @@ def _findings(domain: Text, tables: GroupTables, request: Request) -> TextFindin
         found=found.shares if found else None,
         candidates=found.candidates if found else 0,
         named=named.shares if named else None,
+        certain=named.certain if named else 0,
         unclear=tuple(dict.fromkeys(unclear)),
         max_length=domain.max_length,
     )

@@ -28,7 +28,7 @@ from estimator.results.poisoning import Fakes, Move, RangeTest
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.chi_square import survival
-from estimator.statistics.confidence import student_of
+from estimator.statistics.confidence import EXACT_BELOW, student_of
 from estimator.tallies.tally import Tally
 
 MADE_UP = 1e-6
@@ -49,6 +49,7 @@ class VectorMean:
         coordinates: the unbiased estimates, shape (d,).
         strays: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
         noise: the standard error of the mechanism in a random direction.
+        reports: of the tally. Below `EXACT_BELOW` they do not say how people differ, and intervals are everything.
 
     """
 
@@ -56,6 +57,7 @@ class VectorMean:
     coordinates: Floats
     strays: Floats
     noise: float
+    reports: int
 
     @classmethod
     def of(cls, metric: Metric, tally: Tally) -> VectorMean:
@@ -68,7 +70,8 @@ class VectorMean:
         sums = scale * block_sums(channel, counts)[:, : domain.length]
         mean = sums.sum(axis=0)
         shares = block_reports(channel, counts) / tally.reports
-        return cls(norm, mean, sums - shares[:, np.newaxis] * mean, noise_of(metric) / math.sqrt(tally.reports))
+        strays, noise = sums - shares[:, np.newaxis] * mean, noise_of(metric) / math.sqrt(tally.reports)
+        return cls(norm, mean, strays, noise, tally.reports)
 
     def linear(self, weights: Floats, family: int = 1) -> Estimate:
         """Return the weighted sum of the coordinates, with an interval.
@@ -80,16 +83,20 @@ class VectorMean:
         """
         length = float(np.linalg.norm(weights))
         error = self._error(self.strays @ weights, length * self.noise)
-        estimate, reach = float(weights @ self.coordinates), student_of(family, len(self.strays) - 1) * float(error)
+        estimate, reach = float(weights @ self.coordinates), self._errors_within(family) * float(error)
         most = length * self.norm
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
     def shares(self, family: int = 1) -> Shares:
         """Return the estimate of each coordinate, counted from 0."""
         errors = self._error(self.strays, self.noise)
-        reaches = student_of(family, len(self.strays) - 1) * errors
+        reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
         return Shares(range(len(self.coordinates)), lows, highs, self.coordinates, errors, NOTHING, NOTHING)
+
+    def _errors_within(self, family: int) -> float:
+        """Return how many standard errors an interval reaches to either side."""
+        return student_of(family, len(self.strays) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, strays: Floats, noise: float) -> Floats:
         """Return the standard error of what strays so far from block to block, not below the noise."""

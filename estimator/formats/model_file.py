@@ -11,7 +11,7 @@ from client_sdk.protocol.domain import CrossedModel, Model
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import ReportError, RequestError
 from estimator.formats.to_json import builtins_of, json_text
-from estimator.results.learned import MODEL_SCHEMA, ModelFile
+from estimator.results.learned import MODEL_SCHEMA, LearnedModel, ModelFile, ModelInput
 from estimator.results.report import EstimateReport
 
 
@@ -72,4 +72,25 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
         raise ReportError(f"{path} is no model; make it with report --model") from None
     if file.schema != MODEL_SCHEMA:
         raise ReportError(f"{path} has not the schema {MODEL_SCHEMA}; use the version that made it")
+    if not _is_complete(file.learned):
+        raise ReportError(f"{path} lacks weights, or ends of a range; make it with report --model")
     return file
+
+
+def _is_complete(learned: LearnedModel) -> bool:
+    has_norm = learned.norm is not None
+    is_possible = learned.norm is None or learned.norm > 0
+    return (
+        is_possible and bool(learned.inputs) and all(_has_weights(each, has_norm=has_norm) for each in learned.inputs)
+    )
+
+
+def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
+    """Whether a feature has its values or its ends, and as many weights as coordinates or cells."""
+    if each.values:
+        has_ends = (each.low, each.high) != (None, None)
+        wanted = max(1, len(each.values) - 1) if has_norm else len(each.values)
+        return not has_ends and 1 < len(each.values) == len(set(each.values)) and len(each.weights) == wanted
+    if each.low is None or each.high is None or each.low >= each.high:
+        return False
+    return len(each.weights) == 1 if has_norm else len(each.weights) > 1

@@ -10,6 +10,8 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.domain.boolean import Boolean
+from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
@@ -301,4 +303,10 @@ def _notes(registry: Registry, today: date) -> list[str]:
             f"after {_affordable(registry):,} windows ({budget.window}) that answer everything the lifetime"
             f" ceiling is reached, and a {'storage' if budget.may_be_wiped else 'device'} is silent"
         )
+    notes.extend(
+        f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
+        " many devices it needs"
+        for metric in registry.metrics.values()
+        if isinstance(metric.domain, Model | CrossedModel) and isinstance(metric.domain.observation.label, Boolean)
+    )
     return notes

@@ -22,7 +22,7 @@ from client_sdk.protocol.domain.set import Subset
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric

@@ -16,8 +16,8 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean

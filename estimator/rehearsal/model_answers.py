@@ -21,6 +21,9 @@ from estimator.rehearsal.true_answers import TRUTH_VALUES
 LEAST_ROWS: Final = 20
 """With fewer, nobody is left to try a model on."""
 
+LEAST_PERSONS: Final = 2
+"""Of each label: one to learn from, and one to try a model on."""
+
 
 def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers to a model; a row with an empty cell is left out.
@@ -56,7 +59,10 @@ def read_people(path: Path, metric: Metric) -> People:
         raise AnswersError(f"{path} cannot be read: {type(error).__name__}; name a CSV file in UTF-8") from None
     if len(answers) < LEAST_ROWS:
         raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; {LEAST_ROWS} are the least")
-    return People(answers, np.unique(persons, return_inverse=True)[1])
+    people = People(answers, np.unique(persons, return_inverse=True)[1])
+    if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
+        raise AnswersError(f"{path} must have rows of {LEAST_PERSONS} persons or more with yes, and of as many with no")
+    return people
 
 
 def _read(cell: str, domain: object) -> object:

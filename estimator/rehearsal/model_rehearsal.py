@@ -16,7 +16,7 @@ import numpy as np
 from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain import CrossedModel, Model
 from client_sdk.protocol.domain.model import LABEL
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
@@ -63,14 +63,22 @@ class ModelRehearsal:
 
     Attributes:
         devices: how many reported.
-        auc: the mean AUC over the rounds.
-        spread: the standard deviation of the AUC over the rounds.
+        aucs: of each round.
 
     """
 
     devices: int
-    auc: float
-    spread: float
+    aucs: tuple[float, ...]
+
+    @property
+    def auc(self) -> float:
+        """The mean AUC over the rounds."""
+        return float(np.mean(self.aucs))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the AUC over the rounds."""
+        return float(np.std(self.aucs))
 
 
 def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, seed: int) -> ModelRehearsal:
@@ -85,8 +93,8 @@ def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, se
 
     """
     encoded = np.array([metric.encode(answer, NO_COINS) for answer in people.answers])
-    aucs = [_round(metric, people, encoded, devices, np.random.default_rng([seed, number])) for number in range(rounds)]
-    return ModelRehearsal(devices, float(np.mean(aucs)), float(np.std(aucs)))
+    generators = (np.random.default_rng([seed, number]) for number in range(rounds))
+    return ModelRehearsal(devices, tuple(_round(metric, people, encoded, devices, each) for each in generators))
 
 
 def _round(metric: Metric, people: People, encoded: Counts, devices: int, generator: np.random.Generator) -> float:
@@ -145,6 +153,11 @@ def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
     """Return the mean AUC of a linear regression on the true answers of the people that are not held back."""
+    return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
+
+
+def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
+    """Return the AUC of each round, in which the same people are held back as in that of `rehearse_model`."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, persons, aucs = people.labels, np.unique(people.groups), []
     for number in range(rounds):
@@ -153,7 +166,7 @@ def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) 
         rows = np.column_stack([vectors, np.ones(len(vectors))])
         fitted, *_ = np.linalg.lstsq(rows[~held], np.where(labels[~held], 1.0, -1.0), rcond=None)
         aucs.append(auc_of(rows[held] @ fitted, labels[held]))
-    return float(np.mean(aucs))
+    return tuple(aucs)
 
 
 def _features(metric: Metric, answer: dict[str, object]) -> list[float]:

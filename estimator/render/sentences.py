@@ -10,10 +10,10 @@ from estimator.render.rounding import SENTENCE_FIGURES, number, percent
 from estimator.render.words import at_least_words, label_of, p_equals, text_label
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate, Share, Shares
+from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.results.texts import TextFindings
-from estimator.text import mean_word, plural
+from estimator.words import mean_word, plural
 
 OFTEN = 1
 """Which threshold of days of use is told in a sentence: a quarter of them, as once a week."""
@@ -22,6 +22,8 @@ SHOWN_UNCLEAR = 5
 """How many unclear texts a sentence names."""
 
 NO_REPORTS = "Nobody has reported."
+
+TOO_FEW = "There are too few reports to learn from."
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
@@ -37,9 +39,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
         return NO_REPORTS
     sentences, unit = [*_of_values(estimated)], estimated.unit
     if estimated.coordinates is not None:
-        first = leader(estimated)
-        about = _about_number(estimated.coordinates[first], unit)
-        sentences.append(_of_coordinates(estimated, estimated.coordinates[first], about))
+        sentences.append(_of_coordinates(estimated, estimated.coordinates))
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
@@ -71,8 +71,8 @@ def _of_texts(texts: TextFindings) -> str:
     if texts.found is not None:
         parts.append(_of_found(texts.found))
     if texts.named is not None:
-        seen = int((texts.named.lows > 0).sum())
-        parts.append(f"Of {plural(len(texts.named), 'text')} that you named, {seen or 'none'} surely occur.")
+        how_many = texts.certain or "none"
+        parts.append(f"Of {plural(len(texts.named), 'text')} that you named, {how_many} surely occur.")
     return " ".join(parts) or "No texts are found by this question; name some with --candidates."
 
 
@@ -128,8 +128,11 @@ def _of_group_means(estimated: MetricEstimate) -> str | None:
     return f"The mean of {estimated.joint.names[1]} looks lowest {ends[0]}, and highest {ends[1]}."
 
 
-def _of_coordinates(estimated: MetricEstimate, largest: Share, about: str) -> str:
-    count = len(estimated.coordinates or ())
+def _of_coordinates(estimated: MetricEstimate, coordinates: Shares) -> str:
+    if not coordinates.unbiased.size:
+        return TOO_FEW
+    count, largest = len(coordinates), coordinates[leader(estimated)]
+    about = _about_number(largest, estimated.unit)
     if isinstance(largest.value, int):
         return f"The largest of {count} coordinates, number {largest.value}, is {about}."
     what = "log-odds" if estimated.kind == "model-of-crosses" else "coefficients"

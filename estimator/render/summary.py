@@ -11,7 +11,7 @@ from estimator.render.sentences import answer_of
 from estimator.report.highlights import first_shown
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
-from estimator.text import plural
+from estimator.words import plural
 
 NOTHING = "There is nothing to report."
 

@@ -10,13 +10,16 @@ from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
 from estimator.results.texts import EMPTY_TEXT
-from estimator.text import plural
+from estimator.words import plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""
 
 LONGEST_LABEL = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""
+
+ANY_COEFFICIENT: Final = "any coefficient"
+"""What made-up reports could have moved, of a model."""
 
 LEAST_P: Final = 0.001
 """Smaller p-values are shown as below this, because the normal approximation fails in the tails."""

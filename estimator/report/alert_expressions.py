@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.metric import Metric
@@ -20,7 +21,7 @@ from estimator.decoders.catalogue import decoder_of
 from estimator.errors import RequestError
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import mean_range_of
-from estimator.estimates.shares_and_means import has_shares
+from estimator.estimates.shares_and_means import labels_of
 from estimator.report.strata import apart, stratum_name
 from estimator.results.alert import Alert, Operator
 
@@ -91,6 +92,10 @@ def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str
     known = _figures(metric)
     if name in known:
         return known[name]
+    if not known:
+        raise RequestError(
+            f"the alert {text!r} cannot be had: {metric.name} has no mean and no shares; take another metric"
+        )
     missing = "the share of no value" if name == "share" else f"{figure}, which {metric.name} does not have"
     raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
 
@@ -102,12 +107,15 @@ def _figures(metric: Metric) -> dict[str, str]:
     return (
         ({"mean": "mean"} if _has_mean(metric) else {})
         | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
-        | ({_SHARES: "share"} if has_shares(metric) else {})
+        | ({_SHARES: "share"} if labels_of(metric) else {})
         | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
     )
 
 
 def _has_mean(metric: Metric) -> bool:
+    """Whether there is a mean of everybody. A number by group has one of each group."""
+    if isinstance(metric.domain, MeanByGroup):
+        return False
     try:
         mean_range_of(metric)
     except TypeError:
@@ -117,7 +125,7 @@ def _has_mean(metric: Metric) -> bool:
 
 def _position(metric: Metric, value: str, text: str) -> int:
     """Return the position of the value of this name. Two pairs can have one name, which then names neither."""
-    labels = metric.domain.labels
+    labels = labels_of(metric)
     positions = [position for position, label in enumerate(labels) if word(label) == value]
     if len(positions) == 1:
         return positions[0]

@@ -61,12 +61,17 @@ def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
         estimates: in the order of the metrics, then of the windows.
 
     """
-    closed = [estimate for estimate in estimates if estimate.closed and estimate.reports and estimate.is_comparable]
+    closed = [estimate for estimate in estimates if can_be_compared(estimate)]
     windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
     compared = [compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
     tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
     return tuple(_changes(question, [next(corrected) for _ in range(question.tests)]) for question in compared)
+
+
+def can_be_compared(estimate: MetricEstimate) -> bool:
+    """Whether a tally has figures that can be compared with those of another: one by one, and of some reports."""
+    return estimate.closed and estimate.reports > 0 and estimate.is_comparable
 
 
 def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:

@@ -60,6 +60,10 @@ def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float,
 
 
 def _stretch(windows: list[tuple[int, Shares]]) -> float:
-    """Return by how much intervals are wider than normal ones: as the widest, since ends may be cut off."""
-    sides = (np.maximum(of.highs - of.unbiased, of.unbiased - of.lows) / of.standard_errors for _, of in windows)
+    """Return by how much intervals are wider than normal ones: as the widest, since ends may be cut off.
+
+    Those of few reports are everything, and tell it only if there are no others.
+    """
+    enough = [of for reports, of in windows if reports >= EXACT_BELOW] or [of for _, of in windows]
+    sides = (np.maximum(of.highs - of.unbiased, of.unbiased - of.lows) / of.standard_errors for of in enough)
     return max(1.0, max(float(side.max()) for side in sides) / Z)

@@ -9,7 +9,7 @@ from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.discovery.candidates import MOST_SURVIVORS
+from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.estimates.metric import estimates
@@ -26,7 +26,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Request, Selection
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.tallies.bounds import FEWER
+from estimator.tallies.limits import FEWER
 from estimator.tallies.tally import Tally
 
 NUMBERS_A_SHARE: Final = 8
@@ -131,7 +131,8 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
 
 
 def _numbers(metric: Metric, request: Request) -> int:
-    inputs = MOST_SURVIVORS if isinstance(metric.domain, Text) else metric.channel.inputs
+    is_of_texts = isinstance(metric.domain, Text)
+    inputs = SURVIVORS + len(request.candidates) if is_of_texts else metric.channel.inputs
     is_squared = request.covariance and inputs <= MOST_VALUES
     return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)
 

@@ -19,7 +19,7 @@ from typing import Final
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.report.changes import Compared, compare, figures
+from estimator.report.changes import Compared, can_be_compared, compare, figures
 from estimator.results.changes import Effect
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import holm
@@ -82,7 +82,7 @@ def _added(one: Tally, other: Tally) -> Tally:
 
 
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
-    """Compare every two listed strata of each question in each closed window.
+    """Compare every two listed strata of each question in each closed window, but those of vectors and models.
 
     Args:
         estimates: of the registry's questions and strata.
@@ -125,7 +125,7 @@ def _place(pair: _Pair) -> _Place:
 
 
 def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterator[_Pair]:
-    found = {(estimate.metric, estimate.window): estimate for estimate in estimates if estimate.closed}
+    found = {(estimate.metric, estimate.window): estimate for estimate in estimates if can_be_compared(estimate)}
     for name, metric in registry.metrics.items():
         windows = dict.fromkeys(window for question, window in found if question == name)
         for window in windows if metric.strata else ():

@@ -58,6 +58,21 @@ class Independence(Record, frozen=True):
     p_value: float
 
 
+class RocPoint(Record, frozen=True):
+    """What a scale tells if everybody from a step on is taken for a yes.
+
+    Attributes:
+        value: that step.
+        no: the share of those with the label no who are at that step or above, and are taken for a yes wrongly.
+        yes: the share of those with the label yes.
+
+    """
+
+    value: Label
+    no: Estimate
+    yes: Estimate
+
+
 class Joint(Plotted, Record, frozen=True):
     """All figures of the pairs. With fewer than `EXACT_BELOW` reports no group has an estimate.
 
@@ -69,6 +84,7 @@ class Joint(Plotted, Record, frozen=True):
             reports of an older schema.
         auc: of a scale and a yes-or-no, how often a yes is at a higher step than a no, with half of the ties. None for
             other questions.
+        roc: of the same, a point for each step but the first. Empty for other questions.
 
     """
 
@@ -77,6 +93,7 @@ class Joint(Plotted, Record, frozen=True):
     independence: Independence | None
     names: tuple[str, str] | None = None
     auc: Estimate | None = None
+    roc: tuple[RocPoint, ...] = ()
 
     @property
     def is_of_means(self) -> bool:

@@ -56,6 +56,7 @@ class Fakes(Record, frozen=True, kw_only=True):
         estimates: the move of each value's share, in the domain's order. None if answers have no
             shares.
         mean: the move of the mean. None if there is no mean.
+        coefficients: of a model by products, the move of any coefficient, with the penalty of the tally; else None.
         test: of the tally.
 
     """
@@ -63,4 +64,5 @@ class Fakes(Record, frozen=True, kw_only=True):
     fraction: float
     estimates: tuple[ShareMove, ...] | None = None
     mean: Move | None = None
+    coefficients: Move | None = None
     test: RangeTest

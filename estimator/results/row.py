@@ -15,7 +15,7 @@ from estimator.results.pooled import Pooled
 from estimator.results.question import Question
 from estimator.results.report import POPULATION, EstimateReport
 from estimator.results.texts import EMPTY_TEXT
-from estimator.text import mean_word
+from estimator.words import mean_word
 
 
 class Row(NamedTuple):
@@ -87,6 +87,7 @@ STATISTICS: Final = {
     "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
     "log_odds": "the log-odds of a model's label yes where a feature has a value",
     "auc": "how often a model, if scores are normal, or a scale ranks a yes above a no",
+    "share_from": "of those who say no, or yes, the share at a step of a scale or above",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
     "quantile": "the answer that this fraction of the people do not exceed",
@@ -230,6 +231,9 @@ def _joint_figures(joint: Joint) -> Iterator[RowFigure]:
         )
     if joint.auc is not None:
         yield RowFigure("auc", None, joint.auc)
+    for point in joint.roc:
+        yield RowFigure("share_from", f"no, {word(point.value)}", point.no)
+        yield RowFigure("share_from", f"yes, {word(point.value)}", point.yes)
     for difference in joint.differences:
         first, second = map(word, difference.groups)
         between = f"{first} less {second}"

@@ -32,6 +32,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
             ellipsis may be the beginning of longer ones. None if the question finds no texts.
         candidates: how many texts were tested for ``found``.
         named: the share of each text that the analyst named; None if none was named.
+        certain: how many of these surely occur: with 95 % confidence all of them do.
         unclear: found or named texts about which groups of devices contradict each other. If they were not named,
             they have no share.
         least: from which share on a short text and one of the most letters are found. Empty without reports, and if
@@ -44,6 +45,7 @@ class TextFindings(Record, frozen=True, kw_only=True):
     found: Shares | None = None
     candidates: int = 0
     named: Shares | None = None
+    certain: int = 0
     unclear: tuple[str, ...] = ()
     least: tuple[LeastShare, ...] = ()
     max_length: int

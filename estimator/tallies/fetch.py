@@ -16,7 +16,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from client_sdk.protocol.wire.base_url import is_base_url
 from estimator.errors import CollectorDownError, TalliesError
-from estimator.tallies.bounds import Bounds
+from estimator.tallies.limits import Bounds
 from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
 from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import Tally

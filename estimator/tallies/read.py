@@ -15,7 +15,7 @@ from client_sdk.protocol.wire import strict_json
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME
 from estimator.errors import TalliesError
-from estimator.tallies.bounds import MOST_REPORTS, Bounds, Extent
+from estimator.tallies.limits import MOST_REPORTS, Bounds, Extent
 from estimator.tallies.tally import Tally
 
 INT64: Final = "q"

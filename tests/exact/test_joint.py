@@ -4,12 +4,14 @@ intervals hold.
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from client_sdk.protocol import Boolean, Category, Cross
+from client_sdk.protocol.domain import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse
@@ -27,6 +29,7 @@ from tests.support.mutants import estimators
 
 TWO = Cross(Boolean(), Boolean())
 THREE = Cross(Category(("a", "b", "c")), Boolean())
+SCALE = Cross(Ordinal(("a", "b", "c")), Boolean())
 
 TRUTHS: dict[str, tuple[Cross, Floats]] = {
     "even groups": (TWO, np.array([[0.3, 0.2], [0.1, 0.4]])),
@@ -189,6 +192,28 @@ def test_fewer_than_fifty_reports_tell_of_no_group(reports: int) -> None:
     silent += [estimate.estimate is None for estimate in joint.differences]
     assert all(silent) == (reports < 50)
     assert (joint.independence is None) == (reports < 50)
+
+
+def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them() -> None:
+    generator, inverse, held_ones = np.random.default_rng(4), inverse_for(SCALE, WEAK), []
+    truth = np.array([0.3, 0.05, 0.2, 0.1, 0.1, 0.25])
+    for _ in range(200):
+        joint = joint_estimate(SCALE, inverse, generator.multinomial(3000, inverse.symbol_law(truth)))
+        assert [point.value for point in joint.roc] == ["b", "c"]
+        expected = [(0.3 / 0.6, 0.35 / 0.4), (0.1 / 0.6, 0.25 / 0.4)]
+        for point, (no, yes) in zip(joint.roc, expected, strict=True):
+            held_ones += [point.no.low <= no <= point.no.high, point.yes.low <= yes <= point.yes.high]
+            assert point.no.high - point.no.low < 0.3
+    assert np.mean(held_ones) >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / len(held_ones))
+    assert intervals_of(SCALE) == len(held(SCALE, joint, truth.reshape(3, 2))) + 1 + 2 * len(joint.roc)
+
+
+def test_of_few_reports_and_of_other_questions_there_is_no_curve() -> None:
+    few = joint_estimate(SCALE, inverse_for(SCALE, "8"), np.array([9, 0, 0, 9, 0, 9], dtype=np.int64))
+    assert [(share.estimate, share.low, share.high) for point in few.roc for share in (point.no, point.yes)] == [
+        (None, 0, 1)
+    ] * 4
+    assert joint_estimate(TWO, inverse_for(TWO, WEAK), np.full(4, 100, dtype=np.int64)).roc == ()
 
 
 def test_there_are_as_many_intervals_as_are_counted() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from estimator.decoders import inverse_of
 from estimator.estimates.learned.crosses import fakes_of_crosses
 from estimator.estimates.learned.models import model_estimates
@@ -58,6 +58,13 @@ def test_no_lie_moves_a_cell_further_than_is_said(seed: int, liars: int) -> None
         assert -moved.min() <= said.down + 1e-9
         reached = max(reached, moved.max() / said.up)
     assert reached > 0.5  # the bound is not far from what liars reach
+
+
+def test_where_all_reports_of_a_feature_may_be_made_up_the_bound_is_what_its_reports_can_say() -> None:
+    said = fakes_of_crosses(METRIC, tally_of(np.eye(CHANNEL.symbols, dtype=np.int64)[0]), 0.999).mean
+    assert said is not None
+    assert 1 < said.up < np.inf
+    assert 1 < said.down < np.inf
 
 
 def test_a_tally_whose_features_are_drawn_unevenly_is_accused() -> None:

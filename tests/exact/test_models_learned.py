@@ -11,9 +11,10 @@ import pytest
 from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import CrossedModel, Model, ModelFeature
 from client_sdk.protocol.domain.vector import UNIT
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.window import Window
+from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.crosses import CellShares, odds_ends, weights_of
 from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import Column, predict
@@ -208,6 +209,23 @@ def test_a_number_as_label_is_predicted_in_its_units() -> None:
     assert predicted.mean() == pytest.approx(numbers.mean(), abs=4)
 
 
+def tally_of_nothing(metric: Metric, reports: int, seed: int) -> Tally:
+    """Return a tally in which every symbol is as likely: nothing is known of anybody."""
+    symbols = metric.channel.symbols
+    return tally_of(metric, np.random.default_rng(seed).multinomial(reports, np.full(symbols, 1 / symbols)))
+
+
+@pytest.mark.parametrize("mechanism", ["rotated-axes", "crosses"])
+@pytest.mark.parametrize("epsilon", [0.5, 4])
+def test_reports_that_tell_nothing_make_no_model_that_is_sure(mechanism: str, epsilon: float) -> None:
+    metric = metric_of(MODEL, features=FEATURES, mechanism=mechanism, epsilon=epsilon)
+    _, columns, _ = population("nothing")
+    for seed, reports in enumerate([50, 120, 500, 5000] * 2):
+        _, model = learn(metric, tally_of_nothing(metric, reports, seed))
+        assert model is not None
+        assert abs(predict(model, columns)).max() < math.log(99)
+
+
 def true_odds(metric: Metric, name: str) -> np.ndarray:
     """The log-odds of yes in each cell; NaN where a cell has nobody, infinite where only one label is there."""
     assert isinstance(metric.domain, CrossedModel)
@@ -219,9 +237,9 @@ def true_odds(metric: Metric, name: str) -> np.ndarray:
     return np.concatenate(odds)
 
 
-@pytest.mark.parametrize(("epsilon", "each"), [(1, 100), (4, 30), (8, 300)])
-def test_intervals_of_log_odds_cover(epsilon: int, each: int) -> None:
-    metric = metric_of(CROSSED_MODEL, features=FEATURES, epsilon=epsilon)
+@pytest.mark.parametrize(("epsilon", "each", "devices"), [(1, 100, 10**5), (4, 30, 10**4), (8, 300, 10**5), (1, 20, 1)])
+def test_intervals_of_log_odds_cover(epsilon: int, each: int, devices: int) -> None:
+    metric = metric_of(CROSSED_MODEL, features=FEATURES, epsilon=epsilon, population=devices)
     held, trials = 0, 0
     for name in POPULATIONS:
         truth = true_odds(metric, name)
@@ -231,6 +249,28 @@ def test_intervals_of_log_odds_cover(epsilon: int, each: int) -> None:
             inside = (shares.lows <= truth) & (truth <= shares.highs)
             held, trials = held + int(inside[known].sum()), trials + int(known.sum())
     assert held / trials >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / trials)
+
+
+RARE = {
+    "few yes": np.outer(np.full(6, 1 / 6), [0.98, 0.02]).ravel(),
+    "few in a cell": np.outer([0.7, 0.2, 0.06, 0.02, 0.015, 0.005], [0.9, 0.1]).ravel(),
+}
+"""Shares of cells and labels of a number that few people have."""
+
+
+@pytest.mark.parametrize("people", RARE)
+@pytest.mark.parametrize(("epsilon", "reports"), [(4, 50), (8, 50), (8, 200), (20, 50), (20, 200), (20, 1000)])
+def test_each_interval_of_log_odds_covers_where_few_people_decide(people: str, epsilon: int, reports: int) -> None:
+    metric = metric_of(CROSSED_MODEL, features=Toml('[{ name = "age", low = 18, high = 90 }]'), epsilon=epsilon)
+    assert isinstance(metric.channel, Crosses)
+    shares, generator, rounds = RARE[people], np.random.default_rng(reports), 150
+    draw, truth = sampler_of(metric.channel.features[0]), np.log(shares[1::2] / shares[::2])
+    held = np.zeros(len(truth))
+    for _ in range(rounds):
+        drawn, _ = learn(metric, tally_of(metric, draw(generator.multinomial(reports, shares), generator)))
+        held += (drawn.lows - 1e-9 <= truth) & (truth <= drawn.highs + 1e-9)
+    least = 0.93 - 3.5 * math.sqrt(0.93 * 0.07 / rounds)  # a true .93 of 72 intervals is seldom below it
+    assert held.min() / rounds >= least
 
 
 def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
@@ -245,16 +285,32 @@ def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
     assert max(abs(weight) for each in nothing.inputs for weight in each.weights) < 1.5
 
 
+def test_few_reports_rank_better_by_three_parts_of_a_range_than_by_six() -> None:
+    _, columns, label = population("alike")
+    rounds, of_parts = 60, []
+    for devices in (10, 10**6):
+        metric = metric_of(CROSSED_MODEL, features=FEATURES, epsilon=1, population=devices)
+        models = [learn(metric, crosses_tally(metric, "alike", 2, seed))[1] for seed in range(rounds)]
+        of_parts.append([ranked(predict(model, columns), label) for model in models if model is not None])
+    three, six = of_parts
+    error = math.sqrt((np.var(three) + np.var(six)) / rounds)
+    assert np.mean(three) > np.mean(six) + 2 * error
+
+
+SAMPLE = Sample(np.eye(6), np.full(6, 10**6))
+"""So many reports of a feature that few people do not decide."""
+
+
 def test_without_noise_weights_are_the_log_odds_of_cells() -> None:
     feature = next(iter(_features()))
     yes, no = np.array([0.05, 0.1, 0.05]), np.array([0.4, 0.3, 0.1])
-    weights = weights_of(CellShares(feature, no, yes, 1e-14 * np.eye(6)), 0.2)
+    weights = weights_of(CellShares(feature, no, yes, 1e-14 * np.eye(6), SAMPLE), 0.2)
     assert weights == pytest.approx(np.log(yes / no) - math.log(0.25), abs=1e-4)
 
 
 def test_odds_that_chance_allows_are_within_and_others_are_not() -> None:
     feature = next(iter(_features()))
-    cells = CellShares(feature, np.full(3, 0.3), np.array([0.03, 0.0, -0.1]), 1e-6 * np.eye(6))
+    cells = CellShares(feature, np.full(3, 0.3), np.array([0.03, 0.0, -0.1]), 1e-6 * np.eye(6), SAMPLE)
     lows, highs = odds_ends(cells, 1)
     assert lows[0] < math.log(0.1) < highs[0]
     assert highs[0] - lows[0] == pytest.approx(2 * 1.96e-3 / 0.03, abs=0.03)

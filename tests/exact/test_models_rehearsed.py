@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.domain import CrossedModel
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, metric_of
 from tests.support.laws.coins import ScriptedCoins

@@ -112,3 +112,12 @@ def test_the_least_noise_is_below_that_of_any_coordinate_of_reports(epsilon: int
     gained = np.average(turned[:, 0], weights=weights)
     variances = 9 * (np.average(turned[:, :2] ** 2, axis=0, weights=weights) / gained**2 - [1, 0])
     assert least_noise_of(metric) < 1.1 * variances.min()
+
+
+def test_a_window_of_few_reports_makes_no_interval_of_all_windows_much_longer() -> None:
+    metric, generator = small(metric_of(VECTOR, length=4, epsilon=4)), np.random.default_rng(1)
+    vectors = encoded(metric, [0.5, -0.3, 0, 0])
+    sizes = [1200, 1200, 1200, 20]
+    windows = [window(metric, vectors, np.array([size]), at, generator) for at, size in enumerate(sizes)]
+    whole, without = together(metric, windows), together(metric, windows[:3])
+    assert ((whole.highs - whole.lows) < 1.2 * (without.highs - without.lows)).all()

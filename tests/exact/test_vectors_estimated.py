@@ -69,6 +69,26 @@ def test_the_gain_is_that_of_random_directions(dimension: int, favoured: int) ->
     assert abs(known - drawn.mean()) < 4 * drawn.std() / sqrt(len(drawn)) + 1e-9
 
 
+@pytest.mark.parametrize("reports", [1, 2, 49, 50])
+def test_few_reports_of_opposite_vectors_say_nothing_of_their_mean(reports: int) -> None:
+    metric = metric_of(VECTOR, epsilon=20)
+    channel = metric.channel_in(DAY)
+    assert isinstance(channel, RotatedAxes)
+    vectors, held = encoded(metric, [1, 0, 0], [-1, 0, 0]), []
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        counts = sampled_tally(channel, vectors, generator.multinomial(reports, [0.5, 0.5]), generator)
+        symbols = np.flatnonzero(counts)
+        listed = (counts[symbols].tolist(), symbols.tolist())
+        tally = Tally("m", metric.edition, Window.parse(DAY), True, reports, *listed)  # noqa: FBT003 closed
+        (estimated,) = vector_estimates(metric, [tally], Request())
+        assert estimated.coordinates is not None
+        first, linear = estimated.coordinates[0], linear_estimate(metric, tally, [1.0, 0.0, 0.0])
+        assert ((first.low, first.high) == (-1, 1)) == ((linear.low, linear.high) == (-1, 1)) == (reports < 50)
+        held.append(first.low <= 0 <= first.high)
+    assert sum(held) >= 15
+
+
 @pytest.mark.parametrize("copies", [1, 200_000])
 def test_the_sampler_obeys_the_law_of_devices_together_and_one_by_one(copies: int) -> None:
     channel = RotatedAxes.within(request("1"), 8, 2, 3).in_window(DAY)

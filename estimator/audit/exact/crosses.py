@@ -6,12 +6,14 @@ the worst pair of inputs of a symbol is among inputs in which each cell of its f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.metric import Metric
 from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.compare import Walk
@@ -37,4 +39,4 @@ def crosses_proof(metric: Metric, request: RequestedLoss | None, after_law: Call
     for cells in walked_cells(channel):
         given: Any = cells  # elsewhere an input is a number
         walk.reported(partial(channel.perturb, given), EncodedAnswer(given, {given: Fraction(1)}))
-    return walk.proof(metric.name, metric.epsilon_nanos, request)
+    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=math.prod(channel.cells))

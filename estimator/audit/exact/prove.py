@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes

@@ -1,9 +1,9 @@
 """Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
 
-The reports of a feature are a tally of their own, of cells and labels. Odds are a ratio of two unbiased shares of
-normal errors, whose interval is Fieller's (1954), and everything where chance allows it. The weights of the
-model are shrunk by the noise that is known: they have a prior, of a trend along the cells and a part of each
-cell, and are the likeliest ones. So what noise could have made weighs nothing, and a trend that all cells share
+The reports of a feature are a tally of their own, of cells and labels. The share of yes within a cell is a ratio of two
+unbiased shares, whose interval `ratios` has: also where few people decide, and everything where chance allows it. The
+weights of the model are shrunk by the noise that is known: they have a prior, of a trend along the cells and a part of
+each cell, and are the likeliest ones. So what noise could have made weighs nothing, and a trend that all cells share
 outweighs what one of them says.
 """
 
@@ -17,22 +17,24 @@ import numpy as np
 
 from client_sdk.protocol.domain.label import word
 from client_sdk.protocol.domain.model import CrossedModel, ModelFeature
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
+from estimator.estimates.learned.possible_share import LEAST_SHARE, possible_share
 from estimator.estimates.learned.products import input_of
+from estimator.estimates.ratios import Ratios
 from estimator.estimates.vectors import even_test
 from estimator.results.estimate import Shares
 from estimator.results.learned import LearnedModel
 from estimator.results.poisoning import Fakes, Move
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import z_of
+from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.simplex import nearest_shares
 from estimator.tallies.tally import Tally
 
-MOST_LOG_ODDS: Final = math.log(10**6)
-"""Odds of a million to one: an interval without an end is shown up to there."""
+MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
+"""An interval without an end is shown up to there."""
 
 TREND: Final = 2.0
 """The usual weight of the last cell, less that of the middle: weights rise or fall along a range, or along values as
@@ -47,8 +49,11 @@ MOST_WEIGHT: Final = 6.0
 STEPS: Final = 20
 """Steps of the search for weights; ten usually change nothing any more."""
 
-ODDS: Final = 2001
-"""Odds that are tried for the ends of an interval: neighbours differ by 1.4 %."""
+YES: Final = 1
+"""The place of yes among the labels of a cell."""
+
+EVERYTHING: Final = (0.0, 1.0)
+"""The interval of a share of which nothing is known."""
 
 NOTHING: Final = np.zeros(0)
 
@@ -61,6 +66,7 @@ class CellShares(NamedTuple):
         no: the unbiased share of people with each cell and the label no, shape (cells,).
         yes: the same with yes.
         covariance: of shares in the order no, yes of the first cell, and so on, shape (2 cells, 2 cells).
+        sample: the reports of the feature, with scores in that order.
 
     """
 
@@ -68,6 +74,7 @@ class CellShares(NamedTuple):
     no: Floats
     yes: Floats
     covariance: Floats
+    sample: Sample
 
     @property
     def error(self) -> float:
@@ -90,8 +97,8 @@ def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
         inverse = inverse_of(own)
         if reports:
             shares = inverse.shares(counts, reports)
-            covariance = Sample.of(inverse, counts).covariance(inverse)
-            yield CellShares(feature, shares[::2], shares[1::2], covariance)
+            sample = Sample.of(inverse, counts)
+            yield CellShares(feature, shares[::2], shares[1::2], sample.covariance(inverse), sample)
 
 
 def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
@@ -111,18 +118,24 @@ def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
         inverse = inverse_of(own)
         shares, (least, most) = inverse.shares(counts, reports), inverse.extremes()
         made_up = fraction * tally.reports / reports
-        odds = made_up / (1 - made_up) if made_up < 1 else math.inf
-        downs.append(float(np.minimum(odds * (shares - least), most - shares).max()))
-        ups.append(float(np.minimum(odds * (most - shares), shares - least).max()))
+        lowered, raised = most - shares, shares - least
+        if made_up < 1:
+            odds = made_up / (1 - made_up)
+            lowered, raised = np.minimum(odds * raised, lowered), np.minimum(odds * lowered, raised)
+        downs.append(float(lowered.max()))
+        ups.append(float(raised.max()))
     test = even_test(np.array([counts.sum() for counts in parts]))
     return Fakes(fraction=fraction, mean=Move(max(downs), max(ups)), test=test)
 
 
 def base_rate(of_features: list[CellShares]) -> float:
-    """Return the share of people with the label yes, which every feature tells, within `MOST_LOG_ODDS`."""
-    share = float(np.mean([cells.yes.sum() / (cells.yes.sum() + cells.no.sum()) for cells in of_features]))
-    least = 1 / (1 + math.exp(MOST_LOG_ODDS))
-    return min(max(share, least), 1 - least)
+    """Return the share of people with the label yes, which the reports of all features tell."""
+    reports = np.array([cells.sample.reports for cells in of_features], dtype=float)
+    shares = [cells.yes.sum() / (cells.yes.sum() + cells.no.sum()) for cells in of_features]
+    variances = [float(cells.covariance[1::2, 1::2].sum()) for cells in of_features]
+    parts = reports / reports.sum()
+    error = math.sqrt(max(0.0, float(parts**2 @ variances)))
+    return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # nobody of 50 is not nobody at all
 
 
 def learned_crosses(metric: Metric, of_features: list[CellShares]) -> LearnedModel:
@@ -144,8 +157,11 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     """Return what each cell adds to the log-odds of yes, shape (cells,): the likeliest under the prior.
 
     With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the expectation 0, the
-    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton).
+    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton). Of few
+    reports the covariance is not known: the weights are then 0.
     """
+    if cells.sample.reports < EXACT_BELOW:
+        return np.zeros(len(cells.yes))
     places = np.linspace(-1, 1, len(cells.yes))
     prior = TREND**2 * np.outer(places, places) + APART**2 * np.eye(len(places))
     sizes = nearest_shares(cells.yes + cells.no)
@@ -192,15 +208,14 @@ def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
 
-    Odds w are within if yes - w no is within z standard errors of 0. The ends are those of all odds that are; where
-    none are, or any may be, they are the greatest that are shown.
+    The odds are those of the share of yes within the cell, whose interval `ratios` has. It is everything if the feature
+    has few reports, if the cell could be empty, or if no share explains the reports.
     """
-    grid = np.exp(np.linspace(-MOST_LOG_ODDS, MOST_LOG_ODDS, ODDS))[:, np.newaxis]
-    variances = np.diagonal(cells.covariance)
-    between = np.diagonal(cells.covariance, offset=1)[::2]
-    allowed = z_of(family) ** 2 * (variances[1::2] - 2 * grid * between + grid**2 * variances[::2])
-    within = (cells.yes - grid * cells.no) ** 2 <= allowed
-    within |= ~within.any(axis=0)
-    first, last = within.argmax(axis=0), len(grid) - 1 - within[::-1].argmax(axis=0)
-    steps = np.log(grid[:, 0])
-    return steps[np.maximum(first - 1, 0)], steps[np.minimum(last + 1, len(grid) - 1)]
+    shares = np.column_stack([cells.no, cells.yes])
+    table = Ratios.of(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)
+    z = z_of(family) if cells.sample.reports >= EXACT_BELOW else math.inf
+    limits = [table.limits(cell, YES, z) or EVERYTHING for cell in range(len(shares))]
+    possible = [EVERYTHING if high <= 0 or low >= 1 else (low, high) for low, high in limits]
+    ends = np.clip(np.array(possible), LEAST_SHARE, 1 - LEAST_SHARE)
+    lows, highs = np.log(ends / (1 - ends)).T
+    return lows, highs

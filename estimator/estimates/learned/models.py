@@ -9,9 +9,9 @@ import numpy as np
 from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.metric import Metric
 from estimator.estimates.learned.crosses import cells_of, fakes_of_crosses, learned_crosses, log_odds
+from estimator.estimates.learned.poisoning import fakes_of_products
 from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
 from estimator.estimates.question_fields import question_fields
-from estimator.estimates.vectors import VectorMean, fakes_of
 from estimator.privacy.central import central_of
 from estimator.results.estimate import Shares
 from estimator.results.learned import LearnedModel
@@ -69,9 +69,9 @@ def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[
 
 
 def _fakes(metric: Metric, tally: Tally, fraction: float) -> Fakes | None:
-    """Return by what made-up reports could have moved the mean of products, of norm 1, or the share of a cell."""
+    """Return by what made-up reports could have moved the mean of products and coefficients, or the share of a cell."""
     if not tally.reports:
         return None
     if isinstance(metric.domain, Model):
-        return fakes_of(metric, tally, VectorMean.of(metric, tally), fraction)
+        return fakes_of_products(metric, tally, fraction)
     return fakes_of_crosses(metric, tally, fraction)

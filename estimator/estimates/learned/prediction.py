@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from client_sdk.protocol.domain.model import BINS
 from estimator.results.learned import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
 
@@ -20,6 +19,9 @@ def predict(model: LearnedModel, columns: Sequence[Column]) -> Floats:
     Args:
         model: as a report has it.
         columns: of each of its inputs, in their order, the value of each device.
+
+    Raises:
+        ValueError: if a value is none of a feature, without that value.
 
     """
     of_inputs = list(zip(model.inputs, columns, strict=True))
@@ -49,13 +51,18 @@ def coordinates(of: ModelInput, column: Column) -> Floats:
 def cells(of: ModelInput, column: Column) -> Counts:
     """Return the cell of a feature on each device, shape (devices,)."""
     if not of.values:
-        return np.minimum((positions(of, column) * BINS).astype(np.int64), BINS - 1)
+        bins = len(of.weights)
+        return np.minimum((positions(of, column) * bins).astype(np.int64), bins - 1)
     index = {value: place for place, value in enumerate(of.values)}
+    if not index.keys() >= set(map(str, column)):
+        raise ValueError(f"{of.name} must be one of: {', '.join(of.values)}")
     return np.array([index[str(value)] for value in column], dtype=np.int64)
 
 
 def positions(of: ModelInput, column: Column) -> Floats:
     """Return where in its range a number lies, from 0 to 1, shape (devices,)."""
-    low, high = of.low or 0.0, of.high or 0.0
-    places: Floats = np.clip((np.array(column, dtype=np.float64) - low) / (high - low), 0, 1)
+    low, high, numbers = of.low or 0.0, of.high or 0.0, np.array(column, dtype=np.float64)
+    if np.isnan(numbers).any():
+        raise ValueError(f"{of.name} must be a number on each row; leave out rows that have none")
+    places: Floats = np.clip((numbers - low) / (high - low), 0, 1)
     return places

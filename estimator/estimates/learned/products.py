@@ -172,7 +172,7 @@ class ProductsModel:
 
     def ridge(self) -> Ridge:
         """Return the regression on all rotations."""
-        return Ridge.of(Covariances.of(self.moments), self._pair_noise)
+        return Ridge.of(Covariances.of(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Shares:
         """Return the change of the expected label by each scaled feature, as it rises by 1, in the label's units.
@@ -234,7 +234,7 @@ class ProductsModel:
         with_label, features = straying.with_label[is_out].sum(axis=0), straying.features[is_out].sum(axis=0)
         kept = FOLDS / (FOLDS - 1)
         others = Covariances(whole.with_label - kept * with_label, whole.features - kept * features)
-        score = Ridge.of(others, self._pair_noise * math.sqrt(kept)).coefficients
+        score = Ridge.of(others, self.pair_noise * math.sqrt(kept)).coefficients
         along, spread = whole.with_label + FOLDS * with_label, whole.features + FOLDS * features
         label = FOLDS * self.strays.label[is_out].sum()
         return Skilled(float(score @ along), float(score @ spread @ score), float(label))
@@ -249,7 +249,8 @@ class ProductsModel:
         return self.domain.observation.features
 
     @property
-    def _pair_noise(self) -> float:
+    def pair_noise(self) -> float:
+        """The standard error of a product of two different features."""
         return self.noise * UNIT / weights()[2]
 
     def _score_mean(self, ridge: Ridge) -> float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
+from estimator.estimates.learned.possible_share import possible_share
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
@@ -68,8 +69,7 @@ class Skill:
     @property
     def correlation(self) -> Estimate:
         """The correlation of score and label; unknown if noise could have made the variance of the scores."""
-        of_spread = float(self.strays_spread.std(ddof=1)) / math.sqrt(len(self.strays_spread))
-        if self.spread < SURE * of_spread:
+        if self.spread < SURE * _error_of(self.strays_spread):
             return Estimate(None, None, -1.0, 1.0)
         scale, folds = math.sqrt(self.spread * self.variance), len(self.strays_label)
         estimate = _possible(self.along / scale)
@@ -93,21 +93,33 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and the intercept by which a score becomes log-odds of yes.
+        """The slope and the intercept by which a score becomes log-odds of yes, without what noise could have made.
 
-        A score that seems to tell nothing keeps a slope, by which it still ranks people.
+        The share of yes is a possible one. The covariance is shrunk by its error (James & Stein 1961), and the variance
+        taken for as large as it must be to be known. A score that seems to tell nothing keeps a slope, by which it
+        still ranks people.
         """
-        likely = _possible(self.along / math.sqrt(self.spread * self.variance))
-        correlation, share = max(LEAST_CORRELATION, likely), (1 + self.label) / 2
-        apart = correlation * math.sqrt(self.spread / self.variance) * 2  # the distance of the two mean scores
-        within = self.spread * (1 - correlation**2)
-        slope = apart / within
-        middle = self.mean - apart * self.label / 2  # halfway between the mean scores of yes and no
+        share = possible_share((1 + self.label) / 2, _error_of(self.strays_label) / 2)
+        label, variance = 2 * share - 1, 4 * share * (1 - share)
+        spread = max(self.spread, SURE * _error_of(self.strays_spread))
+        along = max(_shrunk(self.along, _error_of(self.strays_along)), LEAST_CORRELATION * math.sqrt(spread * variance))
+        surely_explained = max(0.0, self.correlation.low) ** 2
+        slope = 2 * along / (variance * spread * (1 - surely_explained))
+        middle = self.mean - along * label / variance  # halfway between the mean scores of yes and no
         return slope, math.log(share / (1 - share)) - slope * middle
 
     def _auc_at(self, correlation: float) -> float:
         distance = 2 * correlation / math.sqrt(self.variance * (1 - correlation**2))
         return NormalDist().cdf(distance / math.sqrt(2))
+
+
+def _error_of(strays: Floats) -> float:
+    return float(strays.std(ddof=1)) / math.sqrt(len(strays))
+
+
+def _shrunk(estimate: float, error: float) -> float:
+    """Return an estimate without what its error alone would give it; 0 if that is all, or if it is below 0."""
+    return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 
 def _possible(correlation: float) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figures import COORDINATES, SHARES, groups_of, mean_title, plain_estimate
+from estimator.render.html.figures import AUC, COORDINATES, ROC_OF_STEPS, SHARES, groups_of, mean_title, plain_estimate
 from estimator.render.html.numbers import PERCENT
+from estimator.render.html.steps import ranges_of
 from estimator.render.html.tracks import KnownEstimate, tracks
 from estimator.render.sentences import leader
 from estimator.render.words import label_of
@@ -16,6 +17,9 @@ from estimator.results.distribution import Figure
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
+
+DRAWN: Final = {AUC: "scores", ROC_OF_STEPS: "steps"}
+"""Groups that are drawn as a curve of their own, by their titles."""
 
 WithReports = Sequence[MetricEstimate | None]
 """An entry for each window of the calendar. None where nobody reported."""
@@ -83,7 +87,9 @@ def _groups(
             last = pooled_groups.get(group.title, (None,) * len(rows))
             rows = [[*row, estimate] for row, estimate in zip(rows, last, strict=True)]
         labels = [label for label, _ in group.figures]
-        yield {"title": group.title, "percent": group.unit is PERCENT, "labels": labels, **tracks(rows, group.unit)}
+        drawn = {"drawn": DRAWN[group.title]} if group.title in DRAWN else {}
+        about = {"title": group.title, "percent": group.unit is PERCENT, "labels": labels}
+        yield about | drawn | tracks(rows, group.unit)
 
 
 def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tuple[KnownEstimate, ...]]:
@@ -136,11 +142,7 @@ def _joint(with_reports: WithReports) -> dict[str, Any]:
     rows: list[list[KnownEstimate]] = [
         [None if shares is None else shares[cell] for shares in by_window] for cell in range(cells)
     ]
-    return {
-        "joint": {
-            "names": first.names,
-            "groups": [label_of(group.group) for group in first.groups],
-            "outcomes": [label_of(share.value) for share in first.groups[0].estimates],
-            **tracks(rows, PERCENT),
-        }
-    }
+    groups = [label_of(group.group) for group in first.groups]
+    outcomes = [label_of(share.value) for share in first.groups[0].estimates]
+    steps = {"steps": ranges_of(groups)} if first.roc else {}
+    return {"joint": {"names": first.names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}

@@ -12,7 +12,7 @@ from estimator.render.html.numbers import count_words
 from estimator.render.words import short, short_loss
 from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
-from estimator.text import in_unit
+from estimator.words import in_unit
 
 MOST_ODDS = 1e6
 """Odds of this many to one or more mean nothing to a reader and are left out."""

@@ -13,7 +13,7 @@ from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
-from estimator.text import mean_word
+from estimator.words import mean_word
 
 SHARES: Final = "Share of people"
 
@@ -28,6 +28,8 @@ COEFFICIENTS: Final = {
 AUC: Final = "How often a yes is ranked above a no, if scores are normal"
 
 AUC_OF_STEPS: Final = "How often a yes is at a higher step than a no"
+
+ROC_OF_STEPS: Final = "Share from a step on, of those who say no and of those who say yes"
 
 QUANTILES: Final = "Quantiles"
 """The histogram marks the figures of this group."""
@@ -99,6 +101,12 @@ def _aucs(estimated: MetricEstimate) -> Iterator[FigureGroup]:
         yield FigureGroup(AUC, unit_of(""), (("AUC", estimated.learned.auc),))
     if estimated.joint is not None and estimated.joint.auc is not None:
         yield FigureGroup(AUC_OF_STEPS, unit_of(""), (("AUC", estimated.joint.auc),))
+        points = tuple(
+            (f"{label_of(said)}: from {label_of(point.value)} on", share)
+            for point in estimated.joint.roc
+            for said, share in ((False, point.no), (True, point.yes))
+        )
+        yield FigureGroup(ROC_OF_STEPS, PERCENT, points)
 
 
 def group_means_of(joint: Joint, unit: Unit) -> FigureGroup:

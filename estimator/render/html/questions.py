@@ -9,13 +9,13 @@ from typing import Any
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.render.html.charts import data_of
-from estimator.render.html.effects import effects_table
-from estimator.render.html.extras import Extra, extras_of
 from estimator.render.html.facts import facts_of
 from estimator.render.html.figures import FigureGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.html.requested_tables import Extra, extras_of
 from estimator.render.html.sparkline import Spark, sparkline
+from estimator.render.html.strata_differences import effects_table
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.sentences import answer_of, headline, leader
 from estimator.results.changes import Change, Effect

@@ -21,7 +21,7 @@ from estimator.report.conclusions import (
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.highlight import TOO_FAR, Precision
 from estimator.results.metric import MetricEstimate
-from estimator.text import mean_word
+from estimator.words import mean_word
 
 YES: Final = label_of(value=True)
 

@@ -21,7 +21,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.record import Record
 from estimator.results.report import EstimateReport
-from estimator.text import in_unit, mean_word
+from estimator.words import in_unit, mean_word
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from estimator.audit.games import APART
 from estimator.audit.run import Audit, ContestResult
 from estimator.formats.to_json import json_text
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style
-from estimator.text import plural
+from estimator.words import plural
 
 ALL: Final = "all metrics"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from estimator.render.words import short_loss
 from estimator.results.central import Central, Composed
 from estimator.results.metric import MetricEstimate
-from estimator.text import plural
+from estimator.words import plural
 
 FOOTNOTE = """\
 central epsilon: what the answer of a device loses, if of all reports only the

@@ -12,6 +12,7 @@ from estimator.render.sentences import text_notes
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
 from estimator.render.words import (
+    ANY_COEFFICIENT,
     at_least_words,
     cluster_words,
     coordinate_words,
@@ -26,7 +27,7 @@ from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Move
-from estimator.text import in_unit, mean_word, parts
+from estimator.words import in_unit, mean_word, parts
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
@@ -190,6 +191,8 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
         moves += [(parts(move.value), move) for move in (fakes.estimates[position] for position in positions)]
     if fakes.mean is not None:
         moves.append((_labelled(mean_word(estimated.kind), estimated.unit), fakes.mean))
+    if fakes.coefficients is not None:
+        moves.append((ANY_COEFFICIENT, fakes.coefficients))
     for label, move in moves:
         yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
     yield f"  {poisoning.verdict_of(fakes.test)}"

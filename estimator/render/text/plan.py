@@ -21,7 +21,7 @@ from estimator.render.words import mechanism_words, short_loss
 from estimator.render.year import year_words
 from estimator.results.question import Question
 from estimator.statistics.confidence import Z
-from estimator.text import mean_word, plural
+from estimator.words import mean_word, plural
 
 NO_BOUND: Final = "no bound"
 

@@ -21,6 +21,9 @@ PROVED_DIGITS: Final = 14
 """Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
 line."""
 
+MOST_WRITTEN_OUT: Final = 10**7
+"""The numbers of inputs below it have a place in their column. Crosses have a product of many."""
+
 HEADING: Final = (
     f"  {'metric':{VALUE_WIDTH}} {'inputs':>12} {'symbols':>7} {'paths':>8} {'claimed':>12} {'proved epsilon':>17}\n"
 )
@@ -70,7 +73,8 @@ def refusals(proof: Proof) -> Iterator[str]:
 
 
 def _rows(proof: Proof, style: Style) -> Iterator[str]:
-    inputs = f"{proof.walked.inputs:,} of {proof.inputs:,}"
+    every = f"{proof.inputs:,}" if proof.inputs < MOST_WRITTEN_OUT else f"{proof.inputs:.1e}"
+    inputs = f"{proof.walked.inputs:,} of {every}"
     yield (
         f"  {style.cut(proof.metric, VALUE_WIDTH):{VALUE_WIDTH}} {inputs:>12} {proof.symbols:7,}"
         f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>12} {_epsilon(proof.ratio):>17}\n"

@@ -20,7 +20,7 @@ from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.text import plural
+from estimator.words import plural
 
 OF_DISTRIBUTIONS: Final = {
     FigureKind.VARIANCE: "variance",

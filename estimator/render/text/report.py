@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
@@ -26,7 +26,7 @@ from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
-from estimator.text import in_unit, mean_word, parts, plural
+from estimator.words import in_unit, mean_word, parts, plural
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error; never clipped, so it may
@@ -131,9 +131,11 @@ def _snapshot_note(report: EstimateReport) -> str:
 
 def has_a_point(estimated: MetricEstimate) -> bool:
     """Return whether an interval of a window is a single point."""
-    mean = estimated.mean
-    of_mean = mean is not None and mean.low == mean.high
-    return of_mean or (estimated.estimates is not None and estimated.estimates.has_a_point)
+    texts = estimated.texts
+    listed = (estimated.estimates, estimated.coordinates, *((texts.found, texts.named) if texts else ()))
+    figures = (estimated.mean, *estimated.at_least)
+    is_a_point = any(figure is not None and figure.low == figure.high for figure in figures)
+    return is_a_point or any(shares is not None and shares.has_a_point for shares in listed)
 
 
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
@@ -198,9 +200,13 @@ def _effect_block(effect: Effect, style: Style) -> str:
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
-    """Yield the windows of each value one below the other, so that a change is easy to see."""
-    for lines in zip(*(lines_of(estimated, highlight.positions) for estimated in windows), strict=True):
-        for index, (estimated, line) in enumerate(zip(windows, lines, strict=True)):
+    """Yield the windows of each value one below the other, so that a change is easy to see.
+
+    A window of too few reports lacks the last line of a model, its AUC.
+    """
+    for lines in zip_longest(*(lines_of(estimated, highlight.positions) for estimated in windows)):
+        known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
+        for index, (estimated, line) in enumerate(known):
             label = line.label if index == 0 else ""
             yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
     if highlight.left_out:

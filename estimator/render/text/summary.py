@@ -32,7 +32,7 @@ from estimator.results.poisoning import Fakes
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
 from estimator.results.texts import TextFindings
-from estimator.text import mean_word, plural
+from estimator.words import mean_word, plural
 
 SHOWN_TEXTS = 10
 """How many texts are shown: a list of texts is what was asked for."""
@@ -207,6 +207,8 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
         return f"{label} {rounded.estimate}{rounded.suffix}"
     if estimated.coordinates is not None:
         coordinate = estimated.coordinates[position]
+        if coordinate.estimate is None:
+            return "too few reports"
         return f"{coordinate_words(coordinate.value)} {number_of(coordinate, '').estimate}"
     if estimated.mean is None:
         return plural(estimated.reports, "report")

@@ -14,7 +14,7 @@ import numpy as np
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.domain import CrossedModel, Model, Text
 from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
-from client_sdk.protocol.mechanisms.drawn.crosses import Crosses
+from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from estimator.rehearsal.tally_sampler import sampler_of

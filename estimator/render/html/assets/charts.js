@@ -92,6 +92,96 @@ function intervals(group, slot, width, where) {
   );
 }
 
+// How well yes is told from no: for each share of no that is taken for yes wrongly, the share of yes that is found.
+const SQUARE = 340; // the most pixels of a side
+function roc(caption, width, where, marks, points, ...notes) {
+  const title = (point) => point.title;
+  const side = Math.min(width, SQUARE);
+  return captioned(
+    `${caption}, ${where}`,
+    svg(`${caption}, ${where}; the numbers are in the table below.`, side, {
+      height: side, marginLeft: 60, marginBottom: 40, marginRight: 20,
+      x: axis(true, { grid: true, domain: [0, 1], label: "of those who say no, taken for yes" }),
+      y: axis(true, { grid: true, domain: [0, 1], label: "of those who say yes, found" }),
+      marks: [
+        Plot.line([[0, 0], [1, 1]], { stroke: "var(--text)", strokeDasharray: "3 3" }),
+        ...marks,
+        Plot.dot(points, { x: "no", y: "yes", r: 4, fill: "var(--accent)", ariaLabel: title }),
+        Plot.tip(points, Plot.pointer({ x: "no", y: "yes", title })),
+      ],
+    }),
+    legend(...notes, key("dashed", "chance")),
+  );
+}
+
+// The share of a normal law below z (Abramowitz & Stegun 26.2.17), and the z of a share.
+function normal(z) {
+  const t = 1 / (1 + 0.2316419 * Math.abs(z));
+  const series = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  const tail = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI) * series;
+  return z < 0 ? tail : 1 - tail;
+}
+function scoreOf(share) {
+  let [low, high] = [-9, 9];
+  for (let step = 0; step < 40; step++) [low, high] = normal((low + high) / 2) < share ? [(low + high) / 2, high] : [low, (low + high) / 2];
+  return low;
+}
+
+// Of normal scores the AUC says the whole curve: their means are root 2 times its score apart.
+function rocOfScores(group, slot, width, where) {
+  const auc = figure(group, 0, slot);
+  if (!auc) return null;
+  const above = (z, area) => normal(z + Math.SQRT2 * scoreOf(area));
+  const curve = d3.range(-4, 4.01, 0.1).map((z) => ({ no: normal(z), yes: above(z, auc.value), low: above(z, auc.low), high: above(z, auc.high) }));
+  const corners = [{ no: 0, yes: 0, low: 0, high: 0 }, ...curve, { no: 1, yes: 1, low: 1, high: 1 }];
+  return roc("Ranking of yes above no, if scores are normal", width, where, [
+    Plot.areaY(corners, { x: "no", y1: "low", y2: "high", fill: "var(--accent)", fillOpacity: 0.25, className: "band" }),
+    Plot.line(corners, { x: "no", y: "yes", stroke: "var(--accent)", strokeWidth: 2, className: "curve" }),
+  ], [], key("line", "curve of the estimated AUC"), key("band", "curves of its interval"));
+}
+
+// Measured at each step: everybody from there on is taken for a yes.
+function rocOfSteps(group, slot, width, where) {
+  const rows = figures(group, slot);
+  if (rows.length < group.labels.length) return null;
+  const points = d3.range(rows.length - 2, -1, -2).map((at) => {
+    const [no, yes] = [rows[at], rows[at + 1]];
+    const title = `${sentence(yes.label, yes)}\n${sentence(no.label, no)}`;
+    return { no: no.value, yes: yes.value, best: [no.low, yes.high], worst: [no.high, yes.low], title };
+  });
+  const band = [[0, 0], ...points.map((point) => point.best), [1, 1], ...points.map((point) => point.worst).reverse()];
+  return roc("Ranking of yes above no, by steps", width, where, [
+    Plot.line(band, { fill: "var(--accent)", fillOpacity: 0.25, stroke: "none", curve: "linear-closed", className: "band" }),
+    Plot.line([{ no: 0, yes: 0 }, ...points, { no: 1, yes: 1 }], { x: "no", y: "yes", stroke: "var(--accent)", strokeWidth: 2 }),
+  ], points, key("dot", "from this step on"), key("band", "between the corners of both intervals"));
+}
+
+// The share of yes at each step, and what the step's name promises.
+function calibration(question, slot, width, where) {
+  const { joint } = question;
+  const known = joint.groups.map((name, i) => ({ name, i, ends: joint.steps[i], ...figure(joint, 2 * i + 1, slot) })).filter((step) => "value" in step);
+  if (!known.length) return null;
+  const title = (step) => sentence(`${joint.outcomes[1]} among ${step.name}`, step);
+  const caption = `${joint.outcomes[1]} at each step of ${joint.names[0]}, ${where}`;
+  const most = Math.floor((width - 80) / joint.groups.length / CHARACTER);
+  return captioned(
+    caption,
+    svg(`${caption}; the numbers are in the table below.`, width, {
+      height: 240,
+      marginLeft: 60,
+      x: { type: "band", label: null, domain: d3.range(joint.groups.length), tickFormat: (i) => cut(joint.groups[i], most), tickSize: 0 },
+      y: axis(true, { grid: true, domain: [0, 1] }),
+      marks: [
+        Plot.barY(known.filter((step) => step.ends), { x: "i", y1: (step) => step.ends[0], y2: (step) => step.ends[1], fill: "var(--likeliest)", fillOpacity: 0.2, className: "promised" }),
+        Plot.ruleX(known, { x: "i", y1: "low", y2: "high", stroke: "var(--accent)", strokeWidth: 4, strokeOpacity: 0.45 }),
+        Plot.dot(known, { x: "i", y: "value", r: 4, fill: "var(--accent)", ariaLabel: title }),
+        Plot.tip(known, Plot.pointerX({ x: "i", y: "value", title })),
+      ],
+    }),
+    legend(key("dot", "estimate"), key("bar", "interval"), joint.steps.length ? "Wide bars: the range that the step names." : ""),
+  );
+}
+
 // Days of use: a bar for each number of days, with its interval.
 function days(group, slot, width, where) {
   const rows = figures(group, slot);

@@ -19,6 +19,8 @@ function chooser(article, text, options, chosen, choose) {
   select.addEventListener("change", () => choose(Number(select.value)));
   return [element("label", { htmlFor: id, textContent: text }), select];
 }
+const CURVES = { scores: rocOfScores, steps: rocOfSteps };
+const chartOf = (question, group, place) => CURVES[group.drawn] ?? (question.days && place === 0 ? days : intervals);
 function start(article, question) {
   const choices = slots(question);
   const lines = question.groups.flatMap((group, place) => group.labels.map((label, row) => ({ group, place, row, label })));
@@ -32,7 +34,7 @@ function start(article, question) {
   const room = () => (printing ? PAPER : charts.clientWidth);
   const snapshot = () => {
     const width = room();
-    single.replaceChildren(...question.groups.map((group, place) => (question.days && place === 0 ? days : intervals)(group, state.slot, width, where())).filter(Boolean));
+    single.replaceChildren(...question.groups.map((group, place) => chartOf(question, group, place)(group, state.slot, width, where())).filter(Boolean));
     const bars = question.bins && histogram(question, state.slot, width, where());
     if (bars) {
       single.append(bars);
@@ -43,8 +45,9 @@ function start(article, question) {
       single.append(curve);
       single.append(folded("Numbers of the distribution function", article, () => bandTable(question, state.slot)));
     }
-    const map = question.joint && heat(question, state.slot, width, where());
-    if (question.joint) article.querySelector(".heat").replaceChildren(...(map ? [map] : []));
+    if (!question.joint) return;
+    const maps = [heat, ...(question.joint.steps ? [calibration] : [])];
+    article.querySelector(".heat").replaceChildren(...maps.map((map) => map(question, state.slot, width, where())).filter(Boolean));
   };
   const overall = () => {
     const { group, row } = lines[state.line];

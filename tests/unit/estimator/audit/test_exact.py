@@ -23,10 +23,12 @@ from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
     COUNT,
+    CROSSED_MODEL,
     GAUSSIAN,
     NUMBER,
     SET,
     Field,
+    Toml,
     metric_of,
     registry_text,
 )
@@ -65,6 +67,18 @@ def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) 
     claimed, proved = gaussian.partition("delta ")[2].partition(":")[0].split(" | ")
     assert claimed == proved != "0"
     assert result.stderr == ""
+
+
+def test_crosses_have_as_many_inputs_as_their_cells_have_combinations(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    for features in (4, 80):
+        listed = ", ".join(f'{{ name = "f{number}", values = ["a", "b"] }}' for number in range(features))
+        path.write_text(registry_text(asked=CROSSED_MODEL | {"features": Toml(f"[{listed}]")}))
+        lines = _run("--registry", path).stdout.splitlines()
+        assert "sample as claimed" in lines[2]
+        assert max(map(len, lines)) <= 80
+        proof = _document(path)["asked, one report"]
+        assert (proof["inputs"], proof["inputs_walked"]) == (4**features, 4)
 
 
 def test_json_has_ratios_as_exact_texts(registry: Path) -> None:

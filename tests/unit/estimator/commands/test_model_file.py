@@ -102,6 +102,18 @@ def test_scikit_learn_takes_it_as_fitted_and_frames_by_the_names_of_columns(tmp_
         fitted.predict([[1, 2]])
 
 
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_a_value_that_no_feature_has_is_refused_and_not_told(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("sklearn")
+    run(tmp_path, line(name, "2026-01-01", 60), model=name)
+    fitted = estimator.load_model(tmp_path / "model.json")
+    frame = pd.DataFrame(people(name))
+    for feature, value, said in (("health", "31415", "must be one of: "), ("age", float("nan"), "must be a number")):
+        with pytest.raises(ValueError, match=f"{feature} {said}") as caught:
+            fitted.predict(frame.assign(**{feature: value}))
+        assert "31415" not in str(caught.value)
+
+
 def test_the_page_has_every_field(tmp_path: Path) -> None:
     run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
     page = (Path(__file__).parents[4] / "docs" / "reference" / "model-file.md").read_text(encoding="utf-8")
@@ -113,6 +125,15 @@ def test_a_table_is_printed_only_if_it_is_asked_for(tmp_path: Path) -> None:
     result = run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses", options=("--format", "csv"))
     assert result.stdout.startswith("metric,")
     assert "model.json is written: the model crosses" in result.stderr
+
+
+@pytest.mark.parametrize("few", [0, 1], ids=["first", "last"])
+def test_a_verbose_table_has_windows_with_and_without_a_model(tmp_path: Path, few: int) -> None:
+    windows = [line("products", f"2026-01-0{day}", 0 if day == few + 1 else 1) for day in (1, 2)]
+    result = run(tmp_path, *windows, model="products", options=("--format", "table", "--verbose"))
+    assert result.exit_code == 0, result.output
+    (auc,) = [row for row in result.stdout.splitlines() if row.split()[:1] == ["AUC"]]
+    assert f"2026-01-0{2 - few}" in auc
 
 
 @pytest.mark.parametrize(
@@ -143,6 +164,35 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: str | None,
     if content is not None:
         file.write_text(content)
     with pytest.raises(ReportError, match=said):
+        estimator.load_model(file)
+
+
+@pytest.mark.parametrize("name", ["products", "crosses"])
+@pytest.mark.parametrize(
+    ("place", "field", "value"),
+    [
+        (0, "low", None),
+        (0, "high", 18.0),
+        (0, "values", ["a", "b"]),
+        (0, "weights", []),
+        (1, "values", ["f"]),
+        (1, "values", ["f", "f"]),
+        (2, "weights", [1.0]),
+        (None, "norm", -1.0),
+        (None, "inputs", []),
+    ],
+)
+def test_a_model_that_lacks_something_is_refused(
+    tmp_path: Path, name: str, place: int | None, field: str, value: object
+) -> None:
+    run(tmp_path, line(name, "2026-01-01", 60), model=name)
+    file = tmp_path / "model.json"
+    document = json.loads(file.read_text())
+    learned = document["learned"]
+    assert [each["name"] for each in learned["inputs"]] == ["age", "sex", "health"]
+    (learned if place is None else learned["inputs"][place])[field] = value
+    file.write_text(json.dumps(document))
+    with pytest.raises(ReportError, match="lacks weights, or ends of a range"):
         estimator.load_model(file)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from estimator.commands import rehearse_model
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CROSSED_MODEL, registry_text
 
@@ -16,9 +17,9 @@ ROWS = [
 ]
 
 
-def run(folder: Path, rows: list[str], *options: str, head: str = HEAD) -> Result:
+def run(folder: Path, rows: list[str], *options: str, head: str = HEAD, epsilon: int = 4) -> Result:
     registry, table = folder / "metrics.toml", folder / "people.csv"
-    registry.write_text(registry_text(m=CROSSED_MODEL, b=BOOLEAN), encoding="utf-8")
+    registry.write_text(registry_text(m=CROSSED_MODEL | {"epsilon": epsilon}, b=BOOLEAN), encoding="utf-8")
     table.write_text(head + "\n".join(rows), encoding="utf-8")
     chosen = options or ("--metric", "m")
     arguments = ["--registry", str(registry), "--csv", str(table), "--seed", "1", "--rounds", "2", "--devices", "3000"]
@@ -36,6 +37,31 @@ def test_the_auc_is_told_without_privacy_and_at_three_epsilons(tmp_path: Path) -
     assert run(tmp_path, ROWS).output == run(tmp_path, ROWS).output
 
 
+def test_twice_an_epsilon_that_no_registry_may_have_is_not_tried(tmp_path: Path) -> None:
+    _, _, *lines = run(tmp_path, ROWS, epsilon=15).output.splitlines()
+    assert [line.split()[1] for line in lines] == ["7.5", "15"]
+
+
+def test_the_fewest_devices_for_a_loss_are_searched_at_the_epsilon_of_the_registry_or_others(tmp_path: Path) -> None:
+    result = run(tmp_path, ROWS, "--metric", "m", "--loss", "0.1")
+    assert result.exit_code == 0, result.output
+    _, plain, line = result.output.splitlines()
+    _, epsilon, devices, auc, _, loss, _, error = line.split()
+    assert epsilon == "4"
+    assert float(loss) + float(error) <= 0.101
+    assert float(auc.rstrip(":")) == pytest.approx(float(plain.split()[-1]) - float(loss), abs=0.002)
+    assert 0 <= float(error) < 0.1
+    private = run(tmp_path, ROWS, "--metric", "m", "--loss", "0.1", "--epsilon", "0.5", "--epsilon", "4").output
+    assert private.splitlines()[3] == line
+    assert int(private.splitlines()[2].split()[2].replace(",", "")) > int(devices.replace(",", ""))
+
+
+def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearse_model, "devices_for", lambda *_, **__: None)
+    line = run(tmp_path, ROWS, "--metric", "m", "--loss", "0.003").output.splitlines()[-1]
+    assert line.split() == ["epsilon", "4", "10,000,000", "devices", "lose", "more", "than", "0.003"]
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "head", "said"),
     [
@@ -45,6 +71,11 @@ def test_the_auc_is_told_without_privacy_and_at_three_epsilons(tmp_path: Path) -
         ([*ROWS, "1,31415926,q,good,no,x"], (), HEAD, "line 72: must have as sex one of 'f', 'm'"),
         ([*ROWS, "1,3,f,good,31415926,x"], (), HEAD, "line 72: must have as label True or False"),
         (ROWS[:5], (), HEAD, "has 5 rows"),
+        (ROWS, ("--metric", "m", "--epsilon", "0"), HEAD, "--epsilon must be"),
+        (ROWS, ("--metric", "m", "--loss", "0.1", "--rounds", "1"), HEAD, "needs 2 rounds"),
+        (ROWS[:25], (), HEAD, "must have rows of 2 persons or more with yes"),
+        ([*ROWS[:25], ROWS[-1]], (), HEAD, "must have rows of 2 persons or more with yes"),
+        (["7" + row[row.index(",") :] for row in ROWS], (), HEAD, "must have rows of 2 persons or more with yes"),
     ],
 )
 def test_a_mistake_is_told_without_the_content_of_a_cell(

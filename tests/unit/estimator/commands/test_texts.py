@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,12 @@ from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.domain import Text
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.commands.cli import command
+from estimator.commands.report_options import read_candidates
+from estimator.discovery.prefix_search import SURVIVORS
+from estimator.errors import RequestError
 from estimator.rehearsal.text_sampler import sampled_texts
+from estimator.report import report as report_module
+from estimator.report.report import NUMBERS_A_SHARE
 from tests.support.devices.definitions import TEXT, registry_text
 
 PEOPLE = {"the": 9000, "zebra": 6000, "congratulations": 9000, "": 6000}
@@ -111,6 +117,7 @@ def test_a_page_has_the_texts(folder: Path) -> None:
     [
         (b"zebra\ngr\xc3\xb6\xc3\x9fe\n", "candidate 2, 'größe', is no text of the letters"),
         (b"\xff", "is not UTF-8 text"),
+        (b"zebra\n" * 3_000_000, "has more than 16,777,216 bytes; name fewer texts"),
         (None, "cannot be read"),
     ],
 )
@@ -124,6 +131,47 @@ def test_candidates_that_cannot_be_had_are_refused(
     result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(path)])
     assert result.exit_code != 0
     assert said in result.output
+
+
+def test_a_file_without_an_end_is_refused_as_soon_as_it_is_too_long() -> None:
+    with pytest.raises(RequestError, match="has more than 16,777,216 bytes"):
+        read_candidates(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("content", "texts"),
+    [
+        (b"", ()),
+        (b"\xef\xbb\xbfthe\r\n\r\nzebra", ("the", "zebra")),
+        (b"the\n\n\nzebra\n", ("the", "zebra")),
+        ("a\u2028b\x0bc\x85d\rzebra\r\n".encode(), ("a\u2028b\x0bc\x85d\rzebra",)),
+    ],
+)
+def test_a_line_is_a_text_whoever_wrote_the_file(tmp_path: Path, content: bytes, texts: tuple[str, ...]) -> None:
+    path = tmp_path / "words.txt"
+    path.write_bytes(content)
+    assert read_candidates(path) == texts
+
+
+def test_of_many_named_texts_that_nobody_has_none_is_said_to_occur(folder: Path, tmp_path: Path) -> None:
+    words = [*map("".join, islice(product("abcdefghij", repeat=4), 3000)), "zebra"]
+    (tmp_path / "words.txt").write_text("\n".join(words))
+    said = " ".join(report(folder, "--candidates", tmp_path / "words.txt").split())
+    assert "Of 3,001 texts that you named, 1 surely occur" in said
+    for metric in json.loads(report(folder, "--format", "json", "--candidates", tmp_path / "words.txt"))["metrics"]:
+        assert metric["texts"]["certain"] == 1
+        assert sum(share["low"] > 0 for share in metric["texts"]["named"]) > 20  # each interval by itself
+
+
+def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_module, "MOST_NUMBERS", 2 * SURVIVORS * NUMBERS_A_SHARE)
+    report(folder)
+    words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
+    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(folder / "words.txt")])
+    assert result.exit_code == 1
+    assert f"would be {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
 
 
 def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) -> None:
@@ -150,7 +198,7 @@ def test_a_plan_says_what_is_found_and_advises_to_name_texts(folder: Path) -> No
     assert "share found, 6 letters" in table
     assert "devices to see a text of 1%, 6 letters, if named" in table
     (metric,) = json.loads(CliRunner().invoke(command, [*words, "--format", "json"]).stdout)["metrics"]
-    assert metric["texts"]["devices_to_find"] > 7 * metric["texts"]["devices_if_named"]
+    assert metric["texts"]["devices_to_find"] > 4 * metric["texts"]["devices_if_named"]
     assert [least["letters"] for least in metric["texts"]["least_shares"]] == [6, 12]
 
 

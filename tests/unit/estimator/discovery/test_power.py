@@ -10,7 +10,7 @@ import pytest
 from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import Text
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from estimator.discovery.made_up import made_up_by_group, made_up_reports
+from estimator.discovery.poisoning import made_up_by_group, made_up_reports
 from estimator.discovery.power import OFTEN, Power
 from estimator.discovery.texts import confirm, discover
 from tests.support.estimates.texts import drawn_tables, text_metric
@@ -93,8 +93,8 @@ def test_so_many_made_up_reports_list_a_text_and_fewer_do_not(metric: Metric) ->
     listed = {0.6: 0, 1.5: 0}
     for seed in range(10):
         tables = drawn_tables(metric, people("zebras", 0.01), seed)
-        needed = made_up_by_group(domain, tables, 300)
-        assert made_up_reports(domain, tables, 300) == int(np.ceil(needed.sum()))
+        needed = made_up_by_group(domain, tables)
+        assert made_up_reports(domain, tables) == int(np.ceil(needed.sum()))
         for part in listed:
             added = np.rint(part * needed).astype(np.int64)
             supported = tables.supported.copy()

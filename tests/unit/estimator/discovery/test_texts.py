@@ -12,9 +12,9 @@ from client_sdk.protocol import Metric
 from client_sdk.protocol.domain import BYTES, DomainError, Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from estimator.discovery.candidates import CandidateText, candidates_of
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.prefix_search import CandidateText, candidates_of
 from estimator.discovery.texts import Texts, confirm, discover
 from estimator.statistics.arrays import Counts
 from tests.support.devices.cohort import SeededCoins
@@ -113,7 +113,7 @@ def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metri
     candidates = candidates_of(domain, tables)
     groups = domain.groups(tables.cells)
     heard = Confirmation.of(domain, tables, candidates).heard
-    for (number, found_by), of_candidate in zip(candidates, heard, strict=True):
+    for (number, found_by, _), of_candidate in zip(candidates, heard, strict=True):
         text = domain.text_of(number)
         for place, group in enumerate(groups):
             hears_all = group.bits >= min(domain.bits, 5 * (len(text) + 1))
@@ -148,7 +148,7 @@ def test_of_two_candidates_in_one_cell_the_group_says_nothing(metric: Metric) ->
     cells = {text: domain.cells_of(domain.number_of(text), tables.cells)[-1] for text in texts}
     first, second = next(pair for pair in combinations(texts, 2) if cells[pair[0]] == cells[pair[1]])
     pair = [domain.number_of(text) for text in (first, second)]
-    both = Confirmation.of(domain, tables, [CandidateText(number, 0) for number in pair])
+    both = Confirmation.of(domain, tables, [CandidateText(number, 0, 0.01) for number in pair])
     assert both.heard[:, -1].all()
     assert not both.without_cells_of(np.array([True, True])).heard[:, -1].any()
     assert both.without_cells_of(np.array([True, False])).heard[:, -1].tolist() == [True, False]

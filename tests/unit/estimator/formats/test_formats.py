@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 import estimator
+from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.formats.to_json import document_of
 from estimator.render import BINARY_FORMATS, FORMATS
@@ -30,7 +31,8 @@ from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import COLUMNS, STATISTICS, TYPES, rows_of
 from estimator.tallies.read import decode
-from tests.support.estimates import of_strata
+from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
+from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
 from tools.schema_page import PAGE, page, schema
 
@@ -45,7 +47,7 @@ REQUESTS = {
 }
 SLOW_FOR = {
     "central": (b'"dark_mode"',),
-    "fakes": (b'"dark_mode"', b'"mood"', b'"unknown_word"'),
+    "fakes": (b'"dark_mode"', b'"mood"', b'"unknown_word"', b'"limitation"'),
     "clusters": (b'"crashes"', b'"steps"', b'"both"'),
 }
 """A central epsilon takes a tenth of a second, and so does a test of a tally: a few metrics are
@@ -55,6 +57,9 @@ enough.
 CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
 """How a field of CSV is read, by the type of its column."""
 
+
+RANKING = Toml('["mood", "dark_mode"]')
+"""A scale and yes or no."""
 
 OF_STRATA = {"effect", "effect_on_mean"}
 """The statistics of questions with public strata, whose rows `test_strata` looks at."""
@@ -66,6 +71,13 @@ def report_of(requested: str = "covariance, pool and a range", reports: int = 30
     chosen = [line for line in lines if requested not in SLOW_FOR or any(name in line for name in SLOW_FOR[requested])]
     report = make_report(REGISTRY, decode(chosen), Selection(preliminary=True), REQUESTS[requested])
     return replace(report, snapshot_at=datetime(2026, 11, 21, 12, tzinfo=UTC)) if requested != "plain" else report
+
+
+@cache
+def report_of_scale() -> EstimateReport:
+    """Return a report of a scale that was asked together with yes or no, with the figures of its ranking."""
+    registry = Registry.parse(registry_text(mood=ORDINAL, dark_mode=BOOLEAN, both=CROSS | {"cross": RANKING}))
+    return make_report(registry, decode(pages.tallies(registry, range(1)).splitlines(keepends=True)))
 
 
 def rows() -> list[tuple[object, ...]]:
@@ -142,6 +154,7 @@ def test_every_field_of_the_schema_occurs() -> None:
     written |= set(
         _fields(document_of(make_report(of_strata.REGISTRY, [of_strata.drawn(0.5, 500, i, i) for i in (1, 2)])))
     )
+    written |= set(_fields(document_of(report_of_scale())))
     assert {field for name, field in promised if name not in of_rehearsals} - rehearsed <= written
 
 
@@ -238,6 +251,7 @@ def test_a_frame_of_pandas_holds_the_rows() -> None:
 
 def test_every_statistic_is_explained_and_occurs() -> None:
     found = {row[COLUMNS.index("statistic")] for row in rows()}
+    found |= {row[COLUMNS.index("statistic")] for row in rows_of(report_of_scale())}
     assert found | OF_STRATA == set(STATISTICS)
     assert not found & OF_STRATA
 

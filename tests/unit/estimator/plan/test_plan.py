@@ -18,7 +18,16 @@ from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.privacy.amplification import sampled, shuffled_epsilon
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    CROSSED_MODEL,
+    MODEL,
+    NUMBER,
+    Field,
+    Toml,
+    registry_text,
+)
 from tests.support.estimates.tallies import REGISTRY_TEXT
 
 DAY = ("--today", "2026-11-21")
@@ -292,3 +301,11 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
     assert central(10**6) < central(10**4)
     drawn = central(10**6, strategy="sample", answers=1)
     assert drawn == sampled(shuffled_epsilon(5 * 10**5, 1.0, DELTA), DELTA, 0.5)[0] < central(5 * 10**5)
+
+
+def test_of_a_model_the_plan_names_the_command_that_knows_people() -> None:
+    of_number = MODEL | {"label": Toml("{ low = 0, high = 10 }")}
+    registry = Registry.parse(registry_text(limited=CROSSED_MODEL, height=of_number))
+    told = [note for note in make_plan(registry, PlanRequest(10, date(2026, 11, 21))).notes if "rehearse-model" in note]
+    (note,) = told
+    assert note.startswith("how well limited predicts")

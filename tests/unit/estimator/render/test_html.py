@@ -21,11 +21,11 @@ from client_sdk.protocol import Registry, Window
 from estimator.commands.cli import command
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
-from estimator.render.html.extras import extras_of
 from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
 from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
+from estimator.render.html.requested_tables import extras_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of

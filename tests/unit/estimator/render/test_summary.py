@@ -74,6 +74,23 @@ def test_hardly_any_report_of_every_kind_makes_a_summary(reports: int) -> None:
     assert "nan" not in text
 
 
+def test_a_model_of_one_report_is_said_to_be_learned_from_too_few() -> None:
+    text = " ".join(as_summary(make_report(REGISTRY, decode(tallies(1).splitlines()), Selection(), Request())).split())
+    assert text.count("There are too few reports to learn from; 1 report.") == 2
+    assert "age  in 2026" not in text
+    assert "Other windows: too few reports in 2026-11-19." in text
+
+
+@pytest.mark.parametrize("name", ["embedding", "unknown_word"])
+def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> None:
+    metric = REGISTRY.metric(name)
+    fields = {"metric": name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    tally = json.dumps(fields | {"reports": 2000, "counts": [2000], "symbols": [metric.channel.symbols - 1]}).encode()
+    request = Request(candidates=("the", "zebra", "a") if name == "unknown_word" else ())
+    text = as_summary(make_report(REGISTRY, decode([tally]), Selection(), request))
+    assert "An interval of one point is no certainty" in text
+
+
 def test_every_question_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
     text = as_summary(every_kind)
     assert "dark_mode: About 50 % (46 to 54 %) say yes; 3,004 reports.\n" in text

@@ -11,7 +11,20 @@ from client_sdk.protocol.errors import UnknownMetricError
 from estimator.errors import RequestError
 from estimator.report.alert_expressions import read_alert
 from estimator.results.alert import Operator
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, registry_text
+from tests.support.devices.definitions import (
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    CROSSED_MODEL,
+    MODEL,
+    NUMBER,
+    ORDINAL,
+    SET,
+    TEXT,
+    VECTOR,
+    registry_text,
+)
 
 ODD = ["a] > 1", "a, b", "b", "0.5", ""]
 PAIRS = {"values": ["x", "x, y"]}
@@ -33,6 +46,11 @@ REGISTRY = Registry.parse(
         left=CATEGORY | PAIRS,
         right=CATEGORY | {"values": ["y, z", "z"]},
         same=CROSS | {"cross": ["left", "right"]},
+        mean_ms_by_os=CROSS | {"cross": ["os", "mean_ms"]},
+        embedding=VECTOR,
+        unknown_word=TEXT,
+        limitation=MODEL,
+        limitation_by_feature=CROSSED_MODEL,
     )
 )
 
@@ -54,6 +72,7 @@ REGISTRY = Registry.parse(
         ("crashes.share[0] <= 0.9", "share", 0, "<=", 0.9),
         ("both.share[true, b] >= 1", "share", 4, ">=", 1),
         ("odd.share[a] > 1] > 0.5", "share", 0, ">", 0.5),
+        ("mean_ms_by_os.share[c] > 0.5", "share", 2, ">", 0.5),
         ("odd.share[0.5]<0.5", "share", 3, "<", 0.5),
     ],
 )
@@ -111,6 +130,12 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("os.share[] > 0.5", "names no value of os"),
         ("dark_mode.share[True] > 0.5", "its values are: false, true"),
         ("many.share[w] > 0.5", "v10, v11, …"),
+        ("mean_ms_by_os.share[c, 0] > 0.5", "names no value of mean_ms_by_os; its values are: a, b, c"),
+        ("mean_ms_by_os.mean > 0.5", "which mean_ms_by_os does not have; write one of: share[VALUE]"),
+        ("embedding.share[0] > 0.5", "embedding has no mean and no shares; take another metric"),
+        ("unknown_word.mean > 0.5", "unknown_word has no mean and no shares; take another metric"),
+        ("limitation.share[age] > 0.5", "limitation has no mean and no shares; take another metric"),
+        ("limitation_by_feature.mean > 0.5", "limitation_by_feature has no mean and no shares; take another metric"),
         ("same.share[x, y, z] > 0.5", "names a value that 2 answers are written as; take another"),
     ],
 )

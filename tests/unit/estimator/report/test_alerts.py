@@ -11,6 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.protocol import Window
+from client_sdk.protocol.domain.label import word
+from estimator.errors import RequestError
 from estimator.estimates.metric import estimates
 from estimator.formats.to_json import as_line
 from estimator.report.alert_expressions import read_alert
@@ -83,6 +85,7 @@ FIGURES: list[tuple[str, Callable[[Any], Any]]] = [
     ("dark_mode.share[true]", lambda each: each.estimates[1]),
     ("both.share[true, c]", lambda each: each.estimates[5]),
     ("seen.share[nothing recorded]", lambda each: each.estimates[2]),
+    ("startup_by_os.share[b]", lambda each: each.estimates[1]),
     ("languages.mean", lambda each: each.mean),
     ("mood.mean", lambda each: each.mean),
     ("startup_ms.sum", lambda each: each.sum),
@@ -103,6 +106,23 @@ def test_an_alert_is_about_the_figure_that_the_report_has(named: str, figure: Ca
         assert (verdict.estimate, verdict.low, verdict.high) == (expected.estimate, expected.low, expected.high)
         assert verdict.fired == (expected.low > alert.bound)
     assert any(verdict.low != verdict.high for verdict in verdicts)
+
+
+def test_an_alert_can_be_about_a_share_or_a_mean_exactly_if_the_report_has_it() -> None:
+    for each in REPORT.metrics:
+        has_mean = _can_be_had(f"{each.metric}.mean > {each.mean_range[0] if each.mean_range else 0}")
+        assert has_mean == (each.mean is not None), each.metric
+        for position, share in enumerate(each.estimates or ()):
+            alert = read_alert(REGISTRY, f"{each.metric}.share[{word(share.value)}] > 0")
+            assert alert.position == position, each.metric
+
+
+def _can_be_had(text: str) -> bool:
+    try:
+        read_alert(REGISTRY, text)
+    except RequestError:
+        return False
+    return True
 
 
 def test_alerts_are_judged_in_every_closed_window_of_their_metric_alone() -> None:

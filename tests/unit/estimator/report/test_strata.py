@@ -24,6 +24,7 @@ from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import rows_of
 from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import CROSSED_MODEL, MODEL, VECTOR, Field, registry_text
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn
 
 SHOWN = Request()
@@ -177,6 +178,29 @@ def test_the_page_shows_pairs_of_strata_with_what_differs_most_clearly() -> None
     assert shown[2:] == ["platform=web less platform=ios"]
     few = as_html(reported(drawn(0.5, 5, 1, 1), drawn(0.5, 5, 2, 2)), REGISTRY)
     assert "too few reports</td>" in few.split("<h4>Differences between strata</h4>")[1]
+
+
+@pytest.mark.parametrize("definition", [VECTOR, MODEL, CROSSED_MODEL], ids=["vector", "products", "crosses"])
+@pytest.mark.parametrize("reports", [1, 600])
+def test_strata_of_what_has_no_shares_are_shown_and_not_compared(definition: dict[str, Field], reports: int) -> None:
+    text = registry_text(asked=definition | {"strata": ["platform"]})
+    registry = Registry.parse(text.replace("[metric.", '[strata]\nplatform = ["ios", "web"]\n[metric.', 1))
+    metric = registry.metric("asked")
+    symbols, random = metric.channel.symbols, np.random.default_rng(1)
+    drawn_counts = [np.bincount(random.integers(symbols, size=reports), minlength=symbols) for _ in metric.editions]
+    tallies = [
+        Tally("asked", edition, Window.parse(DAY), closed=True, reports=reports, counts=counts.tolist())
+        for edition, counts in zip(metric.editions, drawn_counts, strict=True)
+    ]
+    report = make_report(registry, tallies, Selection(), Request(highlights=True))
+    assert report.effects == ()
+    for shown in (as_html(report, registry), as_table(report), as_csv(report), as_json(report)):
+        assert "asked[platform=web]" in shown
+
+
+def test_a_stratum_in_which_nobody_reported_is_not_compared() -> None:
+    report = reported(drawn(0.5, 500, 1, 1), drawn(0.5, 0, 2, 2), drawn(0.5, 500, 3, 3))
+    assert [(effect.first, effect.second) for effect in report.effects] == [("platform=ios", "platform=web")]
 
 
 def test_an_alert_on_a_stratum_is_judged_by_its_reports_alone() -> None:

@@ -15,8 +15,8 @@ from estimator.render.html.document import as_html
 from estimator.report import report as report_module
 from estimator.report.report import make_report
 from estimator.results.request import Request
-from estimator.tallies import bounds
-from estimator.tallies.bounds import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
+from estimator.tallies import limits
+from estimator.tallies.limits import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
 from estimator.tallies.read import decode, read
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
@@ -51,7 +51,7 @@ def test_a_line_that_is_too_long_is_refused_before_it_ends(pieces: list[bytes]) 
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "MOST_BYTES", 1000)
+    monkeypatch.setattr(limits, "MOST_BYTES", 1000)
     with pytest.raises(TalliesError, match="more than 1,000 bytes; read fewer windows, with --from and --to"):
         read(days(1) * 1000, Bounds(spans=lambda _: False))
 
@@ -72,7 +72,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
 def test_too_many_tallies_are_refused_unless_fewer_windows_are_selected(
     bound: str, most: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounds, bound, most)
+    monkeypatch.setattr(limits, bound, most)
     with pytest.raises(TalliesError, match=sentence):
         decode(days(3))
     last = Window.parse("2026-11-03")

@@ -8,20 +8,18 @@ from statistics import NormalDist
 import numpy as np
 
 from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import step_bits
-from estimator.discovery.candidates import CHANCE_SURVIVORS, deviation
+from client_sdk.protocol.domain.text_groups import CONFIRMING
 from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.power import SHORT
+from estimator.discovery.power import SHORT, deviation_to_confirm, least_sums
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import z_of
 
 
-def made_up_reports(domain: Text, tables: GroupTables, candidates: int) -> int:
+def made_up_reports(domain: Text, tables: GroupTables) -> int:
     """Return about how many reports must be made up, all in support of one short text, to list it half of the time."""
-    return math.ceil(float(made_up_by_group(domain, tables, candidates).sum()))
+    return math.ceil(float(made_up_by_group(domain, tables).sum()))
 
 
-def made_up_by_group(domain: Text, tables: GroupTables, candidates: int) -> Floats:
+def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
     """Return how many of them each group needs.
 
     Those who make up reports choose the group and the symbol freely: enough for each level that the text needs, and
@@ -30,16 +28,16 @@ def made_up_by_group(domain: Text, tables: GroupTables, candidates: int) -> Floa
     Args:
         domain: the question, with ``discover = true``.
         tables: what the groups said.
-        candidates: how many texts are tested.
 
     """
     sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
     end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
     levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
     margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))  # so that each of them is passed at once half of the time
-    later = deviation(CHANCE_SURVIVORS << step_bits(tables.cells))
-    deviations = np.array([deviation(1 << sizes[0]), *[later] * (levels - 1)]) + margin
+    sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
+    deviations = np.maximum(0, np.diff(sums, prepend=0.0))
     confirming = reports[levels:]
-    of_confirming = (z_of(max(1, candidates)) + margin) * confirming / math.sqrt(max(1, int(confirming.sum())))
+    to_confirm = deviation_to_confirm(len(sizes) - CONFIRMING - levels + 1) + margin
+    of_confirming = to_confirm * confirming / math.sqrt(max(1, int(confirming.sum())))
     needed: Floats = np.append(deviations * np.sqrt(reports[:levels]), of_confirming)
     return needed * math.sqrt(tables.by_chance / (1 - tables.by_chance))

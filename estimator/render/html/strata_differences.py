@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from client_sdk.protocol.metric import Metric
-from estimator.render.html.extras import Extra
 from estimator.render.html.filters import change_interval_text, change_text, p_text
+from estimator.render.html.requested_tables import Extra
 from estimator.render.html.verdicts import labelled
 from estimator.report.conclusions import clearest_changes
 from estimator.report.strata import MOST_EFFECTS

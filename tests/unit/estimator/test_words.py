@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from estimator.text import plural
+from estimator.words import plural
 
 
 def test_the_number_one_takes_the_singular_and_others_the_plural() -> None:

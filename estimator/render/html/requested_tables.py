@@ -9,13 +9,13 @@ from typing import Final
 from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
 from estimator.render.sentences import made_up_words, text_notes
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import cluster_words, label_of, short, text_label
+from estimator.render.words import ANY_COEFFICIENT, cluster_words, label_of, short, text_label
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
 from estimator.results.texts import TextFindings
-from estimator.text import mean_word
+from estimator.words import mean_word
 
 MOST_TEXTS: Final = 200
 """The most texts of a list on the page."""
@@ -101,6 +101,8 @@ def _fakes_table(fakes: Fakes, kind: str, unit: Unit, positions: Sequence[int]) 
     rows = [(label_of(move.value), PERCENT.size(move.down), PERCENT.size(move.up)) for move in moves]
     if fakes.mean is not None:
         rows.append((mean_word(kind), unit.size(fakes.mean.down), unit.size(fakes.mean.up)))
+    if fakes.coefficients is not None:
+        rows.append((ANY_COEFFICIENT, unit.size(fakes.coefficients.down), unit.size(fakes.coefficients.up)))
     verdict = verdict_of(fakes.test)
     return Extra(
         title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",

@@ -1,0 +1,219 @@
+"""Which texts a tally suggests: a search from level to level.
+
+At each level the cells of all continuations of the prefixes found so far are looked up, and the best survive. A prefix
+that has ended, or has all letters, is a candidate.
+
+What counts is the evidence that a continuation is the beginning of a common text: the logarithm of the odds. It begins
+with that of its prefix, but never with more than certainty: one of the prefix's continuations is then right, and each
+is as likely as another. So a prefix may fall behind at one level and catch up at the next, and the continuations of a
+very common prefix do not crowd out all others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this
+measure of a path, for a code whose words share beginnings.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.domain.text_groups import CONFIRMING, MODULUS, Group
+from estimator.discovery.continuations import Continuations
+from estimator.discovery.group_tables import GroupTables
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import tail_of
+
+SURVIVORS: Final = 1024
+"""The most prefixes that survive a level. With fewer, fewer texts are found; with more, hardly any more are."""
+
+CANDIDATES: Final = 128
+"""The most candidates of a level: its best. With more, more of them share a cell with a common text by chance, and
+hardly any more texts are found.
+"""
+
+MARGIN: Final = 3.0
+"""By how many standard errors of a group a text stands out that can just be found: one continuation in a thousand does
+by chance, and a prefix has a thousand. Evidence is compared with that of such a text."""
+
+EXPECTED: Final = 32
+"""About so many beginnings are right at the first level. Four times as many, or as few, find as many texts."""
+
+RISK: Final = tail_of(1)
+"""The probability with which noise may put any text on a list. It is half of 5 %; the rest is left for texts that share
+cells with common ones, which noise then need not make up.
+"""
+
+AT_ONCE: Final = 256
+"""Prefixes whose continuations are looked up together: some megabytes."""
+
+_FIELDS: Final = 4
+"""Of a survivor: its evidence, the place of its prefix, the bits that follow it, and whether the text has ended."""
+
+
+class CandidateText(NamedTuple):
+    """A text that is to be confirmed.
+
+    Attributes:
+        number: of the text, an integer of L * c bits.
+        found_by: how many groups, from the first, took part in finding it.
+        risk: the probability with which it may be confirmed if nobody has it.
+
+    """
+
+    number: int
+    found_by: int
+    risk: float
+
+
+def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
+    """Return the texts that the levels suggest, the shorter first.
+
+    Their risks add up to at most `RISK`. Half of it is that of the last level's candidates, half of the rest that of
+    the level before, and so on, because the last have the fewest devices left to confirm them. Within a level the k-th
+    best has a k-th of the best one's.
+
+    So noise puts a text on the list with at most that probability. Given what the groups up to a level say, its
+    candidates, their order and their risks are fixed. They are confirmed by later groups alone, which are other
+    devices, so that their reports are independent of all that. Hence each candidate passes with at most its risk,
+    whatever the groups before have said; and any of all levels' with at most the sum.
+    """
+    found: list[CandidateText] = []
+    levels = domain.groups(tables.cells)[:-CONFIRMING]
+    prefixes, known = _Prefixes([0], np.array([math.log(EXPECTED)])), 0
+    for place, group in enumerate(levels):
+        survivors = _survivors(_Level(domain, tables, place, prefixes, known))
+        is_last = group.bits == domain.bits
+        suggested = [each.prefix << domain.bits - group.bits for each in survivors if each.has_ended or is_last]
+        suggested = suggested[:CANDIDATES]
+        risks = risks_of(len(suggested), len(levels) - place)
+        found += [CandidateText(number, place + 1, risk) for number, risk in zip(suggested, risks, strict=True)]
+        prefixes, known = _Prefixes.of([each for each in survivors if not each.has_ended]), group.bits
+    return found
+
+
+def risks_of(candidates: int, levels_left: int) -> list[float]:
+    """Return the risk of each candidate of a level, the best first; the last level has one level left, its own."""
+    by_rank = [1 / rank for rank in range(1, candidates + 1)]
+    of_first = RISK / 2**levels_left / max(1.0, sum(by_rank))
+    return [of_first * part for part in by_rank]
+
+
+class _Survivor(NamedTuple):
+    """A prefix that survived a level.
+
+    Attributes:
+        prefix: its bits.
+        has_ended: whether the text has ended with it.
+        evidence: the logarithm of the odds that it is right.
+
+    """
+
+    prefix: int
+    has_ended: bool
+    evidence: float
+
+
+class _Prefixes(NamedTuple):
+    """What survived the level before and has not ended.
+
+    Attributes:
+        bits: of each.
+        beliefs: the logarithm of the probability that each is right, shape (prefixes,).
+
+    """
+
+    bits: list[int]
+    beliefs: Floats
+
+    @classmethod
+    def of(cls, survivors: list[_Survivor]) -> _Prefixes:
+        evidence = np.array([each.evidence for each in survivors])
+        return cls([each.prefix for each in survivors], -np.logaddexp(0.0, -evidence))
+
+
+class _Level(NamedTuple):
+    """One level of the search.
+
+    Attributes:
+        domain: the question.
+        tables: what the groups said.
+        place: which group hears of the level, from 0.
+        prefixes: what survived the level before and has not ended.
+        known: how many bits those have.
+
+    """
+
+    domain: Text
+    tables: GroupTables
+    place: int
+    prefixes: _Prefixes
+    known: int
+
+    @property
+    def group(self) -> Group:
+        return self.domain.groups(self.tables.cells)[self.place]
+
+    def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
+        """Yield the places of prefixes with their continuations: some of those that go on alike at a time."""
+        begun_bits = self.known % self.domain.letter_bits
+        alike: dict[int, list[int]] = {}
+        for place, prefix in enumerate(self.prefixes.bits):
+            alike.setdefault(prefix & (1 << begun_bits) - 1, []).append(place)
+        for begun, places in alike.items():
+            ways = Continuations.of(self.domain, begun, begun_bits, self.group.bits - self.known)
+            for first in range(0, len(places), AT_ONCE):
+                yield np.array(places[first : first + AT_ONCE]), ways
+
+    def cells(self, places: Counts, ways: Continuations) -> Counts:
+        """Return the cell of each continuation of each prefix."""
+        group = self.group
+        step = group.bits - self.known
+        hashed = np.array([group.hashed(self.prefixes.bits[place] << step) for place in places])
+        added = ways.bits * group.multipliers[1] % MODULUS
+        sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, of which divisions are quick
+        sums -= sums // MODULUS * np.uint32(MODULUS)
+        cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
+        return cells
+
+    def evidence(self) -> Floats:
+        """Return what the group says of each cell, shape (cells,).
+
+        It is the logarithm of how much likelier the support is of a text of the margin than by chance.
+        """
+        reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
+        error = math.sqrt(max(1, reports) * chance * (1 - chance))
+        deviations = (self.tables.supported[self.place] - reports * chance) / error
+        evidence: Floats = MARGIN * deviations - MARGIN**2 / 2
+        return evidence
+
+
+def _survivors(level: _Level) -> list[_Survivor]:
+    """Return the continuations that survive a level, the best first."""
+    of_cell, step, best = level.evidence(), level.group.bits - level.known, np.zeros((_FIELDS, 0))
+    for places, ways in level.continuations():
+        beliefs = level.prefixes.beliefs[places] - math.log(ways.bits.size)
+        evidence = beliefs[:, np.newaxis] + of_cell[level.cells(places, ways)]
+        row, way = np.nonzero(evidence >= _least(evidence if best.shape[1] < SURVIVORS else best[0]))
+        added = np.array([evidence[row, way], places[row], ways.bits[way], ways.ended[way]])
+        best = _best(np.concatenate((best, added), axis=1))
+    best = best[:, np.argsort(-best[0], kind="stable")]
+    return [
+        _Survivor(level.prefixes.bits[int(place)] << step | int(bits), bool(has_ended), evidence)
+        for evidence, place, bits, has_ended in best.T.tolist()
+    ]
+
+
+def _least(evidence: Floats) -> float:
+    """Return what the last of the best `SURVIVORS` has; all survive if there are no more."""
+    if evidence.size <= SURVIVORS:
+        return float(evidence.min()) if evidence.size == SURVIVORS else -math.inf
+    return float(np.partition(evidence, -SURVIVORS, axis=None)[-SURVIVORS])
+
+
+def _best(survivors: Floats) -> Floats:
+    """Return those with the most evidence, shape (4, at most `SURVIVORS`)."""
+    if survivors.shape[1] <= SURVIVORS:
+        return survivors
+    return survivors[:, np.argpartition(-survivors[0], SURVIVORS)[:SURVIVORS]]

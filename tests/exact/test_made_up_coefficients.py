@@ -1,0 +1,156 @@
+"""Made-up reports of products: no liars move a coefficient further than is said."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol import Window
+from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.domain import Model
+from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from estimator.estimates.learned.models import model_estimates
+from estimator.estimates.learned.poisoning import coefficient_move, covariance_moves, fakes_of_products
+from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
+from estimator.estimates.rotated_axes import turned_back
+from estimator.estimates.vectors import VectorMean
+from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.results.request import Request
+from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.tally import Tally
+from tests.support.devices.definitions import MODEL, metric_of
+
+METRIC = metric_of(MODEL, epsilon=8)
+WINDOW = "2026-11-23"
+HONEST = 60_000
+INPUTS = 4
+ROTATIONS = 64
+"""Of so many the liars choose the best."""
+
+PEOPLE = [
+    {"age": age, "sex": sex, "health": health, "label": (age > 50) != (health == "poor" and sex == "f")}
+    for age in (20, 40, 60, 90)
+    for sex in ("f", "m")
+    for health in ("good", "fair", "poor")
+]
+
+
+def tally_of(counts: Counts) -> Tally:
+    window, reports = Window.parse(WINDOW), int(counts.sum())
+    return Tally(METRIC.name, METRIC.edition, window, closed=True, reports=reports, counts=counts.tolist())
+
+
+def channel() -> RotatedAxes:
+    of_window = METRIC.channel_in(WINDOW)
+    assert isinstance(of_window, RotatedAxes)
+    return of_window
+
+
+@cache
+def honest() -> Counts:
+    encoded = np.array([METRIC.encode(person, NO_COINS) for person in PEOPLE], dtype=float)
+    each = np.full(len(PEOPLE), HONEST // len(PEOPLE))
+    return sampled_tally(channel(), encoded, each, np.random.default_rng(1))
+
+
+@cache
+def turned_axes() -> Floats:
+    """Return the directions of the axes of some rotations, shape (rotations, dimension, dimension)."""
+    rotations, own = np.arange(ROTATIONS), channel()
+    return np.stack([turned_back(own, np.tile(axis, (ROTATIONS, 1)), rotations) for axis in np.eye(own.dimension)], 1)
+
+
+def liars(vector: Floats, number: int) -> Counts:
+    """Return reports that all are the one symbol, of some rotations, whose direction is nearest to a vector."""
+    along = turned_axes() @ vector
+    rotation, axis = np.unravel_index(np.abs(along).argmax(), along.shape)
+    counts = np.zeros(channel().symbols, dtype=np.int64)
+    counts[2 * channel().dimension * rotation + 2 * axis + (along[rotation, axis] < 0)] = number
+    return counts
+
+
+@cache
+def honest_model() -> ProductsModel:
+    return model_of(honest())
+
+
+def model_of(counts: Counts) -> ProductsModel:
+    return ProductsModel.of(METRIC, tally_of(counts))
+
+
+def coefficients(model: ProductsModel, noise: float) -> Floats:
+    return Ridge.of(Covariances.of(model.moments), noise).coefficients
+
+
+def slope(coefficient: int, sign: int) -> Floats:
+    """Return the direction of the vectors that moves a coefficient of the honest tally most, shape (dimension,)."""
+    assert isinstance(METRIC.domain, Model)
+    length, step, noise = METRIC.domain.length, 1e-4, honest_model().pair_noise
+    mean = VectorMean.of(METRIC, tally_of(honest())).coordinates
+    slopes = np.zeros(channel().dimension)
+    for place in range(length):
+        moved = [
+            Ridge.of(Covariances.of(Moments.of(mean + side * step * (np.arange(length) == place), INPUTS)), noise)
+            for side in (-1, 1)
+        ]
+        slopes[place] = sign * (moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient])
+    return slopes
+
+
+@pytest.mark.parametrize("fraction", [0.001, 0.05])
+def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> None:
+    number, reached, generator = round(HONEST * fraction / (1 - fraction)), 0.0, np.random.default_rng(3)
+    directions = [slope(0, 1), slope(0, -1), slope(3, 1), generator.normal(size=channel().dimension)]
+    for direction in directions:
+        counts = honest() + liars(direction, number)
+        model, said = model_of(counts), fakes_of_products(METRIC, tally_of(counts), number / counts.sum())
+        assert said.coefficients is not None
+        assert said.mean is not None
+        ridge, noise = model.ridge(), model.pair_noise
+        length = float(np.linalg.norm(coefficients(model, noise) - coefficients(honest_model(), noise)))
+        assert length <= coefficient_move(model.moments, ridge, noise, said.mean.up)
+        reached = max(reached, 0.5 / model.norm * length / said.coefficients.up)
+    assert reached > 0.01  # the bound is far from what these liars reach, and says something
+
+
+def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said() -> None:
+    generator, model = np.random.default_rng(4), honest_model()
+    whole, mean = Covariances.of(model.moments), VectorMean.of(METRIC, tally_of(honest())).coordinates
+    reached = np.zeros(2)
+    for length in (0.001, 0.1, 2):
+        for spread in generator.dirichlet(np.full(len(mean), 0.1), size=300):
+            moved = mean + length * np.sqrt(spread) * generator.choice([-1, 1], len(mean))
+            other = Covariances.of(Moments.of(moved, INPUTS))
+            moves = [
+                np.linalg.norm(other.with_label - whole.with_label),
+                np.linalg.norm(other.features - whole.features),
+            ]
+            said = covariance_moves(model.moments, length)
+            assert (moves <= np.array(said) + 1e-12).all()
+            reached = np.maximum(reached, moves / np.array(said))
+    assert (reached > 0.6).all()
+
+
+@pytest.mark.parametrize("length", [1e-5, 1e-3, 0.03, 1.0])
+def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(length: float) -> None:
+    generator, model = np.random.default_rng(5), honest_model()
+    mean, noise, reached = VectorMean.of(METRIC, tally_of(honest())).coordinates, model.pair_noise, 0.0
+    said = coefficient_move(model.moments, model.ridge(), noise, length)
+    before = coefficients(model, noise)
+    steps = [slope(each, sign)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
+    steps += list(generator.normal(size=(200, len(mean))))
+    for step in steps:
+        moments = Moments.of(mean + length * step / np.linalg.norm(step), INPUTS)
+        after = Ridge.of(Covariances.of(moments), noise).coefficients
+        reached = max(reached, float(np.linalg.norm(after - before)) / said)
+    assert reached <= 1
+    if length < 0.01:
+        assert reached > 0.2
+
+
+def test_a_report_says_how_far_a_coefficient_could_have_moved() -> None:
+    (estimated,) = model_estimates(METRIC, [tally_of(honest())], Request(fakes=0.001))
+    assert estimated.fakes is not None
+    assert estimated.fakes == fakes_of_products(METRIC, tally_of(honest()), 0.001)

@@ -1,0 +1,74 @@
+"""What other texts add to a text's cell is taken off without bias, whether they are listed or not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from client_sdk.protocol.domain import CUT, Text
+from estimator.decoders.support import Support
+from estimator.discovery.confirmation import Confirmation
+from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.rest_of_cells import RestOfCells
+from estimator.discovery.texts import confirm, discover
+from tests.support.estimates.texts import drawn_tables, text_metric
+
+SUPPORT = Support(Fraction(3, 4), Fraction(1, 4))
+REPORTS, CELLS = 40, 5
+TRUTH = np.array([0.3, 0.2, 0.05, 0.3, 0.15])
+"""The shares of two listed texts, of one that is named but not clear, and of two that nobody knows of."""
+
+NAMED, LISTED = 3, np.array([True, True, False])
+
+PEOPLE = {"the": 40_000_000, "": 20_000_000, "don't": 20_000_000, "zebra": 10_000_000, "congratulations": 10_000_000}
+
+
+def told(cells: tuple[int, ...]) -> Confirmation:
+    """Return what one group says without noise, if the texts have these cells."""
+    supported = REPORTS * (0.25 + 0.5 * np.bincount(cells, TRUTH, CELLS))
+    tables = GroupTables(np.array([REPORTS]), np.rint(supported).astype(np.int64)[np.newaxis], SUPPORT)
+    of_named = np.array(cells[:NAMED])[:, np.newaxis]
+    heard, risks = np.ones((NAMED, 1), dtype=bool), np.full(NAMED, 0.01)
+    alone = Confirmation(tables, of_named, heard, risks, np.zeros(NAMED, dtype=bool))
+    return alone.without_cells_of(LISTED)
+
+
+def test_shares_are_exact_on_average_over_all_hashes() -> None:
+    every_hash = [told(cells) for cells in product(range(CELLS), repeat=len(TRUTH))]
+    for place, needed in enumerate((LISTED, LISTED, np.ones(NAMED, dtype=bool))):
+        kept = [told.shares[place] for told in every_hash if told.heard[needed].all()]
+        assert 0 < len(kept) < len(every_hash)
+        assert np.mean(kept) == pytest.approx(TRUTH[place], abs=1e-12)
+
+
+def test_if_all_texts_are_listed_nothing_is_taken_off() -> None:
+    """Each cell then holds the share of its own text alone, whatever the hash."""
+    metric = text_metric()
+    assert isinstance(metric.domain, Text)
+    truth, total = np.array(list(PEOPLE.values())), sum(PEOPLE.values())
+    truth, errors, holds = truth / total, [], []
+    for seed in range(20):
+        tables = drawn_tables(metric, PEOPLE, seed)
+        for shares in (discover(metric.domain, tables).shares, confirm(metric.domain, tables, PEOPLE).shares):
+            labels = [str(label).removesuffix(CUT) for label in shares.labels]
+            order = [labels.index(text[: metric.domain.max_length]) for text in PEOPLE]
+            errors.append((shares.unbiased[order] - truth) / shares.standard_errors[order])
+            holds.append((shares.lows[order] <= truth) & (truth <= shares.highs[order]))
+    assert (np.abs(np.mean(errors, axis=0)) < 4 / np.sqrt(20)).all()
+    assert np.mean(holds) >= 0.93
+
+
+def test_errors_and_intervals_have_the_error_of_the_other_cells() -> None:
+    in_cells, errors = np.array([0.2, 0.2, 0.2]), np.array([0.01, 0.02, 0.01])
+    rest = RestOfCells.of(10, in_cells, errors, np.array([True, True, False]))
+    assert rest.cells.tolist() == [9, 9, 8]
+    assert rest.share == pytest.approx([0.8, 0.8, 0.6])
+    weights = np.array([[9, 1, 0], [1, 9, 0], [1, 1, 8]]) / np.array([[8], [8], [7]])
+    assert rest.standard_errors(errors) == pytest.approx(np.sqrt(weights**2 @ errors**2))
+    lows, highs = rest.intervals(in_cells, (in_cells - 1.96 * errors, in_cells + 1.96 * errors), 1)
+    distances = 1.96 * rest.standard_errors(errors)
+    assert highs == pytest.approx(rest.shares(in_cells) + distances, rel=1e-4)
+    assert lows == pytest.approx(rest.shares(in_cells) - distances, rel=1e-4)

@@ -1,0 +1,59 @@
+"""The fewest devices for a loss of AUC, with rehearsals whose loss is known."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from estimator.rehearsal import model_search
+from estimator.rehearsal.model_rehearsal import ModelRehearsal, People
+from estimator.rehearsal.model_search import FEWEST_DEVICES, MOST_DEVICES, MOST_REHEARSALS, devices_for
+from tests.support.devices.definitions import CROSSED_MODEL, metric_of
+
+METRIC, NOBODY = metric_of(CROSSED_MODEL), People([], np.zeros(0, dtype=np.int64))
+PLAIN = (0.8, 0.9)
+"""The AUC of each round without privacy."""
+
+
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let the loss of both rounds be 1 over the root of the devices, and .01 more and less; note what is tried."""
+    numbers: list[int] = []
+
+    def rehearsed(_metric: object, _people: object, devices: int, *_: int) -> ModelRehearsal:
+        numbers.append(devices)
+        return ModelRehearsal(
+            devices, tuple(auc - 1 / math.sqrt(devices) - at for auc, at in zip(PLAIN, (-0.01, 0.01), strict=True))
+        )
+
+    monkeypatch.setattr(model_search, "rehearse_model", rehearsed)
+    monkeypatch.setattr(model_search, "aucs_without_privacy", lambda *_: PLAIN)
+    return numbers
+
+
+@pytest.mark.parametrize("wanted", [0.03, 0.02, 0.0115, 0.0105])
+def test_the_fewest_are_found_within_an_eighth_of_a_doubling(tried: list[int], wanted: float) -> None:
+    steps: list[int] = []
+    found = devices_for(METRIC, NOBODY, wanted, rounds=2, seed=1, advance=steps.append)
+    assert found is not None
+    needed = 1 / (wanted - 0.01) ** 2
+    assert needed <= found.rehearsal.devices * (1 + 1e-9) <= 1.12 * needed
+    assert found.mean == pytest.approx(1 / math.sqrt(found.rehearsal.devices))
+    assert found.error == pytest.approx(0.01)
+    assert len(steps) == len(tried) <= MOST_REHEARSALS
+    doubled = tried[: tried.index(max(tried)) + 1]
+    assert all(after == 2 * before for before, after in pairwise(doubled))
+
+
+def test_where_the_fewest_are_enough_nothing_else_is_tried(tried: list[int]) -> None:
+    found = devices_for(METRIC, NOBODY, 0.11, rounds=2, seed=1, advance=lambda _: None)
+    assert found is not None
+    assert [found.rehearsal.devices] == tried == [FEWEST_DEVICES]
+
+
+def test_where_the_most_are_not_enough_there_is_no_number(tried: list[int]) -> None:
+    assert devices_for(METRIC, NOBODY, 0.0101, rounds=2, seed=1, advance=lambda _: None) is None
+    assert tried[-1] == MOST_DEVICES
