@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.peers.ours import chosen
 from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import spread, table, verdict
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.worker import values_of
 from benchmarks.results import spread, table, verdict
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Category, Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
 from client_sdk.protocol.domain.vector import UNIT
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
 from benchmarks.text.questions import TEXT, Question
-from client_sdk.answers.coins import SystemCoins
+from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Metric
 from tests.support.devices.definitions import metric_of
 
@@ -62,8 +62,9 @@ def costs() -> str:
                 rows.append([f"{epsilon:g}", f"{devices:,}", f"{len(tally):,}", *times])
     device_ms = max(_device_ms(metric_of(TEXT, max_length=LETTERS, epsilon=epsilon)) for epsilon in EPSILONS)
     return (
-        f"\nFrom a tally to the found strings of {LETTERS} letters: processor seconds of the first decode of a\n"
-        f"process, the seconds that passed, and the process at its peak, with Python, numpy and scipy: the medians of\n"
+        "\n### Time and memory\n\n"
+        f"From a tally to the found strings of {LETTERS} letters: processor seconds of the first decode of a\n"
+        f"process, the seconds that passed, and the process at its peak, with Python and numpy: the medians of\n"
         f"{PROCESSES} processes.\n\n"
         + table(("epsilon", "devices", "symbols", "seconds", "passed", "MB"), rows)
         + "\nThe slowest: "

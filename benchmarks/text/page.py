@@ -17,6 +17,7 @@ from benchmarks.text.peers import peers_section
 from benchmarks.text.populations import Population, natural_words, random_strings
 from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import TOP, Score, measured
+from benchmarks.text.windows import windows
 
 RUNS: Final = 20
 """Tallies of a cell."""
@@ -104,6 +105,7 @@ def measure_text() -> str:
         + _verdicts(cells)
         + listed()
         + costs()
+        + windows()
         + peers_section()
     )
 
