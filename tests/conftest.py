@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from client_sdk import recorder
+from client_sdk.host import forks
 from collector.embedded.store import EmbeddedStore
 from tests.support.services.cluster import Cluster, running_cluster
 from tests.support.services.collecting import REGISTRY_TEXT
+
+PATIENCE_S = 60.0
 
 pytest_plugins = ["tests.support.services.temporary"]
 
@@ -32,6 +36,19 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped; a test that needs a part installs or starts it"
     return report
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patience() -> Iterator[None]:
+    """Let devices wait long for a loaded machine; the tests about a deadline set it back.
+
+    An answer that a busy ledger takes late is already recorded when it is given again, and has drawn more coins.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recorder, "RECORD_DEADLINE_S", PATIENCE_S)
+        patch.setattr(recorder, "SECRET_DEADLINE_S", PATIENCE_S)
+        patch.setattr(forks, "PAUSE_DEADLINE_S", PATIENCE_S)
+        yield
 
 
 @pytest.fixture

@@ -7,23 +7,24 @@ from __future__ import annotations
 import ast
 import sys
 import tomllib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import client_sdk
 from client_sdk import protocol
+from tools.import_graph import syntax
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("client_sdk", "collector", "estimator")
 PRODUCT = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
-SPEC = [path for path in PRODUCT if path.is_relative_to(ROOT / "client_sdk" / "protocol")]
+PROTOCOL = [path for path in PRODUCT if path.is_relative_to(ROOT / "client_sdk" / "protocol")]
 
-NOT_IN_SPEC = {"random", "secrets", "time", "os", "socket", "sqlite3", "threading", "logging", "subprocess", "uuid"}
+NOT_IN_PROTOCOL = {"random", "secrets", "time", "os", "socket", "sqlite3", "threading", "logging", "subprocess", "uuid"}
 """No randomness, no clock, no IO: they are arguments. Only Registry.load uses ``pathlib``."""
 
-NOT_CALLED_IN_SPEC = {
+NOT_CALLED_IN_PROTOCOL = {
     *("math.exp", "math.log", "math.log2", "math.expm1", "math.log1p", "math.pow", "math.sqrt"),
     *("datetime.now", "datetime.utcnow", "datetime.today", "date.today", "open", "print", "float.fromhex"),
 }
@@ -55,41 +56,43 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imported(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the module and the name of every import of a file; the name is empty for a whole
+@cache
+def imported(path: Path) -> list[tuple[str, str]]:
+    """Return the module and the name of every import of a file; the name is empty for a whole
     module.
     """
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    names: list[tuple[str, str]] = []
+    for node in ast.walk(syntax(path)):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
+            names += ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)}: imports are absolute, so that arrows can be read"
-            yield from ((node.module or "", alias.name) for alias in node.names)
+            names += ((node.module or "", alias.name) for alias in node.names)
+    return names
 
 
-def called(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func)
+@cache
+def called(path: Path) -> frozenset[str]:
+    return frozenset(ast.unparse(node.func) for node in ast.walk(syntax(path)) if isinstance(node, ast.Call))
 
 
 def test_there_is_something_to_look_at() -> None:
-    assert len(SPEC) > 10
+    assert len(PROTOCOL) > 10
     assert {path.relative_to(ROOT).parts[0] for path in PRODUCT} == set(PACKAGES)
 
 
-@pytest.mark.parametrize("path", SPEC, ids=name_of)
+@pytest.mark.parametrize("path", PROTOCOL, ids=name_of)
 def test_the_vocabulary_imports_only_the_standard_library_and_itself(path: Path) -> None:
     for module, _ in imported(path):
         assert module.startswith("client_sdk.protocol") or module.partition(".")[0] in sys.stdlib_module_names, module
-        assert module.partition(".")[0] not in NOT_IN_SPEC, module
+        assert module.partition(".")[0] not in NOT_IN_PROTOCOL, module
 
 
-@pytest.mark.parametrize("path", SPEC, ids=name_of)
+@pytest.mark.parametrize("path", PROTOCOL, ids=name_of)
 def test_the_vocabulary_calls_no_libm_and_no_clock(path: Path) -> None:
-    assert set(called(path)) & NOT_CALLED_IN_SPEC == CALLED_AT_ITS_EDGE.get(name_of(path), set())
+    assert called(path) & NOT_CALLED_IN_PROTOCOL == CALLED_AT_ITS_EDGE.get(name_of(path), set())
     names = {f"{module}.{name}" for module, name in imported(path)}
-    assert not names & NOT_CALLED_IN_SPEC
+    assert not names & NOT_CALLED_IN_PROTOCOL
 
 
 @pytest.mark.parametrize("path", PRODUCT, ids=name_of)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, Field, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, MODEL, Field, Toml, registry_text
 from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
@@ -333,6 +334,83 @@ def test_the_keyboard_unfolds_the_numbers_of_the_band(browser: Browser, of_numbe
 
 def test_an_accessibility_checker_finds_nothing_in_distributions(browser: Browser, of_numbers: Written) -> None:
     with opened(browser, of_numbers.file) as view:
+        view.show_everything()
+        results = Axe().run(view.page)
+        assert results.violations_count == 0, results.generate_report()
+
+
+STEPS = ("below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more")
+
+
+@pytest.fixture(scope="module")
+def of_models(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """A model of which much was learned, and the check of one: a cross of a scale with yes and no."""
+    registry = registry_text(
+        learned=MODEL | {"epsilon": 8},
+        score=BOOLEAN | {"kind": "ordinal", "values": Toml(str(list(STEPS)))},
+        mood=BOOLEAN | {"kind": "ordinal", "values": Toml('["bad", "good"]')},
+        limited=BOOLEAN,
+        check=CROSS | {"cross": Toml('["score", "limited"]'), "epsilon": 4},
+        unsaid=CROSS | {"cross": Toml('["mood", "limited"]'), "epsilon": 4},
+    )
+    return write(tmp_path_factory.mktemp("models"), registry, tallies(Registry.parse(registry)), "--pool")
+
+
+def path_ends(chart: Locator, selector: str) -> list[tuple[float, float]]:
+    """Return the corners of a path of straight lines, in pixels."""
+    path = chart.locator(selector).first.get_attribute("d") or ""
+    return [(float(x), float(y)) for x, y in re.findall(r"[ML]?(-?[\d.]+),(-?[\d.]+)", path)]
+
+
+def test_the_curve_of_a_model_is_that_of_normal_scores_and_lies_in_its_band(
+    browser: Browser, of_models: Written
+) -> None:
+    auc = of_models.metric("learned")["learned"]["auc"]
+    with opened(browser, of_models.file) as view:
+        view.show_everything()
+        chart = article(view.page, "learned").locator("svg.chart[aria-label^='Ranking of yes above no, if scores']")
+        line = path_ends(chart, ".curve path")
+        (left, bottom), (right, top) = line[0], line[-1]
+        curve = [((x - left) / (right - left), (y - bottom) / (top - bottom)) for x, y in line]
+        area = sum((after[0] - before[0]) * (after[1] + before[1]) / 2 for before, after in pairwise(curve))
+        assert area == pytest.approx(auc["estimate"], abs=0.005)
+        normal, apart = NormalDist(), 2**0.5 * NormalDist().inv_cdf(auc["estimate"])
+        for no, yes in curve[1:-1]:
+            assert yes == pytest.approx(normal.cdf(normal.inv_cdf(no) + apart), abs=0.02)
+        band = path_ends(chart, ".band path")
+        assert len(band) == 2 * len(line)
+        for (x, y), (_, one), (_, other) in zip(line, band, reversed(band), strict=False):
+            assert min(one, other) - 0.01 <= y <= max(one, other) + 0.01, x
+        assert view.complaints == []
+        article(view.page, "learned").locator("select").first.select_option("2026-11-07")
+        assert chart.count() == 0, "too little was learned on the poor day"
+
+
+def test_the_check_of_a_model_is_a_curve_of_steps_and_a_calibration(browser: Browser, of_models: Written) -> None:
+    joint = of_models.metric("check")["joint"]
+    with opened(browser, of_models.file, PHONE) as view:
+        view.show_everything()
+        shown = article(view.page, "check")
+        curve = shown.locator("svg.chart[aria-label^='Ranking of yes above no, by steps']")
+        titles = [dot.get_attribute("data-label") or "" for dot in curve.locator("[data-label=dot] circle").all()]
+        assert len(titles) == len(joint["roc"]) == len(STEPS) - 1
+        for title, point in zip(reversed(titles), joint["roc"], strict=True):
+            yes, no = (float(re.findall(NUMBER, line.rpartition(": ")[2])[0]) for line in title.split("\n"))
+            assert (no, yes) == pytest.approx((100 * point["no"]["estimate"], 100 * point["yes"]["estimate"]), abs=0.06)
+        chart = shown.locator("svg.chart[aria-label^='yes at each step of score']")
+        dots = [dot.get_attribute("data-label") or "" for dot in chart.locator("[data-label=dot] circle").all()]
+        found = [float(re.findall(NUMBER, dot.rpartition(": ")[2])[0]) for dot in dots]
+        assert found == pytest.approx([100 * group["estimates"][1]["estimate"] for group in joint["groups"]], abs=0.06)
+        heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".promised rect").all()]
+        assert [height / sum(heights) for height in heights] == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.01)
+        assert "the range that the step names" in shown.inner_text()
+        assert article(view.page, "unsaid").locator(".promised rect").count() == 0
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+        assert view.complaints == []
+
+
+def test_an_accessibility_checker_finds_nothing_in_models(browser: Browser, of_models: Written) -> None:
+    with opened(browser, of_models.file) as view:
         view.show_everything()
         results = Axe().run(view.page)
         assert results.violations_count == 0, results.generate_report()

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from client_sdk.ledger.file import FILE_NAME
-from client_sdk.ledger.retries import EXCHANGE_S
+from client_sdk.ledger.retry_times import EXCHANGE_S
 from tests.support.devices.clients import many_text, rows
 from tests.support.devices.hasty import BEGUN, DONE
 from tests.support.devices.states import State, reports_and_charges_go_together
