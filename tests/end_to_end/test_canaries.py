@@ -22,6 +22,7 @@ from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.schema import NAME_FIELD
 from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
+from tests.support.services.living_files import bytes_below
 from tests.support.services.processes import free_port, run_command, running_collector, wait_until
 from tests.support.services.wire import ANSWER_TIMEOUT_S, raw_answer, with_length
 
@@ -68,11 +69,6 @@ CANARY_COUNT = 0x5A17C0DE1234
 """A number whose six bytes, as SQLite stores them, occur nowhere else."""
 
 DAY_S = 86_400
-
-
-def bytes_below(folder: Path) -> bytes:
-    """Return all bytes of all files below a folder."""
-    return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def test_no_true_answer_is_kept_on_the_device_or_sent(tmp_path: Path) -> None:
@@ -191,7 +187,7 @@ def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(regis
     data = tmp_path / "data"
 
     def log() -> bytes:
-        return b"".join(path.read_bytes() for path in sorted((data / "appendonlydir").glob("*.incr.aof")))
+        return bytes_below(data / "appendonlydir", "*.incr.aof")
 
     with running_collector(registry_file, data) as collector:
         assert json.loads(raw_answer(collector.url, with_length(sent.encode()))[1])["accepted"] == 1
@@ -238,7 +234,7 @@ def remembered(uploads: list[Upload], folder: Path) -> tuple[dict[bytes, bytes],
         assert all(count in base.read_bytes() for count in (b"dark_mode", b"os"))
         known = {key: server.dump(key) for key in server.scan_iter()}
         store.disconnect()
-        return known, b"".join(path.read_bytes() for path in (folder / "appendonlydir").glob("*.incr.aof"))
+        return known, bytes_below(folder / "appendonlydir", "*.incr.aof")
 
 
 def test_after_a_rewrite_nothing_tells_which_answers_came_together_or_in_which_order(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.devices.definitions import TEXT, registry_text
 from tests.support.services.collecting import report, today, upload
+from tests.support.services.living_files import of_files
 from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
@@ -190,9 +191,9 @@ def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(
     (tmp_path / "data").mkdir(mode=0o755)
     with running_collector(registry_file, tmp_path / "data") as collector:
         post(collector.url, upload(report(window=today())))
-        files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
-        assert files
-        assert [path for path in files if path.stat().st_mode & 0o077] == []
+        modes = dict(of_files(lambda path: (path, path.stat().st_mode), tmp_path / "data"))
+        assert modes
+        assert [path for path, mode in modes.items() if mode & 0o077] == []
 
 
 def test_it_says_that_it_is_ready_behind_a_proxy_setting_too(registry_file: Path, tmp_path: Path) -> None:

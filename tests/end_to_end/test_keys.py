@@ -16,6 +16,7 @@ from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import Window, WindowKind
 from collector.api.headers import NOT_CACHED
 from tests.support.services.collecting import key_entry, report, upload
+from tests.support.services.living_files import bytes_below
 from tests.support.services.processes import (
     READ_TOKEN,
     command_line,
@@ -54,9 +55,9 @@ def test_a_key_from_the_command_opens_its_role_and_appears_nowhere_else(registry
         assert dict(NOT_CACHED).items() <= answer.headers.items()
         assert requests.get(f"{run.url}/v1/tallies", headers=bearer(READ_TOKEN), timeout=30).status_code == 200
         shown = [command_line(pid) for pid in (run.pid, *run.worker_pids())] + [run.output.read_text()]
-        stored = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.aof")]
-        assert any("dark_mode" in text for text in stored)
-        shown += stored
+        stored = bytes_below(tmp_path / "data", "*.aof").decode(errors="replace")
+        assert "dark_mode" in stored
+        shown.append(stored)
         assert not any(value in text for text in shown for value in (secret, READ_TOKEN))
 
 
