@@ -93,20 +93,26 @@ def longest_chain() -> list[str]:
 
 
 def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
-    hidden = {id(inner) for node in ast.walk(tree) if _is_for_types(node) for inner in ast.walk(node)}
-    top = {id(node) for node in tree.body}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.module is None or id(node) in hidden:
-            continue
+    for node in _import_statements(tree):
         for alias in node.names:
             whole = f"{node.module}.{alias.name}"
-            target, name = (whole, "") if whole in files() else (node.module, alias.name)
+            target, name = (whole, "") if whole in files() else (node.module or "", alias.name)
             if target in files() and target != module:
-                yield Import(module, target, name, node.lineno, is_lazy=id(node) not in top)
+                yield Import(module, target, name, node.lineno, is_lazy=node not in tree.body)
+
+
+def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Yield those of a block and of the blocks in it, without looking into expressions."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for statement in getattr(block, part, ()):
+            if isinstance(statement, ast.ImportFrom):
+                yield statement
+            elif not _is_for_types(statement):
+                yield from _import_statements(statement)
 
 
 def _is_for_types(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 @cache

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tools import architecture
 from tools.drawing import drawing
 from tools.import_graph import ROOT
@@ -11,6 +13,7 @@ from tools.import_graph import ROOT
 PAGE = architecture.PAGE.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_page_and_its_drawings_are_up_to_date() -> None:
     out_of_date = [str(path.relative_to(ROOT)) for path in architecture.stale()]
     assert not out_of_date, "run make architecture"

@@ -89,6 +89,7 @@ def test_a_command_is_one_and_its_variables_are_read(file: str, name: str, servi
         assert f'"{variable.removesuffix("_FILE")}"' in source, variable
 
 
+@pytest.mark.slow
 def test_the_files_are_valid_by_the_schema_of_compose(tmp_path: Path) -> None:
     checked = schema_errors(*(str(FOLDER / file) for file in (*FILES, "common.yaml")))
     assert checked.returncode == 0, checked.stdout

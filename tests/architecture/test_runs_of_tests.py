@@ -57,6 +57,7 @@ def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_run_that_leaves_something_in_its_temporary_folder_fails_and_names_it(tmp_path: Path, workers: int) -> None:
     ended = run(LEAVES, tmp_path, workers)
@@ -66,6 +67,7 @@ def test_a_run_that_leaves_something_in_its_temporary_folder_fails_and_names_it(
     assert not list(tmp_path.glob("t-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_run_that_leaves_nothing_there_passes(tmp_path: Path, workers: int) -> None:
     ended = run(CLEANS_UP, tmp_path, workers)

@@ -68,6 +68,7 @@ def test_a_flush_waits_for_answers_that_wait_in_memory(tmp_path: Path) -> None:
         holder.join()
 
 
+@pytest.mark.slow
 def test_what_a_dropped_telemetry_has_lost_is_counted_in_the_file(tmp_path: Path) -> None:
     def lose() -> None:
         device = telemetry(tmp_path, registry=EXPIRED)

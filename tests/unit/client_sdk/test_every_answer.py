@@ -115,6 +115,7 @@ class EveryAnswer(RuleBasedStateMachine):
         self.device.close()
 
 
+@pytest.mark.slow
 def test_every_answer_is_in_the_history_or_waits_or_is_dropped() -> None:
     run_state_machine_as_test(
         EveryAnswer, settings=settings(derandomize=True, deadline=None, max_examples=40, stateful_step_count=20)

@@ -34,6 +34,7 @@ def cached_functions() -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 def test_perturbing_leaves_nothing_of_the_answer_in_a_cache() -> None:
     channel = Exponential.within(RequestedEpsilon.parse(1), by_distance(8))
     before = cached_functions()

@@ -47,6 +47,7 @@ def expected(used: set[int], ran: set[int], kind: WindowKind, days: int, *, fill
     return reported
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.sets(st.integers(0, 75), max_size=60),

@@ -362,6 +362,7 @@ class ByPurpose(Histories):
         self._send(Lost.LOST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kinds", "strategies", "budget", "purposes"),
     [
@@ -404,6 +405,7 @@ class Answering(Histories):
             device.live(schedule, self.clock_s, recorded)
 
 
+@pytest.mark.slow
 def test_stops_that_a_collector_aims_at_a_device_tell_nothing_of_its_answers() -> None:
     reports: list[tuple[Any, ...]] = []
 

@@ -91,6 +91,7 @@ def test_the_same_labels_give_the_same_coins_however_they_are_asked() -> None:
     assert [second.below(bound) for bound in range(1, 50)] == drawn
 
 
+@pytest.mark.slow
 @settings(max_examples=300, derandomize=True)
 @given(
     first=st.lists(st.text(alphabet="ab\0\x01é", max_size=4), max_size=4),

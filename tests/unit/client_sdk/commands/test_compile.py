@@ -134,6 +134,7 @@ LACKING = {"activity", "vector", "model", "model-of-crosses", "text"}
 """The kinds that the SDK for browsers does not have."""
 
 
+@pytest.mark.slow
 def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -> None:
     found = compiled_vectors()
     coins = vectors("coins")

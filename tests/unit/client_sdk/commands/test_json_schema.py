@@ -160,12 +160,14 @@ ONLY_THE_READER = {
 """What depends on the law of a mechanism."""
 
 
+@pytest.mark.slow
 def test_the_schema_never_refuses_what_the_reader_takes() -> None:
     taken = {name: text for name, text in cases() if is_read(text)}
     assert len(taken) > 100
     assert [name for name, text in taken.items() if not is_accepted(text)] == []
 
 
+@pytest.mark.slow
 def test_what_the_reader_refuses_the_schema_refuses_with_few_exceptions() -> None:
     passed = {name for name, text in cases() if is_accepted(text) and not is_read(text)}
     assert passed == ONLY_THE_READER

@@ -41,6 +41,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_a_child_that_is_forked_during_an_import_can_import_too(tmp_path: Path) -> None:
     (tmp_path / "requests.py").write_text(_SLOW_MODULE)
     assert run_python(_FORK_DURING_IMPORT, str(tmp_path)) == "7\n"

@@ -60,6 +60,7 @@ def counts(data_dir: Path) -> tuple[int, int]:
     return pair
 
 
+@pytest.mark.slow
 def test_threads_and_processes_that_record_at_once_make_one_report_and_one_charge(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _PROCESS, str(tmp_path)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
@@ -112,6 +113,7 @@ def test_a_grandchild_records_too(tmp_path: Path) -> None:
         assert patient(device, "m2") is Recorded.ALREADY_RECORDED
 
 
+@pytest.mark.slow
 def test_a_process_that_forks_while_others_record_loses_nothing(tmp_path: Path) -> None:
     stop = threading.Event()
     recorded: list[Recorded] = []
@@ -222,6 +224,7 @@ with telemetry(Path(sys.argv[1]), registry=SHARED) as device:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_file_add_up_to_one_count_one_reserve_and_one_slot(tmp_path: Path) -> None:
     commands = [[sys.executable, "-c", _COUNT_AND_CHANGE, str(tmp_path), "abcd"[number]] for number in range(PROCESSES)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]

@@ -30,6 +30,7 @@ TODAY = "2026-11-20"
 KINDS = st.sampled_from(list(WindowKind))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, derandomize=True, deadline=None)
 @given(
     lived=st.lists(st.tuples(st.integers(0, 5 * DAY_S), KINDS, st.none() | KINDS, st.integers(1, 9)), max_size=25),

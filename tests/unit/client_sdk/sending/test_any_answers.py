@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +97,7 @@ def lived(device: SimulatedDevice, life: Sequence[Event]) -> list[Report]:
     return recorded
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=20)
 @given(LIVES, SCRIPTS, SEEDS)
 def test_no_report_is_lost_or_doubled_or_sent_for_ever(life: list[Event], script: list[Answer], seed: int) -> None:
@@ -148,6 +150,7 @@ def test_what_is_sent_again_keeps_apart_from_every_other_upload_before_it(
             sent.update(request.upload.reports)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=20)
 @given(LIFE, SCRIPTS, SCRIPTS, SEEDS)
 def test_when_new_reports_leave_and_with_which_others_does_not_depend_on_any_answer(

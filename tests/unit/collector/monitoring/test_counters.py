@@ -102,6 +102,7 @@ def _count_apart(sheet: Sheet, line: Connection) -> None:
     line.recv()
 
 
+@pytest.mark.slow
 def test_processes_that_live_count_apart_and_one_that_was_killed_is_taken_over(sheet: Sheet) -> None:
     killed, living = Worker(sheet), Worker(sheet)
     assert len(list(sheet.rows())) == 2

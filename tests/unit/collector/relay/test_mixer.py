@@ -65,6 +65,7 @@ def test_uploads_that_come_together_leave_in_one_batch_in_another_order_and_each
     assert collector.batches == [second.encode() + b"\n" + first.encode() + b"\n"]
 
 
+@pytest.mark.slow
 def test_a_batch_that_is_full_leaves_at_once() -> None:
     collector = Collector(accept)
     uploads = [upload() for _ in range(2 * MAX_BULK_UPLOADS)]

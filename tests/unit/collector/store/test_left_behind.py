@@ -48,6 +48,7 @@ def honest(embedded_url: str) -> Iterator[float]:
         store.disconnect()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOSTILE.values(), ids=HOSTILE)
 def test_no_upload_leaves_more_than_an_honest_one_and_a_byte_for_each_counted_report(
     client: Any, embedded_url: str, honest: float, kind: Kind

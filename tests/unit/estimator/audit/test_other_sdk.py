@@ -45,6 +45,7 @@ def program(source: str, *arguments: str) -> str:
     return shlex.join([sys.executable, "-c", source, *arguments])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kept", "status"), [("coins.random() < 0.75", 0), ("coins.random() < 0.95", 1)])
 def test_an_sdk_that_keeps_its_claims_passes_and_another_one_is_accused(tmp_path: Path, kept: str, status: int) -> None:
     path = tmp_path / "metrics.toml"

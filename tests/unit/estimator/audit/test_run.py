@@ -86,6 +86,7 @@ def test_what_is_in_the_bytes_is_observed() -> None:
     assert "all of upload 0" not in seen
 
 
+@pytest.mark.slow
 def test_what_was_played_is_what_was_planned() -> None:
     steps: list[int] = []
     outcome = audit(TWO, LEAST_REPORTS, after_life=steps.append)
@@ -94,6 +95,7 @@ def test_what_was_played_is_what_was_planned() -> None:
     assert all(finding.bound.observations >= LEAST_OBSERVATIONS for finding in outcome.results)
 
 
+@pytest.mark.slow
 def test_the_default_takes_about_as_long_for_many_questions_as_for_few() -> None:
     few, many = default_reports(BOOLEAN_ONLY), default_reports(without_ceilings(KINDS))
     assert LEAST_REPORTS < many < few

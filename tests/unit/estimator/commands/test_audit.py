@@ -45,6 +45,7 @@ def right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "audit", partial(audit, make_device=seeded(SEED)))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("right")
 def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> None:
     result = _run("--registry", registry, "--reports", LEAST_REPORTS)
@@ -61,6 +62,7 @@ def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> No
     assert "accused" not in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("right")
 def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registry: Path) -> None:
     few = " ".join(_run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").stdout.split())
@@ -74,12 +76,14 @@ def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registr
     assert re.search(r"In 1 an excess of 0\.\d\d over the claim would most likely be noticed\.$", many)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("leaking")
 def test_the_verdict_names_a_refutation(registry: Path) -> None:
     shown = _run("--registry", registry, "--reports", 600, "--metric", "dark_mode").stdout
     assert shown.splitlines()[-1].startswith("Verdict: REFUTED: 1 of 3 comparisons proved more than is claimed (*).")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("right")
 def test_what_permanent_answers_do_not_keep_together_is_shown_as_such(tmp_path: Path) -> None:
     once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3}
@@ -95,6 +99,7 @@ def test_what_permanent_answers_do_not_keep_together_is_shown_as_such(tmp_path: 
     assert "not kept together" not in _run("--registry", path, "--reports", LEAST_REPORTS).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("right")
 def test_json_is_what_programs_are_promised(registry: Path) -> None:
     result = _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode", "--format", "json")
@@ -119,6 +124,7 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
     assert set(first) - {"proved_epsilon", "detectable_excess"} == set(list(first)[:5]) | {"observations", "accused"}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("leaking")
 def test_an_accusation_says_what_is_refuted_and_by_how_much(registry: Path) -> None:
     result = _run("--registry", registry, "--metric", "dark_mode", "--reports", 480)
@@ -128,6 +134,7 @@ def test_an_accusation_says_what_is_refuted_and_by_how_much(registry: Path) -> N
     assert " *\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_no_socket_is_opened(registry: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError(COLLECTOR)

@@ -126,6 +126,7 @@ def test_a_report_is_written_to_a_file_as_it_would_be_printed(registry: Path, ta
     assert output.read_text() == _run(*arguments).stdout
 
 
+@pytest.mark.slow
 def test_a_report_of_a_file_waits_for_nothing_that_it_does_not_need(registry: Path, tallies: Path) -> None:
     others = {"estimator.audit", "estimator.rehearsal.rehearsal", "jinja2", "pandas", "pyarrow"}
     words = ["report", "--registry", str(registry), "--tallies", str(tallies), "--format", "json"]

@@ -179,6 +179,7 @@ def test_a_group_without_any_device_has_no_truth(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_plan_says_which_difference_would_be_seen(folder: Path) -> None:
     words = ("plan", "--population", "4540", "--format")
     (planned,) = [

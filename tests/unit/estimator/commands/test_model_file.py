@@ -65,6 +65,7 @@ def run(folder: Path, *lines: bytes, model: str, options: tuple[str, ...] = ()) 
     return CliRunner().invoke(command, ["report", *places, "--model", model, str(folder / "model.json"), *options])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_the_model_of_the_last_window_scores_in_the_sdk_as_in_scikit_learn(tmp_path: Path, name: str) -> None:
     pytest.importorskip("sklearn")
@@ -102,6 +103,7 @@ def test_scikit_learn_takes_it_as_fitted_and_frames_by_the_names_of_columns(tmp_
         fitted.predict([[1, 2]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_value_that_no_feature_has_is_refused_and_not_told(tmp_path: Path, name: str) -> None:
     pytest.importorskip("sklearn")
@@ -127,6 +129,7 @@ def test_a_table_is_printed_only_if_it_is_asked_for(tmp_path: Path) -> None:
     assert "model.json is written: the model crosses" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 1], ids=["first", "last"])
 def test_a_verbose_table_has_windows_with_and_without_a_model(tmp_path: Path, few: int) -> None:
     windows = [line("products", f"2026-01-0{day}", 0 if day == few + 1 else 1) for day in (1, 2)]

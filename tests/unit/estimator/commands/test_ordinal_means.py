@@ -52,6 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_a_report_has_the_mean_place_and_no_share_and_no_sum(folder: Path) -> None:
     (metric,) = json.loads(report(folder, "--format", "json", "--clusters", "--fakes", "0.01"))["metrics"]
     assert (metric["kind"], metric["mechanism"], metric["mean_range"]) == ("ordinal", "optimal-mean", [1, 5])

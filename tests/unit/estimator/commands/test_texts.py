@@ -84,6 +84,7 @@ def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
         assert f"  texts named, {window}: 2\n" in table
 
 
+@pytest.mark.slow
 def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
     options = ("--candidates", folder / "words.txt", "--simultaneous")
     for metric in json.loads(report(folder, "--format", "json", *options))["metrics"]:
@@ -97,6 +98,7 @@ def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
     assert [row["statistic"] for row in rows] == 2 * [*["found_text"] * 4, *["named_text"] * 2]
 
 
+@pytest.mark.slow
 def test_made_up_reports_are_counted_and_groups_are_tested(folder: Path) -> None:
     (first, _) = json.loads(report(folder, "--format", "json", "--fakes", "0.01"))["metrics"]
     assert 100 < first["texts"]["made_up"] < 3000
@@ -153,6 +155,7 @@ def test_a_line_is_a_text_whoever_wrote_the_file(tmp_path: Path, content: bytes,
     assert read_candidates(path) == texts
 
 
+@pytest.mark.slow
 def test_of_many_named_texts_that_nobody_has_none_is_said_to_occur(folder: Path, tmp_path: Path) -> None:
     words = [*map("".join, islice(product("abcdefghij", repeat=4), 3000)), "zebra"]
     (tmp_path / "words.txt").write_text("\n".join(words))
@@ -181,6 +184,7 @@ def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) ->
     assert 'candidates are for questions of kind = "text"' in result.output
 
 
+@pytest.mark.slow
 def test_a_rehearsal_shows_truth_found_missed_and_false(folder: Path) -> None:
     words = ["rehearse", "--registry", folder / "metrics.toml", "--csv", folder / "answers.csv", "--repeat", 6000]
     options = list(map(str, [*words, "--seed", 3]))

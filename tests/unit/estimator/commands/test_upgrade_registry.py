@@ -46,6 +46,7 @@ def test_it_writes_on_request_and_keeps_everything_else(registry: Path) -> None:
     assert "has schema 2 already" in again.output
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_schema_2_would_save_of_a_file_of_schema_1_only() -> None:
     def planned(text: str) -> str:
         return plan_as_table(make_plan(Registry.parse(text), PlanRequest(1000, date(2026, 11, 20))))

@@ -123,6 +123,7 @@ def registry(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: Path, tmp_path: Path) -> None:
     output = tmp_path / "watched.txt"
     words = ("report", "--registry", str(registry), "--collector", collector, "--watch")

@@ -89,6 +89,7 @@ def chance_of_at_least(failures: int, trials: int, probability: float) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "devices"), [*((name, DEVICES) for name in POPULATIONS), *((name, FEW_DEVICES) for name in OF_FEW)]
 )

@@ -46,6 +46,7 @@ def found(metric: Metric, letters: int, share: float) -> float:
     return sum(label in run.shares.labels for run in runs) / DRAWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letters", WORDS)
 def test_the_least_share_is_found_nine_times_in_ten_and_half_of_it_seldom(metric: Metric, letters: int) -> None:
     least = Power(*parts(metric)).least_share(letters, REPORTS)
@@ -54,6 +55,7 @@ def test_the_least_share_is_found_nine_times_in_ten_and_half_of_it_seldom(metric
     assert found(metric, letters, least / 2) <= 0.5
 
 
+@pytest.mark.slow
 def test_a_named_text_is_seen_as_often_as_planned() -> None:
     metric = text_metric()  # two texts do not need many cells
     domain, channel = parts(metric)
@@ -87,6 +89,7 @@ def test_chances_rise_with_the_share_and_the_reports(metric: Metric) -> None:
     assert power.least_share(6, 10) is None
 
 
+@pytest.mark.slow
 def test_so_many_made_up_reports_list_a_text_and_fewer_do_not(metric: Metric) -> None:
     domain, _ = parts(metric)
     cells, word = domain.cells_of(domain.number_of("forger"), metric.channel.inputs), "forger"

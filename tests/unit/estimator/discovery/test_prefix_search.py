@@ -57,6 +57,7 @@ def test_a_text_that_no_level_supports_is_no_candidate() -> None:
         assert domain().number_of(WORD) not in {each.number for each in candidates}
 
 
+@pytest.mark.slow
 def test_later_groups_change_neither_candidates_nor_their_risks() -> None:
     tables = drawn_tables(METRIC, PEOPLE | {"zebra": 3000, "congratulations": 3000}, 1)
     levels = len(tables.reports) - CONFIRMING

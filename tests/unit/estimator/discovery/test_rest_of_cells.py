@@ -36,6 +36,7 @@ def told(cells: tuple[int, ...]) -> Confirmation:
     return alone.without_cells_of(LISTED)
 
 
+@pytest.mark.slow
 def test_shares_are_exact_on_average_over_all_hashes() -> None:
     every_hash = [told(cells) for cells in product(range(CELLS), repeat=len(TRUTH))]
     for place, needed in enumerate((LISTED, LISTED, np.ones(NAMED, dtype=bool))):
@@ -44,6 +45,7 @@ def test_shares_are_exact_on_average_over_all_hashes() -> None:
         assert np.mean(kept) == pytest.approx(TRUTH[place], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_if_all_texts_are_listed_nothing_is_taken_off() -> None:
     """Each cell then holds the share of its own text alone, whatever the hash."""
     metric = text_metric()

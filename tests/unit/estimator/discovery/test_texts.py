@@ -69,11 +69,13 @@ def test_without_reports_nothing_is_found_and_every_named_text_is_possible(metri
     assert (named.shares.lows[0], named.shares.highs[0]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_of_noise_alone_nothing_is_found(metric: Metric) -> None:
     people = {f"{first}{second}{third}": 7 for first in "abcdefgh" for second in "ijklmnop" for third in "qrstuvwx"}
     assert sum(len(found(metric, seed, people).shares) for seed in range(10)) <= 1  # 95 % of all lists are empty
 
 
+@pytest.mark.slow
 def test_the_shares_of_named_texts_are_unbiased_and_their_intervals_hold_them(metric: Metric) -> None:
     domain, people = domain_of(metric), {"the": 600, "zebra": 60, "": 300} | RARE
     truth = np.array([people.get(text, 0) for text in ("the", "zebra", "nobody", "congratulations")])
@@ -89,6 +91,7 @@ def test_the_shares_of_named_texts_are_unbiased_and_their_intervals_hold_them(me
     assert (within.mean(axis=0) >= 0.9).all()
 
 
+@pytest.mark.slow
 def test_intervals_of_what_is_found_hold_the_truth() -> None:
     """Each order of the letters has hashes of its own: in a single one, a few common texts may share cells."""
     texts = [f"{first}{second}" for first, second in product(LETTERS[:26], LETTERS[:4])]

@@ -104,6 +104,7 @@ def test_an_interval_holds_the_observed_frequency_and_rises_with_the_count(count
     assert high - slack <= high_of_more
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(SUPPORTS, COUNTS)
 def test_the_likeliest_shares_are_on_the_simplex_and_nothing_is_likelier(support: Support, counts: Counts) -> None:

@@ -95,6 +95,7 @@ def test_the_schema_is_one() -> None:
     Draft202012Validator.check_schema(schema())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requested", REQUESTS)
 @pytest.mark.parametrize("reports", [0, 1, 3000])
 def test_the_json_of_every_kind_follows_the_schema(requested: str, reports: int) -> None:
@@ -102,6 +103,7 @@ def test_the_json_of_every_kind_follows_the_schema(requested: str, reports: int)
     Draft202012Validator(schema()).validate(document)
 
 
+@pytest.mark.slow
 def test_the_json_has_a_line_for_each_metric_and_window() -> None:
     lines = FORMATS["json"](report_of()).splitlines()
     metric_lines = [
@@ -129,6 +131,7 @@ def test_the_json_of_a_rehearsal_follows_the_schema(folder: Path) -> None:
         estimator.load_report(io.StringIO(result.stdout))
 
 
+@pytest.mark.slow
 def test_every_field_of_the_schema_occurs() -> None:
     """A field that nothing writes is a promise that nobody keeps."""
     promised = {
@@ -193,6 +196,7 @@ def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Pat
         assert estimator.load_report(file) == replace(report, highlights=())
 
 
+@pytest.mark.slow
 def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     options = ("--preliminary", "--pool", "--from", "2026-11-20", "--range", "steps", "10", "20", "--format", "json")
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
@@ -281,6 +285,7 @@ def test_parquet_needs_a_file(folder: Path) -> None:
     assert "add --output FILE" in result.stderr
 
 
+@pytest.mark.slow
 def test_parquet_is_written_to_a_file(folder: Path) -> None:
     result = _report(folder, "--format", "parquet", "--output", str(folder / "report.parquet"))
     assert (result.exit_code, result.stdout) == (0, "")

@@ -104,12 +104,14 @@ def test_no_form_of_a_plan_speaks_of_times_of_change(tmp_path: Path, form: str) 
     assert ("changing at the same times is not enough" in shown) == (form == "table")
 
 
+@pytest.mark.slow
 def test_a_boolean_of_two_coins_has_the_error_of_the_formula(registry: Path) -> None:
     boolean, *_ = _json(_run(registry, "--population", 10_000, "--format", "json"))["metrics"]
     assert boolean["share"]["standard_error_worst"] == pytest.approx(2 * 0.5 / 100)
     assert (boolean["reports_needed"], boolean["devices_needed"]) == (10_000, 10_000)
 
 
+@pytest.mark.slow
 def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
     result = _run(registry, "--population", 10_000)
     assert result.exit_code == 0
@@ -118,6 +120,7 @@ def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
         assert words in result.stdout
 
 
+@pytest.mark.slow
 def test_a_plan_judges_in_words_whether_the_devices_are_enough(registry: Path) -> None:
     wanted = ("--wanted-error", "dark_mode=0.01", "--wanted-error", "startup_ms=500")
     enough = _run(registry, "--population", 10_000, *wanted).stdout
@@ -127,6 +130,7 @@ def test_a_plan_judges_in_words_whether_the_devices_are_enough(registry: Path) -
     assert "enough to tell the mean to within " in too_few
 
 
+@pytest.mark.slow
 def test_wanted_errors_are_those_that_reports_are_counted_for(registry: Path) -> None:
     arguments = ("--population", 100, "--format", "json", "--wanted-error", "dark_mode=0.1", "--wanted-error")
     boolean, *_, number = _json(_run(registry, *arguments, "startup_ms=500"))["metrics"]
@@ -215,6 +219,7 @@ def test_the_gate_names_for_browsers_what_lowers_their_year(tmp_path: Path) -> N
     assert year(120, per_window=2).stderr.count(advice) == 0
 
 
+@pytest.mark.slow
 def test_a_plan_says_the_year_in_a_sentence_and_errors_in_their_unit() -> None:
     shown = _run(STARTER, "--population", 50_000, "--today", "2026-11-22").stdout
     assert YEAR.format(5, "at most 149 to 1").rstrip() in " ".join(shown.split())
@@ -288,6 +293,7 @@ def test_a_registry_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     assert "the registry cannot be used" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_drawn() -> None:
     def central(population: int, **budget: object) -> float:
         lines = "".join(f"{key} = {json.dumps(value)}\n" for key, value in budget.items())
@@ -303,6 +309,7 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
     assert drawn == sampled(shuffled_epsilon(5 * 10**5, 1.0, DELTA), DELTA, 0.5)[0] < central(5 * 10**5)
 
 
+@pytest.mark.slow
 def test_of_a_model_the_plan_names_the_command_that_knows_people() -> None:
     of_number = MODEL | {"label": Toml("{ low = 0, high = 10 }")}
     registry = Registry.parse(registry_text(limited=CROSSED_MODEL, height=of_number))

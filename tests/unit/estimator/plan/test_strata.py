@@ -67,6 +67,7 @@ def test_a_difference_of_that_size_is_seen_nine_times_in_ten() -> None:
     assert seen == pytest.approx(0.9, abs=3 * np.sqrt(0.9 * 0.1 / rounds) + 2e-3)
 
 
+@pytest.mark.slow
 def test_the_difference_shrinks_with_the_root_of_the_reports_and_is_none_without() -> None:
     registry = Registry.parse(TEXT)
 
@@ -82,6 +83,7 @@ def test_the_difference_shrinks_with_the_root_of_the_reports_and_is_none_without
         assert difference(1, metric) is None
 
 
+@pytest.mark.slow
 def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("plan") / "metrics.toml"
     path.write_text(TEXT)

@@ -52,6 +52,7 @@ def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_tallies_of_a_window_are_composed() -> None:
     (entry,) = _json(_report())["composed"]
     tallies = [(10_000, EPSILONS["dark_mode"]), (10_000, EPSILONS["os"]), (1000, EPSILONS["startup_ms"])]

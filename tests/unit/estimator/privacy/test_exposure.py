@@ -85,6 +85,7 @@ def test_a_metric_is_asked_in_every_window_that_begins_by_its_last_day(kind: str
     assert windows_left(metric, TODAY) == windows
 
 
+@pytest.mark.slow
 def test_plain_sums_are_bounded_by_every_ceiling() -> None:
     budget = {"per_window": 4, "per_month": 50, "lifetime": 300}
     daily = _by_horizon(_registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
@@ -100,6 +101,7 @@ def test_a_question_that_expires_is_asked_no_longer() -> None:
     assert {exposure.any_nanos for exposure in exposures(registry, TODAY, 1e-6)} == {NANOS, 3 * NANOS}
 
 
+@pytest.mark.slow
 def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
     by_horizon = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
     loss = PrivacyLoss.worst(1.0)
@@ -173,6 +175,7 @@ def test_where_one_permanent_answer_speaks_for_all_it_bounds_any_two_histories()
     assert without + 1 <= year < 41
 
 
+@pytest.mark.slow
 def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     budget = {"per_window": 9, "lifetime": 4000, "strategy": "sample", "answers": 2}
     registry = _registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 3}, c=BOOLEAN | {"epsilon": 2})

@@ -291,6 +291,7 @@ def test_a_population_is_drawn_by_its_shares() -> None:
     assert accepts(decided._replace(draws=10**6), 1 / 3, int(drawn[0]))
 
 
+@pytest.mark.slow
 def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
     """At epsilon 4 and a share of one half, who reports is most of the randomness: 93 % of the
     variance is not noise.
@@ -311,6 +312,7 @@ KINDS = ["variance", "quantiles", "band_points", "band", "bins", "ranges"]
 """Of the figures of a distribution."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [0, 2])
 def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answers: Path, rounds: int) -> None:
     registry.write_text(WAVE)

@@ -140,6 +140,7 @@ def test_vectors_are_read_from_cells_or_from_a_column_for_each_coordinate(tmp_pa
     assert "place." not in result.stderr
 
 
+@pytest.mark.slow
 def test_shares_of_vectors_are_drawn_and_covered_in_windows_of_their_own(tmp_path: Path) -> None:
     shares = '[place]\n"1|0|0" = 0.5\n"-1|0|0" = 0.5\n'
     arguments = ("--population", "3000", "--shares", str(tmp_path / "shares.toml"), "--rounds", "4", *AS_JSON)

@@ -203,6 +203,7 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
     assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]], PERCENT)
 
 
+@pytest.mark.slow
 def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
     wave: dict[str, Field] = {"statistic": "distribution", "epsilon": 2}
     registry = registry_of(startup_ms=NUMBER | wave, steps=COUNT | wave | {"max": 40})
@@ -275,6 +276,7 @@ def test_a_spark_is_broken_where_there_is_nothing() -> None:
     assert sparkline([estimate, None], PERCENT) is None
 
 
+@pytest.mark.slow
 def test_a_page_names_what_is_not_there() -> None:
     registry = every_kind.REGISTRY
     lines = pages.tallies(registry, range(2)).splitlines()
@@ -391,6 +393,7 @@ def test_a_target_that_would_be_lost_or_a_surprise_is_refused(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_requested_extras_have_their_own_tables() -> None:
     registry = every_kind.REGISTRY
     report = make_report(

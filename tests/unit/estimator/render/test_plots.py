@@ -71,6 +71,7 @@ def middles(shares: Iterable[Estimate], mean: Estimate | None) -> list[float | N
     return percents or [None if mean is None else mean.estimate]
 
 
+@pytest.mark.slow
 def test_shares_are_dots_on_their_intervals_in_percent(report: EstimateReport) -> None:
     estimated = metric(report, "os")
     assert estimated.estimates is not None
@@ -80,6 +81,7 @@ def test_shares_are_dots_on_their_intervals_in_percent(report: EstimateReport) -
     assert [label.get_text() for label in axes.get_yticklabels()] == [r"\$a\$", "b_c", "<b>"]
 
 
+@pytest.mark.slow
 def test_the_largest_coordinates_are_dots_on_their_intervals(report: EstimateReport) -> None:
     coordinates = metric(report, "embedding").coordinates
     assert coordinates is not None
@@ -129,6 +131,7 @@ def test_groups_are_a_map_with_numbers_and_clusters_are_shares(report: EstimateR
     assert marked(clusters.plot()) == [100 * (cluster.share.estimate or 0) for cluster in clusters.clusters]
 
 
+@pytest.mark.slow
 def test_a_report_has_a_row_for_each_question_and_its_windows_beside(report: EstimateReport) -> None:
     figure = report.plot()
     assert len(figure.axes) == 2 * len(REGISTRY.metrics)

@@ -57,6 +57,7 @@ def test_four_questions_with_fakes_and_pool_are_shorter_than_a_screen() -> None:
     assert sum("made up: " in line for line in lines) == sum("2 windows pooled: " in line for line in lines) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", [PLAIN, Style(60), Style(60, is_ascii=True), Style(80, is_coloured=True)])
 def test_every_kind_fits_the_width(every_kind: EstimateReport, style: Style) -> None:
     text = as_summary(every_kind, style)
@@ -66,6 +67,7 @@ def test_every_kind_fits_the_width(every_kind: EstimateReport, style: Style) -> 
     assert "\N{NO-BREAK SPACE}" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reports", [0, 1])
 def test_hardly_any_report_of_every_kind_makes_a_summary(reports: int) -> None:
     read = decode(tallies(reports).splitlines(keepends=True))

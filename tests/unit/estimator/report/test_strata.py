@@ -97,6 +97,7 @@ def test_strata_that_differ_are_seen_to_and_equal_ones_are_not() -> None:
     assert alike.estimates[1].low < 0 < alike.estimates[1].high
 
 
+@pytest.mark.slow
 def test_intervals_of_equal_strata_hold_0_and_corrected_p_values_mislead_in_few_reports() -> None:
     rounds, held, misled = 200, 0, 0
     for seed in range(rounds):
@@ -180,6 +181,7 @@ def test_the_page_shows_pairs_of_strata_with_what_differs_most_clearly() -> None
     assert "too few reports</td>" in few.split("<h4>Differences between strata</h4>")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("definition", [VECTOR, MODEL, CROSSED_MODEL], ids=["vector", "products", "crosses"])
 @pytest.mark.parametrize("reports", [1, 600])
 def test_strata_of_what_has_no_shares_are_shown_and_not_compared(definition: dict[str, Field], reports: int) -> None:

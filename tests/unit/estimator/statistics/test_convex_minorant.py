@@ -14,6 +14,7 @@ from estimator.statistics.convex_minorant import convex_minorant
 WHOLE = st.lists(st.integers(-100, 100), min_size=1, max_size=9)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=200, deadline=None)
 @given(WHOLE)
 def test_it_is_the_least_of_all_lines_between_two_values_and_of_the_value_itself(values: list[int]) -> None:

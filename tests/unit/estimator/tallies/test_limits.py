@@ -56,6 +56,7 @@ def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.M
         read(days(1) * 1000, Bounds(spans=lambda _: False))
 
 
+@pytest.mark.slow
 def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for() -> None:
     assert Bounds.of(REGISTRY).line_bytes == LEAST_LINE_BYTES
     large = Registry.parse(registry_text(m=CATEGORY | {"values": [str(number) for number in range(200_000)]}))

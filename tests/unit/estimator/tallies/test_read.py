@@ -101,6 +101,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()))
 def test_nothing_but_the_named_error_comes_out_of_the_decoder(garbage: bytes) -> None:

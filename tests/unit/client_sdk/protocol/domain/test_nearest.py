@@ -153,6 +153,7 @@ def test_the_edition_holds_every_number_and_the_order() -> None:
     assert len({first, *map(edition, others)}) == 5
 
 
+@pytest.mark.slow
 def test_prototypes_are_few_enough_to_be_searched_in_time() -> None:
     def prototypes(number: int, length: int) -> Toml:
         rows = (f'"{label}" = "{label}{" 0" * (length - 1)}"' for label in range(number))

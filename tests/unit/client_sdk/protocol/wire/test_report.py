@@ -75,6 +75,7 @@ def decoded_or_refused(decode: Callable[[], T]) -> T | MalformedError:
         return error
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(uploads)
 def test_an_upload_comes_back_from_the_wire_and_has_the_same_bytes_every_time(upload: Upload) -> None:
@@ -93,6 +94,7 @@ def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdic
     assert decoded.accepted + len(decoded.refused) == verdict.reports
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(bodies)
 @example(b"[" * 100_000)
@@ -110,6 +112,7 @@ def test_any_bytes_are_an_upload_or_malformed_and_never_crash_the_decoder(body: 
         assert Upload.decode(upload.encode()) == upload
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(bodies, st.integers(1, MAX_REPORTS))
 @example(b"[" * 100_000, 1)
