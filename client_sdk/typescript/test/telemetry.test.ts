@@ -395,6 +395,37 @@ test("who withdraws a purpose takes back what waits of it, and nothing else, in 
   }
 });
 
+test("an update, or an older tab, erases nothing of questions that its registry does not know", async () => {
+  const consent = ["usage"];
+  for (const step of ["waiting", "under way", "sent"]) {
+    const device = new Device(registryOf({ a: ["usage"], b: ["usage"], h: ["health"], clicks: ["usage"] }));
+    for (const name of ["a", "b", "h"]) await device.telemetry.record(name, true);
+    await device.telemetry.count("clicks");
+    if (step === "under way") device.collector.script.push("lost");
+    if (step !== "waiting") await device.telemetry.flush();
+
+    const other = new Device(registryOf({ a: ["usage"] }), { consent, store: device.store, fetch: device.collector.fetch });
+    assert.equal(await other.telemetry.flush(), step === "sent" ? "nothing_waiting" : "sent");
+    assert.deepEqual((await other.telemetry.history()).map(({ metric }) => metric).sort(), ["a", "b"], step);
+    assert.deepEqual(device.store.state!.counts.map(({ count }) => count), [1], step);
+    const sent = device.collector.reports.map(({ metric }) => metric).sort();
+    assert.deepEqual(sent, step === "sent" ? ["a", "b", "h"] : ["a", "b"], step);
+
+    other.telemetry.consent = ["health"];
+    assert.equal(await other.telemetry.flush(), "nothing_waiting");
+    assert.deepEqual([device.store.state!.history, device.store.state!.counts], [[], []], step);
+  }
+});
+
+test("what was stored without its purposes goes by those of the registry", async () => {
+  const device = new Device(registryOf({ a: ["usage"], h: ["health"] }), { consent: ["usage", "health"] });
+  for (const name of ["a", "h"]) await device.telemetry.record(name, true);
+  for (const report of device.store.state!.queue) Object.assign(report, { consent: undefined });
+  device.telemetry.consent = ["usage"];
+  assert.equal(await device.telemetry.flush(), "sent");
+  assert.deepEqual(device.collector.reports.map(({ metric }) => metric), ["a"]);
+});
+
 test("an upload that is about to leave stays if the user takes the agreement back", async () => {
   for (const [consent, said] of [[false, "no_consent"], [["health"], "nothing_waiting"], [["usage"], "sent"]] as const) {
     const device = new Device(registryOf({ a: ["usage"] }));
