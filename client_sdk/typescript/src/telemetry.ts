@@ -44,6 +44,11 @@ export interface Options {
   /** The collector's base address, such as https://telemetry.example.com. */
   readonly collector: string;
   readonly store: Store;
+  /**
+   * Whether `collector` may be an http:// address of another machine. Anybody on the way can then read reports and key,
+   * and answer in the collector's name: this is for networks of your own.
+   */
+  readonly allowPlainHttp?: boolean;
   /** What the user has agreed to: everything, or purposes such as `["usage"]`. Nothing is stored or sent before. */
   readonly consent?: Consent;
   /** This device's values of the registry's public variables. They are sent in the clear. */
@@ -69,6 +74,9 @@ const SPREAD_MS = 60_000;
 
 const ADDRESS = /^https?:\/\/(?!\/)[^\s?#@\\]+$/;
 
+/** An address that leaves this machine without TLS: names of this machine are as in RFC 6761, section 6.3. */
+const PLAIN = /^http:\/\/(?!(([^/:]+\.)?localhost\.?|127(\.\d+){3}|\[::1])([:/]|$))/i;
+
 const NANOS = 1e9;
 
 /** What becomes of answers that are lost, and counted. */
@@ -88,8 +96,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
     if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
-    if (!ADDRESS.test(options.collector)) {
-      throw new HearsayError("collector must be an address such as https://telemetry.example.com");
+    if (!ADDRESS.test(options.collector) || (!options.allowPlainHttp && PLAIN.test(options.collector))) {
+      throw new HearsayError(
+        "collector must be an address such as https://telemetry.example.com, or http:// with allowPlainHttp",
+      );
     }
     this.#registry = registry;
     this.#options = options;

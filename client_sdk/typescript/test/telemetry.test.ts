@@ -45,7 +45,7 @@ test("no ceiling is exceeded", async () => {
 test("a delta is charged, too", async () => {
   const device = new Device(registry(["a"], { delta: "5" }));
   const metrics = { a: { ...device.registry.metrics["a"]!, attos: "3" } };
-  const open = new Telemetry({ ...device.registry, metrics }, { ...device, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  const open = new Telemetry({ ...device.registry, metrics }, { ...device, collector: "https://x", consent: true, sends: false, clock: () => device.nowS });
   assert.equal(await open.record("a", true), "queued");
   device.nowS += DAY_S;
   assert.equal(await open.record("a", true), "out_of_budget");
@@ -280,7 +280,7 @@ test("where no lock may be taken, nothing is sent and nothing rejects", async ()
 test("a question is not asked after its last day", async () => {
   const device = new Device(registry(["a"]));
   const metrics = { a: { ...device.registry.metrics["a"]!, expires: "2026-11-18" } };
-  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "https://x", consent: true, sends: false, clock: () => device.nowS });
   assert.equal(await open.record("a", true), "queued");
   device.nowS += DAY_S;
   assert.equal(await open.record("a", true), "expired");
@@ -460,7 +460,20 @@ test("a collector's address has no user, query, fragment or blank", () => {
   for (const collector of ["telemetry.example.com", "https://", "https:///x", "https://u:p@x", "https://x?y", "https://x#y", "https://x y", "ftp://x"]) {
     assert.throws(() => new Device(registry(["a"]), { collector }), HearsayError, collector);
   }
-  for (const collector of ["https://x", "https://x/", "https://x:8443/base", "http://[::1]:8080"]) new Device(registry(["a"]), { collector });
+  for (const collector of ["https://x", "https://x/", "https://x:8443/base"]) new Device(registry(["a"]), { collector });
+});
+
+test("a collector on another machine has TLS, unless the app does without", () => {
+  const hosts = ["x", "192.168.0.9:8080", "[::2]", "localhost.evil.com", "127.0.0.1.evil.com", "notlocalhost", "127.1", "evil.com/.localhost"];
+  for (const host of hosts) {
+    const collector = `http://${host}`;
+    assert.throws(() => new Device(registry(["a"]), { collector }), /allowPlainHttp/, host);
+    new Device(registry(["a"]), { collector, allowPlainHttp: true });
+  }
+  for (const host of ["localhost", "LOCALHOST:80/base", "localhost.", "app.localhost:8080", "127.0.0.1", "127.1.2.3:8080/", "[::1]:8080"]) {
+    new Device(registry(["a"]), { collector: `http://${host}` });
+  }
+  assert.throws(() => new Device(registry(["a"]), { collector: "ftp://x", allowPlainHttp: true }), HearsayError);
 });
 
 test("reports of questions with different purposes never share an upload", async () => {
