@@ -72,6 +72,9 @@ const TIMEOUT_MS = 20_000;
 /** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
 const SPREAD_MS = 60_000;
 
+/** As large as an upload, as in the Python SDK. A collector's answer is far smaller. */
+const MOST_REPLY_BYTES = 65_536;
+
 const ADDRESS = /^https?:\/\/(?!\/)[^\s?#@\\]+$/;
 
 /** An address that leaves this machine without TLS: names of this machine are as in RFC 6761, section 6.3. */
@@ -342,10 +345,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       const { status, headers } = response;
-      const text = await response.text();
+      const text = await textOf(response);
       return { status, retryAfter: headers.get("Retry-After"), stopped: headers.get(STOPPED), body: text };
     } catch {
-      return undefined; // offline, refused, or too slow: the same upload is sent again
+      return undefined; // offline, refused, too slow or too long: the same upload is sent again
     }
   }
 
@@ -357,4 +360,17 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }, pick(this.#coins, SPREAD_MS));
     (this.#timer as { unref?: () => void }).unref?.();
   }
+}
+
+/** Return the body of a reply; a longer one than any collector's is given up. */
+function textOf({ body }: Response): Promise<string> {
+  let left = MOST_REPLY_BYTES;
+  const bounded = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.length;
+      if (left < 0) controller.error();
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(body?.pipeThrough(bounded)).text();
 }

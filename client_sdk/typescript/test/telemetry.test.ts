@@ -476,6 +476,25 @@ test("a collector on another machine has TLS, unless the app does without", () =
   assert.throws(() => new Device(registry(["a"]), { collector: "ftp://x", allowPlainHttp: true }), HearsayError);
 });
 
+test("a reply that is longer than any collector's is not read to its end, and counts as none", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  let [read, cancelled] = [0, false];
+  const long = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(8192).fill(32));
+      if ((read += 8192) === 2 ** 20) controller.close();
+    },
+    cancel: () => void (cancelled = true),
+  });
+  device.collector.script.push(new Response(long), new Response('{"accepted":1,"refused":[]}'.padEnd(65_537)));
+  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.ok(cancelled && read < 2 * 65_536, `${read}`);
+  assert.equal(await device.telemetry.flush(), "waiting");
+  device.collector.script.push(new Response('{"accepted":1,"refused":[]}'.padEnd(65_536)));
+  assert.equal(await device.telemetry.flush(), "sent");
+});
+
 test("reports of questions with different purposes never share an upload", async () => {
   const purposes = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`m${n}`, [["usage"], ["health"], undefined][n % 3]]));
   const device = new Device(registryOf(purposes));
