@@ -1,6 +1,5 @@
 /** What the user has agreed to: everything, nothing, or some purposes. */
 
-import type { CompiledMetric } from "./compiled.js";
 import { HearsayError } from "./errors.js";
 
 /** True for everything, false for nothing, or the purposes whose questions may be asked. */
@@ -13,8 +12,8 @@ export function consentOf(value: unknown): Consent {
   return value.length > 0 && [...value];
 }
 
-/** Whether the user has agreed to a question. Nobody agrees by name to one that has no purpose. */
-export function covers(consent: Consent, metric: CompiledMetric | undefined): boolean {
+/** Whether the user has agreed to all purposes of a question. Nobody agrees by name to one that has none. */
+export function covers(consent: Consent, purposes: readonly string[] | undefined): boolean {
   if (typeof consent === "boolean") return consent;
-  return metric?.consent?.every((purpose) => consent.includes(purpose)) ?? false;
+  return purposes?.every((purpose) => consent.includes(purpose)) ?? false;
 }

@@ -42,7 +42,7 @@ async function aloneInOrigin(name: string, task: () => Promise<Flushed>): Promis
 
 /** Whether this page is in a frame within a page of another origin. A worker cannot know. */
 function isInForeignFrame(): boolean {
-  if (globalThis.window === undefined) return false;
+  if (!globalThis.window) return false;
   try {
     return window.top?.location.origin !== location.origin;
   } catch {

@@ -23,7 +23,10 @@ export class IndexedDbStore implements Store {
   }
 
   async transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
-    const database = await (this.#opened ??= this.#open());
+    const database = await (this.#opened ??= this.#open().catch((error: unknown) => {
+      this.#opened = undefined; // the next call tries again
+      throw error;
+    }));
     return new Promise((resolve, reject) => {
       // Some browsers acknowledge a relaxed transaction before it is on the disk.
       const transaction = database.transaction(STORE, "readwrite", { durability: "strict" });
@@ -49,10 +52,7 @@ export class IndexedDbStore implements Store {
     return new Promise((resolve, reject) => {
       const opening = indexedDB.open(this.#name, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-      opening.onerror = () => {
-        this.#opened = undefined;
-        reject(opening.error);
-      };
+      opening.onerror = () => reject(opening.error);
       opening.onsuccess = () => {
         const database = opening.result;
         database.onversionchange = database.onclose = () => {

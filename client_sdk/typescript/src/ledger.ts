@@ -6,7 +6,7 @@
  */
 
 import type { CompiledBudget, CompiledMetric, WindowKind } from "./compiled.js";
-import type { State } from "./state.js";
+import { keyOf, type State } from "./state.js";
 import { DAY_S, windowOn, type Window } from "./window.js";
 
 /** The year 9999, of which no collector takes a report. After an instant as late as that, none would ever be later. */
@@ -38,7 +38,7 @@ export function charge(
   skipsFirst: boolean,
 ): Charge {
   // A device that moves to another stratum reports a window once all the same.
-  const key = `${name} ${metric.edition} ${window.text}`;
+  const key = keyOf({ metric: name, edition: metric.edition, window: window.text });
   if (key in state.done) return "already_recorded";
   // A wiped ledger cannot know what was spent in these windows.
   const begins = Math.min(window.firstDay, windowOn(budget.window, day).firstDay);

@@ -1,7 +1,7 @@
 /** What leaves: pure decisions on a state. The caller sends. */
 
 import { COIN_SCALE, pick, type Coins } from "./coins.js";
-import { drop, type Sent, type State, type Waiting } from "./state.js";
+import { drop, keep, keyOf, type Sent, type State, type Waiting } from "./state.js";
 import { decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
 import { REFUSALS, decodeVerdict, reportOf } from "./wire.js";
@@ -40,7 +40,7 @@ export type Reply =
     }
   | undefined;
 
-export type Outcome = "sent" | "rejected" | "failed";
+export type Outcome = "sent" | "rejected" | "waiting";
 
 /** Put a report into the queue. */
 export function enqueue(state: State, report: Waiting): void {
@@ -62,23 +62,18 @@ export function afterWindow(endDay: number, coins: Coins): number {
  * Reports of one group travel together: those of questions with the same purposes, so that whoever withdraws one of
  * them takes no other report along.
  */
-export function nextUpload(
-  state: State,
-  nowS: number,
-  coins: Coins,
-  hurried: boolean,
-  groupOf: (metric: string) => string,
-): Sent | undefined {
+export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
-  dropLate(state, nowS);
+  const isTaken = ({ window }: Waiting) => nowS < (parseWindow(window)?.endDay ?? 0) * DAY_S + GRACE_S;
+  keep(state, isTaken, "window_closed");
   const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
   const fit = shuffled(due.filter((report) => !report.refused), coins);
-  const together = fit.filter(({ metric }) => groupOf(metric) === groupOf(fit[0]!.metric));
+  const together = fit.filter(({ consent }) => String(consent) === String(fit[0]!.consent));
   const taken = fit.length ? together.slice(0, MOST_REPORTS) : due.slice(0, 1); // what was refused travels alone
   if (!taken.length) return undefined;
   state.queue = state.queue.filter((report) => !taken.includes(report));
   for (const each of taken) {
-    if (!each.refused) state.history.push({ ...reportOf(each), outcome: "sent" });
+    if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "sent" });
   }
   state.history = state.history.slice(-MOST_HISTORY);
   const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
@@ -111,7 +106,7 @@ function settled(state: State, id: string, reply: Reply, nowS: number, coins: Co
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
   sent.failures += 1;
   sent.retryS = nowS + retryAfterS(reply) + backoffS;
-  return "failed";
+  return "waiting";
 }
 
 /** Note what became of a report; one that may be accepted later waits again, for a day at most. */
@@ -124,18 +119,8 @@ function settle(state: State, report: Waiting, outcome: string, nowS: number, co
 }
 
 function note(state: State, report: Waiting, outcome: string): void {
-  const isIt = (entry: Waiting) =>
-    entry.metric === report.metric && entry.edition === report.edition && entry.window === report.window;
-  const entry = state.history.find(isIt);
+  const entry = state.history.find((each) => keyOf(each) === keyOf(report));
   if (entry) entry.outcome = outcome;
-}
-
-/** Drop reports that no collector takes any more. */
-function dropLate(state: State, nowS: number): void {
-  const isTaken = ({ window }: Waiting) => nowS < (parseWindow(window)?.endDay ?? 0) * DAY_S + GRACE_S;
-  const kept = state.queue.filter(isTaken);
-  drop(state, "window_closed", state.queue.length - kept.length);
-  state.queue = kept;
 }
 
 function shuffled<T>(items: readonly T[], coins: Coins): T[] {

@@ -2,10 +2,16 @@
 
 import type { Report } from "./wire.js";
 
+/** Something of a question, with the purposes that the question had then: another registry may lack it. */
+export interface Purposed {
+  readonly metric: string;
+  readonly consent?: readonly string[] | undefined;
+}
+
 /** A report that waits. */
-export interface Waiting extends Report {
+export interface Waiting extends Report, Purposed {
   /** Unix seconds before which it does not leave. */
-  releaseS?: number;
+  releaseS?: number | undefined;
   /** How often it was refused for now. Such a report travels alone: it must not link others. */
   refused?: number;
 }
@@ -20,13 +26,12 @@ export interface Sent {
 }
 
 /** A report that left the device, and what became of it: sent, accepted, rejected or the code of a refusal. */
-export interface HistoryEntry extends Report {
+export interface HistoryEntry extends Report, Purposed {
   outcome: string;
 }
 
 /** A running count of a window that has not ended: a true value. */
-export interface Counted {
-  readonly metric: string;
+export interface Counted extends Purposed {
   readonly edition: string;
   readonly window: string;
   count: number;
@@ -51,7 +56,7 @@ export interface State {
   queue: Waiting[];
   /** The questions that the collector has stopped, as `metric:edition`. */
   stops: string[];
-  sent?: Sent;
+  sent?: Sent | undefined;
   history: HistoryEntry[];
   dropped: Record<string, number>;
 }
@@ -85,8 +90,20 @@ export function fresh(day: number): State {
 }
 
 /** Return what opting out leaves of everything but the budget. */
-export function nothing(): Pick<State, "counts" | "queue" | "stops" | "history" | "dropped"> {
-  return { counts: [], queue: [], stops: [], history: [], dropped: {} };
+export function nothing(): Pick<State, "counts" | "queue" | "sent" | "stops" | "history" | "dropped"> {
+  return { counts: [], queue: [], sent: undefined, stops: [], history: [], dropped: {} };
+}
+
+/** Return the key of the one report that a question has of a window. */
+export function keyOf({ metric, edition, window }: Pick<Report, "metric" | "edition" | "window">): string {
+  return `${metric} ${edition} ${window}`;
+}
+
+/** Keep some of the reports that wait, and count the others as lost. */
+export function keep(state: State, isKept: (report: Waiting) => boolean, reason: string): void {
+  const kept = state.queue.filter(isKept);
+  drop(state, reason, state.queue.length - kept.length);
+  state.queue = kept;
 }
 
 /** Count reports or answers that were lost. */

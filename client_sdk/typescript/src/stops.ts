@@ -1,6 +1,6 @@
 /** The questions that a collector has stopped: this device asks them no more, until the user opts out. */
 
-import { drop, type State } from "./state.js";
+import { drop, keep, type State } from "./state.js";
 import type { Report } from "./wire.js";
 
 /** The header that lists them, as `metric:edition,metric:edition`. */
@@ -25,9 +25,7 @@ export function stop(state: State, questions: readonly string[]): void {
   for (const question of questions) {
     if (state.stops.length < MOST_KEPT && !state.stops.includes(question)) state.stops.push(question);
   }
-  const queue = state.queue.filter((report) => !isStopped(state, report));
-  drop(state, "stopped", state.queue.length - queue.length);
-  state.queue = queue;
+  keep(state, (report) => !isStopped(state, report), "stopped");
   if (state.sent?.reports.every((report) => isStopped(state, report))) {
     drop(state, "stopped", state.sent.reports.length);
     delete state.sent;

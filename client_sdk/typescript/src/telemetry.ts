@@ -7,7 +7,7 @@ import { HearsayError, UnknownMetricError } from "./errors.js";
 import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
 import { afterWindow, conclude, enqueue, nextUpload, type Reply } from "./outbox.js";
-import { drop, fresh, nothing, type HistoryEntry, type State, type Store } from "./state.js";
+import { drop, fresh, keyOf, nothing, type HistoryEntry, type Purposed, type State, type Store } from "./state.js";
 import { STOPPED, isStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
@@ -44,6 +44,11 @@ export interface Options {
   /** The collector's base address, such as https://telemetry.example.com. */
   readonly collector: string;
   readonly store: Store;
+  /**
+   * Whether `collector` may be an http:// address of another machine. Anybody on the way can then read reports and key,
+   * and answer in the collector's name: this is for networks of your own.
+   */
+  readonly allowPlainHttp?: boolean;
   /** What the user has agreed to: everything, or purposes such as `["usage"]`. Nothing is stored or sent before. */
   readonly consent?: Consent;
   /** This device's values of the registry's public variables. They are sent in the clear. */
@@ -67,6 +72,14 @@ const TIMEOUT_MS = 20_000;
 /** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
 const SPREAD_MS = 60_000;
 
+/** As large as an upload, as in the Python SDK. A collector's answer is far smaller. */
+const MOST_REPLY_BYTES = 65_536;
+
+const ADDRESS = /^https?:\/\/(?!\/)[^\s?#@\\]+$/;
+
+/** An address that leaves this machine without TLS: names of this machine are as in RFC 6761, section 6.3. */
+const PLAIN = /^http:\/\/(?!(([^/:]+\.)?localhost\.?|127(\.\d+){3}|\[::1])([:/]|$))/i;
+
 const NANOS = 1e9;
 
 /** What becomes of answers that are lost, and counted. */
@@ -81,13 +94,15 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #metrics = new Map<string, Metric>();
   readonly #coins: Coins;
   readonly #clock: () => number;
-  #consent: Consent;
+  #consent: Consent = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
     if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
-    if (!/^https?:\/\/(?!\/)[^\s?#@\\]+$/.test(options.collector)) {
-      throw new HearsayError("collector must be an address such as https://telemetry.example.com");
+    if (!ADDRESS.test(options.collector) || (!options.allowPlainHttp && PLAIN.test(options.collector))) {
+      throw new HearsayError(
+        "collector must be an address such as https://telemetry.example.com, or http:// with allowPlainHttp",
+      );
     }
     this.#registry = registry;
     this.#options = options;
@@ -98,8 +113,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         throw new HearsayError(`the registry has no public variable ${variable}`);
       }
     }
-    this.#consent = consentOf(options.consent ?? false);
-    if (this.#consent) this.#begin(true);
+    this.consent = options.consent ?? false;
   }
 
   /**
@@ -114,13 +128,17 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   set consent(consent: Consent) {
     const agreesAnew = !this.#consent;
     this.#consent = consentOf(consent);
-    if (this.#consent) this.#begin(agreesAnew);
+    if (!this.#consent) return;
+    // An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told
+    // since. Without a ledger there is nothing to note, and none is made.
+    void this.#transact(() => undefined, agreesAnew);
+    this.#sendSoon();
   }
 
   /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#metric(name);
-    if (!covers(this.#consent, metric.compiled)) return "no_consent";
+    if (!covers(this.#consent, metric.compiled.consent)) return "no_consent";
     const symbol = metric.perturb(answer, this.#coins);
     return this.#recording((state, nowS) => {
       const window = windowOf(metric.compiled.window, nowS);
@@ -133,14 +151,14 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     const metric = this.#metric(name);
     if (!metric.compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
     if (!Number.isSafeInteger(by) || by < 1) throw new HearsayError(`${name} is counted up by whole numbers from 1`);
-    if (!covers(this.#consent, metric.compiled)) return "no_consent";
+    const { consent, edition } = metric.compiled;
+    if (!covers(this.#consent, consent)) return "no_consent";
     return this.#recording((state, nowS) => {
       if (isStopped(state, { metric: name, edition: metric.edition })) return "stopped";
-      const { edition } = metric.compiled;
-      const window = windowOf(metric.compiled.window, nowS).text;
-      if (`${name} ${edition} ${window}` in state.done) return "already_recorded";
-      let counted = state.counts.find((each) => each.metric === name && each.edition === edition && each.window === window);
-      if (!counted) state.counts.push((counted = { metric: name, edition, window, count: 0 }));
+      const none = { metric: name, edition, window: windowOf(metric.compiled.window, nowS).text, consent, count: 0 };
+      if (keyOf(none) in state.done) return "already_recorded";
+      let counted = state.counts.find((each) => keyOf(each) === keyOf(none));
+      if (!counted) state.counts.push((counted = none));
       counted.count = Math.min(counted.count + by, metric.compiled.domain.max!);
       return "counted";
     });
@@ -153,24 +171,24 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   /** Return what left this device, and what became of it; the newest last. */
   async history(): Promise<readonly HistoryEntry[]> {
-    return (await this.#look())?.history ?? [];
+    return (await this.#look()).history;
   }
 
   /** Return how many answers and reports were lost, by reason. */
   async dropped(): Promise<Readonly<Record<string, number>>> {
-    return (await this.#look())?.dropped ?? {};
+    return (await this.#look()).dropped;
   }
 
   /** Return what is spent and what may be. */
   async budget(): Promise<BudgetStatus> {
     const { budget } = this.#registry;
     const state = await this.#look();
-    const day = Math.floor(Math.max(this.#clock(), state?.latestS ?? 0) / DAY_S);
+    const day = Math.floor(Math.max(this.#clock(), state.latestS) / DAY_S);
     return {
       window: windowOn(budget.window, day).text,
-      windowSpent: state ? Number(spentIn(state, budget.window, day)) / NANOS : 0,
+      windowSpent: Number(spentIn(state, budget.window, day)) / NANOS,
       windowCeiling: Number(budget.per_window) / NANOS,
-      storageLifeSpent: Number(state?.lifeNanos ?? 0) / NANOS,
+      storageLifeSpent: Number(state.lifeNanos) / NANOS,
       storageLifeCeiling: Number(budget.lifetime) / NANOS,
     };
   }
@@ -179,23 +197,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   async forget(): Promise<void> {
     this.consent = false;
     clearTimeout(this.#timer);
-    if (!(await this.#options.store.exists())) return;
-    await this.#options.store.transact((state) => {
-      if (!state) return [undefined, undefined];
-      delete state.sent;
-      return [Object.assign(state, nothing(), { optedOut: true }), undefined];
-    });
-  }
-
-  /**
-   * Do what is due, and send soon, now that the user agrees.
-   *
-   * An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told since.
-   * Without a ledger there is nothing to note, and none is made.
-   */
-  #begin(agreesAnew: boolean): void {
-    void this.#transact(() => undefined, agreesAnew);
-    this.#sendSoon();
+    const { store } = this.#options;
+    if (!(await store.exists())) return;
+    await store.transact((state) => [state && { ...state, ...nothing(), optedOut: true }, undefined]);
   }
 
   #metric(name: string): Metric {
@@ -211,14 +215,15 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   #report(state: State, metric: Metric, symbol: number, window: Window, day: number, releaseS?: number): Recorded {
     const { compiled, name, edition } = metric;
-    if (!covers(this.#consent, compiled)) return "no_consent";
-    const report = { metric: name, edition, window: window.text, symbol };
+    const { consent } = compiled;
+    if (!covers(this.#consent, consent)) return "no_consent";
+    const report = { metric: name, edition, window: window.text, symbol, consent, releaseS };
     if (isStopped(state, report)) return "stopped";
     if (compiled.expires !== undefined && compiled.expires < dayText(window.firstDay)) return "expired";
     const skipsFirst = this.#registry.target === "web";
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
-    enqueue(state, releaseS === undefined ? report : { ...report, releaseS });
+    enqueue(state, report);
     return "queued";
   }
 
@@ -263,7 +268,12 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }
   }
 
-  /** Delete all that is left of the questions that the user does not agree to, beside others. */
+  /**
+   * Delete all that is left of the questions that the user does not agree to, beside others.
+   *
+   * Each goes by the purposes that it had: this registry may lack the question, because an update has ended it, or
+   * because another tab has a later registry. Earlier versions of this SDK noted no purposes.
+   */
   #withdraw(state: State): void {
     state.counts = state.counts.filter(this.#isCovered);
     state.queue = state.queue.filter(this.#isCovered);
@@ -271,7 +281,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!state.sent?.reports.every(this.#isCovered)) delete state.sent;
   }
 
-  readonly #isCovered = ({ metric }: { readonly metric: string }) => covers(this.#consent, this.#registry.metrics[metric]);
+  readonly #isCovered = ({ metric, consent = this.#registry.metrics[metric]?.consent }: Purposed) =>
+    covers(this.#consent, consent);
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
   #reportCounts(state: State, nowS: number): void {
@@ -291,54 +302,53 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }
   }
 
-  async #look(): Promise<State | undefined> {
-    if (!(await this.#options.store.exists())) return undefined;
-    return this.#options.store.transact((state) => [undefined, state]);
+  /** Return the state, or what is known without one: looking makes none. */
+  async #look(): Promise<State> {
+    const { store } = this.#options;
+    return ((await store.exists()) && (await store.transact((state) => [undefined, state]))) || fresh(0);
   }
 
   /** Send what waits; unless hurried, only what is not to be sent again later. */
   protected async send(hurried: boolean): Promise<Flushed> {
     if (!this.#consent) return "no_consent";
-    const groupOf = (metric: string) => String(this.#registry.metrics[metric]?.consent);
     const alone = this.#options.alone ?? ((task) => task());
     return alone(async () => {
       let result: Flushed = "nothing_waiting";
       for (;;) {
-        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried, groupOf));
+        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried));
         if (typeof next === "string") return next;
         if (!next) return result;
         if (!next.reports.every(this.#isCovered)) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
-        if (outcome === "failed") return "waiting";
-        if (outcome === "no_consent" || outcome === "unavailable") return outcome;
+        if (outcome !== "sent" && outcome !== "rejected") return outcome;
         result = outcome;
       }
     }).catch(() => "unavailable"); // a sandboxed frame may take no lock
   }
 
   async #post(body: string): Promise<Reply> {
-    const asked: Record<string, string> = { "Content-Type": "application/json" };
-    if (this.#options.uploadKey !== undefined) asked["Authorization"] = `Bearer ${this.#options.uploadKey}`;
+    const { collector, fetch = globalThis.fetch, uploadKey } = this.#options;
     try {
-      const response = await (this.#options.fetch ?? globalThis.fetch)(
-        `${this.#options.collector.replace(/\/+$/, "")}/v1/reports`,
-        {
-          method: "POST",
-          body,
-          headers: asked,
-          keepalive: body.length < KEEPALIVE_BYTES,
-          credentials: "omit",
-          referrerPolicy: "no-referrer",
-          cache: "no-store",
-          redirect: "error",
-          signal: AbortSignal.timeout(TIMEOUT_MS),
+      const response = await fetch(`${collector.replace(/\/+$/, "")}/v1/reports`, {
+        method: "POST",
+        body,
+        headers: {
+          "Content-Type": "application/json",
+          ...(uploadKey !== undefined && { Authorization: `Bearer ${uploadKey}` }),
         },
-      );
+        keepalive: body.length < KEEPALIVE_BYTES,
+        credentials: "omit",
+        referrerPolicy: "no-referrer",
+        cache: "no-store",
+        redirect: "error",
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
       const { status, headers } = response;
-      return { status, retryAfter: headers.get("Retry-After"), stopped: headers.get(STOPPED), body: await response.text() };
+      const text = await textOf(response);
+      return { status, retryAfter: headers.get("Retry-After"), stopped: headers.get(STOPPED), body: text };
     } catch {
-      return undefined; // offline, refused, or too slow: the same upload is sent again
+      return undefined; // offline, refused, too slow or too long: the same upload is sent again
     }
   }
 
@@ -350,4 +360,17 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     }, pick(this.#coins, SPREAD_MS));
     (this.#timer as { unref?: () => void }).unref?.();
   }
+}
+
+/** Return the body of a reply; a longer one than any collector's is given up. */
+function textOf({ body }: Response): Promise<string> {
+  let left = MOST_REPLY_BYTES;
+  const bounded = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.length;
+      if (left < 0) controller.error();
+      else controller.enqueue(chunk);
+    },
+  });
+  return new Response(body?.pipeThrough(bounded)).text();
 }

@@ -63,8 +63,8 @@ const INVALID = "invalid_verdict";
 function refusal(raw: unknown, reports: number): Refused {
   const { index, code } = fields(raw, ["index", "code"], "refused");
   const isWithin = Number.isInteger(index) && (index as number) >= 0 && (index as number) < reports;
-  if (!isWithin || typeof code !== "string" || !Object.hasOwn(REFUSALS, code)) throw new MalformedError(INVALID, "refused");
-  return { index: index as number, code };
+  if (!isWithin || !Object.keys(REFUSALS).includes(code as string)) throw new MalformedError(INVALID, "refused");
+  return { index: index as number, code: code as string };
 }
 
 /** Read JSON without a member twice: `JSON.parse` would keep the last one. Every member has a colon. */

@@ -45,7 +45,7 @@ test("no ceiling is exceeded", async () => {
 test("a delta is charged, too", async () => {
   const device = new Device(registry(["a"], { delta: "5" }));
   const metrics = { a: { ...device.registry.metrics["a"]!, attos: "3" } };
-  const open = new Telemetry({ ...device.registry, metrics }, { ...device, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  const open = new Telemetry({ ...device.registry, metrics }, { ...device, collector: "https://x", consent: true, sends: false, clock: () => device.nowS });
   assert.equal(await open.record("a", true), "queued");
   device.nowS += DAY_S;
   assert.equal(await open.record("a", true), "out_of_budget");
@@ -280,7 +280,7 @@ test("where no lock may be taken, nothing is sent and nothing rejects", async ()
 test("a question is not asked after its last day", async () => {
   const device = new Device(registry(["a"]));
   const metrics = { a: { ...device.registry.metrics["a"]!, expires: "2026-11-18" } };
-  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "http://x", consent: true, sends: false, clock: () => device.nowS });
+  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "https://x", consent: true, sends: false, clock: () => device.nowS });
   assert.equal(await open.record("a", true), "queued");
   device.nowS += DAY_S;
   assert.equal(await open.record("a", true), "expired");
@@ -395,6 +395,37 @@ test("who withdraws a purpose takes back what waits of it, and nothing else, in 
   }
 });
 
+test("an update, or an older tab, erases nothing of questions that its registry does not know", async () => {
+  const consent = ["usage"];
+  for (const step of ["waiting", "under way", "sent"]) {
+    const device = new Device(registryOf({ a: ["usage"], b: ["usage"], h: ["health"], clicks: ["usage"] }));
+    for (const name of ["a", "b", "h"]) await device.telemetry.record(name, true);
+    await device.telemetry.count("clicks");
+    if (step === "under way") device.collector.script.push("lost");
+    if (step !== "waiting") await device.telemetry.flush();
+
+    const other = new Device(registryOf({ a: ["usage"] }), { consent, store: device.store, fetch: device.collector.fetch });
+    assert.equal(await other.telemetry.flush(), step === "sent" ? "nothing_waiting" : "sent");
+    assert.deepEqual((await other.telemetry.history()).map(({ metric }) => metric).sort(), ["a", "b"], step);
+    assert.deepEqual(device.store.state!.counts.map(({ count }) => count), [1], step);
+    const sent = device.collector.reports.map(({ metric }) => metric).sort();
+    assert.deepEqual(sent, step === "sent" ? ["a", "b", "h"] : ["a", "b"], step);
+
+    other.telemetry.consent = ["health"];
+    assert.equal(await other.telemetry.flush(), "nothing_waiting");
+    assert.deepEqual([device.store.state!.history, device.store.state!.counts], [[], []], step);
+  }
+});
+
+test("what was stored without its purposes goes by those of the registry", async () => {
+  const device = new Device(registryOf({ a: ["usage"], h: ["health"] }), { consent: ["usage", "health"] });
+  for (const name of ["a", "h"]) await device.telemetry.record(name, true);
+  for (const report of device.store.state!.queue) Object.assign(report, { consent: undefined });
+  device.telemetry.consent = ["usage"];
+  assert.equal(await device.telemetry.flush(), "sent");
+  assert.deepEqual(device.collector.reports.map(({ metric }) => metric), ["a"]);
+});
+
 test("an upload that is about to leave stays if the user takes the agreement back", async () => {
   for (const [consent, said] of [[false, "no_consent"], [["health"], "nothing_waiting"], [["usage"], "sent"]] as const) {
     const device = new Device(registryOf({ a: ["usage"] }));
@@ -429,7 +460,39 @@ test("a collector's address has no user, query, fragment or blank", () => {
   for (const collector of ["telemetry.example.com", "https://", "https:///x", "https://u:p@x", "https://x?y", "https://x#y", "https://x y", "ftp://x"]) {
     assert.throws(() => new Device(registry(["a"]), { collector }), HearsayError, collector);
   }
-  for (const collector of ["https://x", "https://x/", "https://x:8443/base", "http://[::1]:8080"]) new Device(registry(["a"]), { collector });
+  for (const collector of ["https://x", "https://x/", "https://x:8443/base"]) new Device(registry(["a"]), { collector });
+});
+
+test("a collector on another machine has TLS, unless the app does without", () => {
+  const hosts = ["x", "192.168.0.9:8080", "[::2]", "localhost.evil.com", "127.0.0.1.evil.com", "notlocalhost", "127.1", "evil.com/.localhost"];
+  for (const host of hosts) {
+    const collector = `http://${host}`;
+    assert.throws(() => new Device(registry(["a"]), { collector }), /allowPlainHttp/, host);
+    new Device(registry(["a"]), { collector, allowPlainHttp: true });
+  }
+  for (const host of ["localhost", "LOCALHOST:80/base", "localhost.", "app.localhost:8080", "127.0.0.1", "127.1.2.3:8080/", "[::1]:8080"]) {
+    new Device(registry(["a"]), { collector: `http://${host}` });
+  }
+  assert.throws(() => new Device(registry(["a"]), { collector: "ftp://x", allowPlainHttp: true }), HearsayError);
+});
+
+test("a reply that is longer than any collector's is not read to its end, and counts as none", async () => {
+  const device = new Device(registry(["a"]));
+  await device.telemetry.record("a", true);
+  let [read, cancelled] = [0, false];
+  const long = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(8192).fill(32));
+      if ((read += 8192) === 2 ** 20) controller.close();
+    },
+    cancel: () => void (cancelled = true),
+  });
+  device.collector.script.push(new Response(long), new Response('{"accepted":1,"refused":[]}'.padEnd(65_537)));
+  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.ok(cancelled && read < 2 * 65_536, `${read}`);
+  assert.equal(await device.telemetry.flush(), "waiting");
+  device.collector.script.push(new Response('{"accepted":1,"refused":[]}'.padEnd(65_536)));
+  assert.equal(await device.telemetry.flush(), "sent");
 });
 
 test("reports of questions with different purposes never share an upload", async () => {

@@ -10,7 +10,7 @@ export const boolean: Kind = () => ({
   encode: (answer) => (typeof answer === "boolean" ? +answer : undefined),
 });
 
-export const category: Kind = (definition) => named(definition);
+export const category: Kind = named;
 
 /** One step of a scale. */
 export const ordinal: Kind = category;

@@ -9,42 +9,32 @@ import { big, list, small, upTo, type Channel, type Integers, type Mechanism } f
 import type { Coins } from "../coins.js";
 
 /** Bands of one width: each symbol within the band has one weight, each symbol outside another. */
-class Band {
-  readonly inBand: bigint;
-  readonly total: bigint;
+interface Bands {
   readonly symbols: number;
-
-  constructor(
-    readonly places: number,
-    private readonly width: number,
-    private readonly light: bigint,
-    private readonly heavy: bigint,
-  ) {
-    this.inBand = BigInt(width) * heavy;
-    this.total = this.inBand + BigInt(places - 1) * light;
-    this.symbols = places - 1 + width;
-  }
-
-  static of(places: number, integers: Integers): Band {
-    return new Band(places, small(integers, "width"), big(integers, "light"), big(integers, "heavy"));
-  }
-
+  readonly total: bigint;
   /** Return the symbol at `drawn` of 0..total-1: first those of the band, then the others. */
-  pick(place: number, drawn: bigint): number {
-    if (drawn < this.inBand) return place + Number(drawn / this.heavy);
-    const other = Number((drawn - this.inBand) / this.light);
-    return other < place ? other : other + this.width;
-  }
+  pick(place: number, drawn: bigint): number;
+}
+
+function bandsOf(places: number, integers: Integers): Bands {
+  const [width, light, heavy] = [small(integers, "width"), big(integers, "light"), big(integers, "heavy")];
+  const inBand = BigInt(width) * heavy;
+  return {
+    symbols: places - 1 + width,
+    total: inBand + BigInt(places - 1) * light,
+    pick(place, drawn) {
+      if (drawn < inBand) return place + Number(drawn / heavy);
+      const other = Number((drawn - inBand) / light);
+      return other < place ? other : other + width;
+    },
+  };
 }
 
 /** Return the channel of a sliding band; one coin. */
 export const piecewise: Mechanism = (integers) => {
-  const band = Band.of(small(integers, "inputs"), integers);
-  return {
-    inputs: band.places,
-    symbols: band.symbols,
-    perturb: (value, coins) => band.pick(value, coins.below(band.total)),
-  };
+  const inputs = small(integers, "inputs");
+  const { symbols, total, pick } = bandsOf(inputs, integers);
+  return { inputs, symbols, perturb: (value, coins) => pick(value, coins.below(total)) };
 };
 
 export const squareWave: Mechanism = piecewise;
@@ -52,17 +42,17 @@ export const squareWave: Mechanism = piecewise;
 /** Return the mixture of a band and of the two ends of the range; one coin. */
 export const hybrid: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
-  const band = Band.of(inputs, integers);
+  const bands = bandsOf(inputs, integers);
   const [least, step] = [big(integers, "least"), big(integers, "step")];
-  const total = band.total + 2n * least + step * BigInt(inputs - 1);
+  const total = bands.total + 2n * least + step * BigInt(inputs - 1);
   return {
     inputs,
-    symbols: band.symbols + 2,
+    symbols: bands.symbols + 2,
     perturb(value: number, coins: Coins): number {
       const drawn = coins.below(total);
-      if (drawn < band.total) return band.pick(value, drawn);
+      if (drawn < bands.total) return bands.pick(value, drawn);
       const low = least + step * BigInt(inputs - 1 - value);
-      return band.symbols + (drawn - band.total < low ? 0 : 1);
+      return bands.symbols + (drawn - bands.total < low ? 0 : 1);
     },
   };
 };
@@ -70,18 +60,18 @@ export const hybrid: Mechanism = (integers) => {
 /** Return the channel of bands at uneven knots: one coin takes one of two bands, one coin the symbol. */
 export const optimalMean: Mechanism = (integers): Channel => {
   const steps = list(integers, "steps").map(Number);
-  const band = Band.of(steps.length + 1, integers);
+  const bands = bandsOf(steps.length + 1, integers);
   const knots = [0];
   for (const step of steps) knots.push(knots.at(-1)! + step);
   const resolution = steps.map(BigInt).reduce(leastCommonMultiple);
   return {
     inputs: knots.at(-1)! + 1,
-    symbols: band.symbols,
+    symbols: bands.symbols,
     perturb(value: number, coins: Coins): number {
       const place = Math.min(upTo(knots, value), steps.length) - 1;
       const numerator = (resolution / BigInt(steps[place]!)) * BigInt(value - knots[place]!);
       const chosen = place + (coins.below(resolution) < numerator ? 1 : 0);
-      return band.pick(chosen, coins.below(band.total));
+      return bands.pick(chosen, coins.below(bands.total));
     },
   };
 };
