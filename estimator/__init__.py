@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from estimator.api import estimate, load_model
-    from estimator.errors import MissingLibraryError, ReportError, RequestError, TalliesError
+    from estimator.errors import CollectorDownError, MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.frames import to_pandas, to_polars
     from estimator.formats.from_json import load_report
     from estimator.results.changes import Changes
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Changes",
+    "CollectorDownError",
     "Estimate",
     "EstimateReport",
     "MetricEstimate",
@@ -49,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "Changes": "results.changes",
+    "CollectorDownError": "errors",
     "Estimate": "results.estimate",
     "EstimateReport": "results.report",
     "MetricEstimate": "results.metric",

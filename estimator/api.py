@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from datetime import date
 from importlib import import_module
@@ -12,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.errors import MissingLibraryError
 from estimator.formats.model_file import read_model_file
 from estimator.report.report import make_report
@@ -22,7 +23,7 @@ from estimator.results.request import Request, Selection
 from estimator.tallies.fetch import Fetched, fetch
 from estimator.tallies.limits import Bounds
 from estimator.tallies.read import read_file
-from estimator.tallies.read_token import TOKEN_VARIABLE
+from estimator.tallies.read_token import checked_token, token_of_environment
 from estimator.tallies.tally import Tally
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     *,
     collector: str | None = None,
     token: str | None = None,
+    allow_plain_http: bool = False,
     first: str | date | None = None,
     last: str | date | None = None,
     preliminary: bool = False,
@@ -79,9 +81,12 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         registry: the definitions that the app was shipped with, or the path of their file.
         tallies: the path of an NDJSON file, the body of ``/v1/tallies``; or tallies that were read
             already. None to fetch them from a collector.
-        collector: the URL of a collector, ``http://`` or ``https://``, in place of tallies.
+        collector: the URL of a collector, in place of tallies: ``https://``, or ``http://`` on this
+            machine.
         token: the secret of a read key of that collector. None to take that of the environment's
-            ``HEARSAY_READ_TOKEN``, as the command does.
+            ``HEARSAY_READ_TOKEN`` or ``HEARSAY_READ_TOKEN_FILE``, as the command does.
+        allow_plain_http: read from other machines by ``http://`` too, although anybody on the way
+            can read the token and change the tallies.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
         last: the last window, included; or a day.
         preliminary: also estimate windows that are still open; ``closed`` marks them.
@@ -102,17 +107,21 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         RequestError: if a range cannot be had of its metric, or if no question is about texts of a candidate's letters.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         UnknownMetricError: if a range is of a metric that the registry does not define.
-        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, or if there are not either
-            tallies or a collector with its token.
-        WindowError: if ``first`` or ``last`` is not a window.
+        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if there are not either
+            tallies or a collector with its token, or if the collector has an ``http://`` URL of
+            another machine.
+        WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last`` has ended.
 
     """
     for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
     definitions = registry if isinstance(registry, Registry) else Registry.load(Path(registry))
-    selection = Selection(_window(first), _window(last), preliminary)
-    fetched = _read(tallies, (collector, token), Bounds.of(definitions, selection.spans), preliminary=preliminary)
+    if (tallies is None) == (collector is None):
+        raise ValueError("give either tallies or collector")
+    selection = _selection(first, last, preliminary=preliminary)
+    source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
+    fetched = _read(tallies, source, Bounds.of(definitions, selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,
@@ -129,25 +138,37 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
 
 def _read(
     tallies: str | PathLike[str] | Iterable[Tally] | None,
-    source: tuple[str | None, str | None],
+    source: tuple[str, str] | None,
     bounds: Bounds,
     *,
     preliminary: bool,
 ) -> Fetched:
     """Return the tallies of a file, of a collector with its token, or those that were read already."""
-    collector, token = source
-    if (tallies is None) == (collector is None):
-        raise ValueError("give either tallies or collector")
-    if collector is not None:
-        token = token or os.environ.get(TOKEN_VARIABLE)
-        if not token:
-            raise ValueError(
-                f"a collector takes token, the secret of a read key, or {TOKEN_VARIABLE} in the environment"
-            )
+    if source is not None:
+        collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
     if isinstance(tallies, str | PathLike):
         return Fetched(read_file(Path(tallies), bounds))
     return Fetched(list(tallies or ()))
+
+
+def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
+    """Return the secret of a read key for a collector."""
+    if is_base_url(collector) and is_readable_on_the_way(collector) and not allow_plain_http:
+        raise ValueError(
+            "collector must be an https:// URL, unless it is on this machine: anybody on the way could read the token "
+            "and change the tallies; allow_plain_http=True reads them nevertheless"
+        )
+    if token is not None:
+        return checked_token(token, "token must be the secret of a read key, one line of ASCII")
+    return token_of_environment()
+
+
+def _selection(first: str | date | None, last: str | date | None, *, preliminary: bool) -> Selection:
+    begin, end = _window(first), _window(last)
+    if begin and end and begin.starts_at >= end.ends_at:
+        raise WindowError(f"first, {begin}, begins after last, {end}, has ended; exchange them")
+    return Selection(begin, end, preliminary)
 
 
 def _window(window: str | date | None) -> Window | None:

@@ -15,22 +15,51 @@ FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
 
 
 def read_token() -> str:
-    """Return the secret.
+    """Return the secret of the environment, for a command.
 
     Raises:
         click.UsageError: if there is no secret, if there are two, or if it cannot stand in a
             header.
 
     """
+    try:
+        return token_of_environment()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def token_of_environment() -> str:
+    """Return the secret of the environment.
+
+    Raises:
+        ValueError: if there is no secret, if there are two, or if it cannot stand in a header. The
+            message never holds it.
+
+    """
     token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
     if token is not None and file is not None:
-        raise click.UsageError(f"{TOKEN_VARIABLE} and {FILE_VARIABLE} are both set: keep one of them")
+        raise ValueError(f"{TOKEN_VARIABLE} and {FILE_VARIABLE} are both set: keep one of them")
     if file is not None:
         try:
-            token = Path(file).read_text(encoding="utf-8").rstrip("\r\n")
+            token = Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise click.UsageError(f"the read token's file {file} cannot be read: {problem}") from None
-    if not (token and token.isascii() and token.isprintable()):
-        raise click.UsageError(f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
-    return token
+            raise ValueError(f"the read token's file {file} cannot be read: {problem}") from None
+    return checked_token(token or "", f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
+
+
+def checked_token(token: str, problem: str) -> str:
+    """Return a secret without the end of its line.
+
+    Args:
+        token: the secret.
+        problem: what to say if it cannot stand in a header.
+
+    Raises:
+        ValueError: with the problem.
+
+    """
+    secret = token.rstrip("\r\n")
+    if not (secret and secret.isascii() and secret.isprintable()):
+        raise ValueError(problem)
+    return secret

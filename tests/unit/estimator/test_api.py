@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import estimator
-from client_sdk.protocol import Registry
+from client_sdk.protocol import Registry, WindowError
+from estimator import api
 from estimator.results.estimate import Estimate, Shares
+from estimator.tallies.fetch import Fetched
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.estimates.pages import day, tallies
 
@@ -71,7 +73,7 @@ def test_a_collector_gives_the_same_tallies_and_says_when_it_read_them(collector
     [
         ({}, "give either tallies or collector"),
         ({"tallies": [], "collector": "http://127.0.0.1:9"}, "give either tallies or collector"),
-        ({"collector": "http://127.0.0.1:9"}, "a collector takes token"),
+        ({"collector": "http://127.0.0.1:9"}, "set HEARSAY_READ_TOKEN"),
     ],
 )
 def test_a_source_is_one_of_two(source: dict[str, Any], problem: str) -> None:
@@ -107,3 +109,33 @@ def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Pa
 def test_shares_are_printed_with_their_intervals() -> None:
     shares = Shares.of([Estimate(0.3, 0.02, 0.26, 0.34).of("dark"), Estimate(0.7, 0.02, 0.66, 0.74).of("light")])
     assert repr(shares) == "Shares(dark 0.26 to 0.34, light 0.66 to 0.74)"
+
+
+def test_a_token_is_taken_with_the_end_of_its_line_and_from_a_file(
+    collector: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert estimator.estimate(REGISTRY, collector=collector, token=f"{SECRET}\n").metrics
+    (tmp_path / "token").write_text(SECRET)
+    monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
+    monkeypatch.setenv("HEARSAY_READ_TOKEN_FILE", str(tmp_path / "token"))
+    assert estimator.estimate(REGISTRY, collector=collector).metrics
+
+
+@pytest.mark.parametrize("ending", ["\nX-Other: header", "\u20ac", "\0"])
+def test_a_token_that_cannot_stand_in_a_header_is_refused_and_not_shown(ending: str) -> None:
+    with pytest.raises(ValueError, match="one line of ASCII") as caught:
+        estimator.estimate(REGISTRY, collector="http://127.0.0.1:9", token=SECRET + ending)
+    assert SECRET not in str(caught.value)
+
+
+def test_other_machines_are_read_by_tls_unless_the_caller_says_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "fetch", lambda *_, **__: Fetched([]))
+    far = "http://telemetry.invalid"
+    with pytest.raises(ValueError, match="anybody on the way could read the token"):
+        estimator.estimate(REGISTRY, collector=far, token=SECRET)
+    assert estimator.estimate(REGISTRY, collector=far, token=SECRET, allow_plain_http=True).metrics == ()
+
+
+def test_windows_in_the_wrong_order_are_refused() -> None:
+    with pytest.raises(WindowError, match="exchange them"):
+        estimator.estimate(REGISTRY, [], first="2026-11-03", last="2026-11-01")
