@@ -86,9 +86,10 @@ def _is_reached(count: int, reports: int, probability: float) -> bool:
     """Return whether a binomial count is at least ``count`` often enough."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
-    from scipy.special import bdtr  # noqa: PLC0415 its import takes 250 ms, and few reports do not need it
+    from scipy.special import betainc  # noqa: PLC0415 its import takes 250 ms, and few reports do not need it
 
-    return bool(bdtr(count - 1, reports, probability) <= 1 - POWER)
+    # bdtr would take the number of reports for 32 bits
+    return bool(betainc(count, reports - count + 1, probability) >= POWER)
 
 
 def _normal(squares: Squares, reports: int) -> float | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from statistics import NormalDist
 
@@ -237,3 +238,13 @@ def test_the_needed_reports_reach_the_wanted_error_and_one_fewer_do_not() -> Non
     variance = unit_variance(metric_of(BOOLEAN))
     needed = reports_needed(variance, 0.013)
     assert math.sqrt(variance / needed) <= 0.013 < math.sqrt(variance / (needed - 1))
+
+
+def test_the_smallest_share_falls_with_the_root_of_any_number_of_reports() -> None:
+    squares = squares_of(metric_of(BOOLEAN | {"epsilon": 2}).channel)
+    assert squares is not None
+    assert squares.support is not None
+    shares = [smallest_share(squares, 10**9 * 4**power) for power in range(10)]
+    for more, fewer in pairwise(shares):
+        assert fewer is not None
+        assert more == pytest.approx(2 * fewer, rel=0.001)
