@@ -45,7 +45,6 @@ from estimator.estimates.texts import text_estimates
 from estimator.estimates.vectors import vector_estimates
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit, fits_of
-from estimator.privacy.central import central_of
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import PLAIN, Request
@@ -192,10 +191,6 @@ def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, reques
         family = _family(metric, request) if request.simultaneous else 1
         days = at_least(domain, inverse_of(metric.channel), counts, shares.maximum_likelihood, family)
         estimated = replace(estimated, at_least=days)
-    if request.central_delta is not None:
-        estimated = replace(
-            estimated, central=central_of(metric, estimated.reports, request.central_delta, closed=estimated.closed)
-        )
     if estimated.reports == 0:
         return estimated
     if shares is not None:

@@ -17,7 +17,6 @@ from estimator.discovery.poisoning import made_up_reports
 from estimator.discovery.power import Power
 from estimator.discovery.texts import confirm, discover
 from estimator.estimates.question_fields import question_fields
-from estimator.privacy.central import central_of
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, RangeTest
 from estimator.results.request import Request
@@ -50,7 +49,7 @@ def fitting(domain: Text, texts: Sequence[str]) -> list[str]:
 
 
 def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
-    domain, channel, central = metric.domain, metric.channel, request.central_delta
+    domain, channel = metric.domain, metric.channel
     assert isinstance(domain, Text)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
     tables = GroupTables.of(channel, tally.dense(channel.symbols))
@@ -65,7 +64,6 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
         closed=tally.closed,
         reports=tally.reports,
         texts=findings,
-        central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
         fakes=None
         if request.fakes is None or not tally.reports
         else Fakes(fraction=request.fakes, test=_groups_as_drawn(channel, tables)),

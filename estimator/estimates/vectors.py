@@ -21,7 +21,6 @@ from client_sdk.protocol.metric import Metric
 from estimator.errors import RequestError
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
-from estimator.privacy.central import central_of
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, Move, RangeTest
@@ -172,7 +171,7 @@ def vector_estimates(metric: Metric, tallies: Sequence[Tally], request: Request)
 
 
 def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
-    domain, central = metric.domain, request.central_delta
+    domain = metric.domain
     assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
     norm, mean = float(domain.norm), VectorMean.of(metric, tally) if tally.reports else None
     coordinates = (
@@ -186,7 +185,6 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
         reports=tally.reports,
         coordinates=coordinates,
         norm=norm,
-        central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
         fakes=fakes,
     )
 

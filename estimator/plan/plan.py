@@ -257,8 +257,11 @@ def _strata(metric: Metric, reports: int) -> StrataPlan | None:
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
-    """Return the loss of a window's tally by shuffling, and because nobody knows who took part."""
-    shuffled = central_of(metric, reports, delta, closed=True)
+    """Return the loss of a window's tally by shuffling, and because nobody knows who took part.
+
+    Of a question with public strata, it is that of the tally of one stratum, if all are of one size.
+    """
+    shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:
         return shuffled
     epsilon, at_delta = sampled(shuffled.epsilon, shuffled.delta, float_ceiling(part))

@@ -26,8 +26,8 @@ LEAST_P: Final = 0.001
 
 
 def short_loss(loss: float) -> str:
-    """Return an epsilon or a delta with three digits, rounded up."""
-    return f"{float(DIGITS.create_decimal_from_float(loss)):.3g}"
+    """Return an epsilon or a delta with three digits, rounded up from its shortest decimal form."""
+    return f"{float(DIGITS.create_decimal(repr(float(loss)))):.3g}"
 
 
 def mechanism_words(question: Question) -> str:

@@ -8,20 +8,18 @@ from typing import Final
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.estimates.metric import estimates
-from estimator.privacy.central import together
 from estimator.report.candidates import check_candidates
+from estimator.report.central import composed_of, with_central
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.highlights import highlights_of
 from estimator.report.pooling import pooled
 from estimator.report.ranges import check_ranges
 from estimator.report.strata import apart, counted_apart, effects_of
-from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Request, Selection
@@ -71,12 +69,15 @@ def make_report(
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
+    delta = request.central_delta
+    if delta is not None:
+        estimated = with_central(estimated, registry.metrics, asked, delta)
     return EstimateReport(
         confidence=CONFIDENCE,
         metrics=corrected_differences(estimated),
         skipped=tuple(skipped),
         simultaneous=request.simultaneous,
-        composed=_composed(registry, estimated, request.central_delta),
+        composed=() if delta is None else composed_of(estimated, asked, delta),
         pooled=pooled(estimated, registry.metrics) if request.pool else (),
         changes=changes_of(estimated) if request.pool else (),
         effects=effects_of(estimated, asked),
@@ -101,18 +102,6 @@ def _sorted_out(
         else:
             of_metrics.setdefault(tally.metric, []).append(tally)
     return of_metrics, skipped
-
-
-def _composed(registry: Registry, estimated: Iterable[MetricEstimate], delta: float | None) -> tuple[Composed, ...]:
-    """Return what the closed tallies of each window reveal together; () without a delta."""
-    if delta is None:
-        return ()
-    windows: dict[Window, list[tuple[Metric, int]]] = {}
-    for estimate in estimated:
-        if estimate.closed and estimate.reports > 0:
-            windows.setdefault(estimate.span, []).append((registry.metrics[estimate.metric], estimate.reports))
-    ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
-    return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 
 
 def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]], request: Request) -> None:

@@ -38,10 +38,14 @@ def apart(registry: Registry) -> Registry:
     metrics: dict[str, Metric] = {}
     for name, metric in registry.metrics.items():
         metrics[name] = metric
-        for stratum in ("", *metric.strata) if metric.strata else ():
-            named = stratum_name(name, stratum)
+        for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
             metrics[named] = replace(metric, name=named, stratum=stratum, strata=())
     return replace(registry, metrics=metrics)
+
+
+def names_of_strata(metric: Metric) -> tuple[str, ...]:
+    """Return the names of a question's strata, the others first; () if it has none."""
+    return tuple(stratum_name(metric.name, stratum) for stratum in ("", *metric.strata)) if metric.strata else ()
 
 
 def stratum_name(question: str, stratum: str) -> str:

@@ -28,7 +28,8 @@ class Composed(Record, frozen=True):
 
     Attributes:
         window: its name.
-        tallies: the number of this report's tallies that have reports.
+        tallies: the number of this report's tallies that have reports. Those of a question's public
+            strata count once, because a device is in one of them.
         central: the loss of a device that is in all of them. None if their own deltas exceed the
             requested delta.
 

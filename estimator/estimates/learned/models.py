@@ -12,7 +12,6 @@ from estimator.estimates.learned.crosses import cells_of, fakes_of_crosses, lear
 from estimator.estimates.learned.poisoning import fakes_of_products
 from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
 from estimator.estimates.question_fields import question_fields
-from estimator.privacy.central import central_of
 from estimator.results.estimate import Shares
 from estimator.results.learned import LearnedModel
 from estimator.results.metric import MetricEstimate
@@ -32,7 +31,6 @@ def model_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) 
     for tally in tallies:
         tally.check(metric.channel.symbols)
         coordinates, learned = learn(metric, tally, simultaneous=request.simultaneous)
-        central = request.central_delta
         yield MetricEstimate(
             **question_fields(metric),
             window=tally.window.text,
@@ -41,7 +39,6 @@ def model_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) 
             coordinates=coordinates,
             norm=float(max(abs(coordinates.lows).max(), abs(coordinates.highs).max())),
             learned=learned,
-            central=None if central is None else central_of(metric, tally.reports, central, closed=tally.closed),
             fakes=None if request.fakes is None else _fakes(metric, tally, request.fakes),
         )
 

@@ -94,7 +94,7 @@ def _block(
     if shown.texts is not None and shown.reports:
         yield from _of_texts(shown.texts, style)
     left_out = len(shown.estimates or shown.coordinates or ()) - SHOWN_SHARES
-    if left_out > 0:
+    if shown.reports and left_out > 0:
         more = left_out_words(left_out, shown.kind)
         yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
     others = [each for each in windows if each.window != shown.window and pooled is None]

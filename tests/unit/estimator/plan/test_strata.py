@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import PlanRequest, make_plan
+from estimator.privacy.amplification import shuffled_epsilon
 from estimator.statistics.arrays import Floats
 
 TEXT = """
@@ -97,3 +98,10 @@ def test_the_plan_and_the_statement_say_it(tmp_path_factory: pytest.TempPathFact
     page = CliRunner().invoke(command, ["plan", "--registry", str(path), "--statement"]).stdout
     assert page.count("What is sent with it openly and unchanged") == 2
     assert "platform=ios; platform=android; or none" in page
+
+
+def test_the_tally_that_is_published_is_of_one_stratum() -> None:
+    boolean, _, plain = make_plan(Registry.parse(TEXT), PlanRequest(20_000, TODAY)).metrics
+    assert boolean.central is not None
+    assert plain.central is not None
+    assert boolean.central.epsilon == shuffled_epsilon(10_000, 2.0, boolean.central.delta) > plain.central.epsilon

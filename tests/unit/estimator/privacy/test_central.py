@@ -18,6 +18,7 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
+from tests.support.estimates import of_strata
 from tests.support.estimates.tallies import REGISTRY, line
 
 DELTA = 1e-6
@@ -129,3 +130,20 @@ def test_a_tally_of_a_gaussian_channel_has_no_separate_line() -> None:
     assert [metric.central for metric in report.metrics] == [None]
     assert "nothing holds at this delta" in FORMATS["table"](report)
     assert _json(report)["composed"][0]["central"] is None
+
+
+def test_a_device_is_in_the_tally_of_one_stratum_and_the_smallest_counts_for_all() -> None:
+    parts = ((0, 400), (1, 900), (2, 5000))
+    tallies = [of_strata.drawn(0.5, reports, stratum, stratum) for stratum, reports in parts]
+    report = make_report(of_strata.REGISTRY, tallies, request=Request(central_delta=DELTA))
+    losses = {metric.metric: metric.central.epsilon for metric in report.metrics if metric.central}
+    assert losses == {
+        "dark_mode[others]": shuffled_epsilon(400, 2.0, DELTA),
+        "dark_mode[platform=ios]": shuffled_epsilon(900, 2.0, DELTA),
+        "dark_mode[platform=android]": shuffled_epsilon(5000, 2.0, DELTA),
+        "dark_mode": shuffled_epsilon(400, 2.0, DELTA),
+    }
+    (together,) = report.composed
+    assert together.tallies == 1
+    assert together.central is not None
+    assert together.central.epsilon == pytest.approx(composed([(400, 2.0)], DELTA), rel=2**-38)

@@ -73,6 +73,7 @@ def test_hardly_any_report_of_every_kind_makes_a_summary(reports: int) -> None:
     read = decode(tallies(reports).splitlines(keepends=True))
     text = as_summary(make_report(REGISTRY, read, Selection(preliminary=True), Request(pool=True)))
     assert ("No reports" in text) == (reports == 0)
+    assert reports or "more value" not in text
     assert "nan" not in text
 
 
