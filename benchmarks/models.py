@@ -95,8 +95,7 @@ def _mean_auc(metric: Metric, people: People, devices: int, splits: int) -> floa
     aucs = []
     for split in range(splits):
         generator = np.random.default_rng([1, split])
-        persons = np.unique(people.groups)
-        held = np.isin(people.groups, generator.permutation(persons)[: len(persons) // 4])
+        held = people.held_back(generator)
         counts = generator.multinomial(devices, np.full((~held).sum(), 1 / (~held).sum()))
         model = _learned(metric, encoded[~held], counts, generator)
         tried = np.flatnonzero(held)

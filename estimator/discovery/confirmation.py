@@ -7,8 +7,10 @@ neither.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -33,6 +35,8 @@ LEAST_DEVIATION: Final = 1.5
 class Confirmation:
     """What the groups that may speak of each candidate say.
 
+    Groups are walked one by one: figures of all candidates and groups at once would take ten times the memory.
+
     Attributes:
         tables: what the groups said.
         cells: the cell of each candidate in each group, shape (candidates, groups).
@@ -43,7 +47,7 @@ class Confirmation:
     """
 
     tables: GroupTables
-    cells: Counts
+    cells: NDArray[np.int32]
     heard: NDArray[np.bool_]
     risks: Floats
     listed: NDArray[np.bool_]
@@ -55,10 +59,11 @@ class Confirmation:
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         ends = np.array([domain.bits_to_end(each.number) for each in candidates], dtype=np.int64)
         found_by = np.array([each.found_by for each in candidates], dtype=np.int64)
-        cells = np.array([domain.cells_of(each.number, tables.cells) for each in candidates], dtype=np.int64)
+        of_each = (domain.cells_of(each.number, tables.cells) for each in candidates)
         heard = (sizes >= ends[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
+        cells = np.fromiter(chain.from_iterable(of_each), np.int32, heard.size).reshape(heard.shape)
         risks, listed = np.array([each.risk for each in candidates]), np.zeros(len(candidates), dtype=bool)
-        return cls(tables, cells.reshape(heard.shape), heard, risks, listed)
+        return cls(tables, cells, heard, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
         """Return the same without what a group says of a cell that another one of some candidates shares.
@@ -67,20 +72,18 @@ class Confirmation:
             others: whether each candidate is one of those, shape (candidates,).
 
         """
-        crowds = np.array([np.bincount(cells[others], minlength=self.tables.cells)[cells] for cells in self.cells.T])
-        return replace(self, heard=self.heard & (others[:, np.newaxis] == crowds.T), listed=others)
+        alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
+        return replace(self, heard=self.heard & np.column_stack(alone), listed=others)
 
     @property
     def supported(self) -> Counts:
-        """How many reports of each group support each candidate's cell, shape (candidates, groups)."""
-        places = np.arange(self.heard.shape[1])
-        return np.where(self.heard, self.tables.supported[places, self.cells], 0)
+        """How many reports that may speak of each candidate support its cell, shape (candidates,)."""
+        return _sum(self._supported(np.ones(len(self.cells), dtype=bool)))
 
     @property
     def reports(self) -> Counts:
         """How many reports may speak of each candidate, shape (candidates,)."""
-        reports: Counts = self.heard @ self.tables.reports
-        return reports
+        return _sum(heard * reports for heard, reports in zip(self.heard.T, self.tables.reports, strict=True))
 
     @property
     def shares(self) -> Floats:
@@ -94,19 +97,19 @@ class Confirmation:
 
     def intervals(self, family: int = 1) -> tuple[Floats, Floats]:
         """Return the ends of the shares' intervals, within 0..1."""
-        supported, reports = self.supported.sum(axis=1)[:, np.newaxis], self.reports[:, np.newaxis]
+        supported, reports = self.supported[:, np.newaxis], self.reports[:, np.newaxis]
         low, high = self.tables.support.intervals(supported, reports, family)
         return self._rest.intervals(self._in_cells, (low[:, 0], high[:, 0]), family)
 
     @property
     def _in_cells(self) -> Floats:
         """The share of each candidate's cell."""
-        return self.tables.support.shares(self.supported.sum(axis=1), np.maximum(1, self.reports))
+        return self.tables.support.shares(self.supported, np.maximum(1, self.reports))
 
     @property
     def _errors(self) -> Floats:
         """The standard error of that."""
-        return self.tables.support.standard_errors(self.supported.sum(axis=1), np.maximum(1, self.reports))
+        return self.tables.support.standard_errors(self.supported, np.maximum(1, self.reports))
 
     @property
     def _rest(self) -> RestOfCells:
@@ -118,7 +121,7 @@ class Confirmation:
 
         If it had none, reports would support its cell by chance.
         """
-        supported, reports, chance = self.supported.sum(axis=1), self.reports, self.tables.by_chance
+        supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance
         exist: NDArray[np.bool_] = supported > expected + LEAST_DEVIATION * np.sqrt(expected * (1 - chance))
         asked = zip(supported[exist].tolist(), reports[exist].tolist(), self.risks[exist].tolist(), strict=True)
@@ -132,15 +135,24 @@ class Confirmation:
             asked: of which candidates that matters; of others it is False, shape (candidates,).
 
         """
-        supported, heard = self.supported[asked], self.heard[asked]
-        frequency = (supported.sum(axis=1) / np.maximum(1, self.reports[asked]))[:, np.newaxis]
-        expected = frequency * heard * self.tables.reports
-        counts = heard & (expected > 0)
-        deviation = np.where(counts, (supported - expected) ** 2, 0.0)
-        variance = np.where(counts, expected * (1 - frequency), 1.0)
-        statistics = (deviation / np.maximum(variance, np.finfo(float).tiny)).sum(axis=1)
-        degrees = counts.sum(axis=1) - 1
+        reports = self.reports[asked]
+        frequency = self.supported[asked] / np.maximum(1, reports)
+        statistics, degrees = np.zeros(reports.size), np.full(reports.size, -1)
+        for number, supported in enumerate(self._supported(asked)):
+            expected = frequency * self.heard[asked, number] * self.tables.reports[number]
+            variance = np.maximum(expected * (1 - frequency), np.finfo(float).tiny)
+            statistics += (supported - expected) ** 2 / variance
+            degrees += expected > 0
         pairs = zip(statistics.tolist(), degrees.tolist(), strict=True)
         disagree = np.zeros(asked.size, dtype=bool)
         disagree[asked] = [of > 0 and survival(value, of) < UNLIKELY for value, of in pairs]
         return disagree
+
+    def _supported(self, asked: NDArray[np.bool_]) -> Iterator[Counts]:
+        """Yield how many reports of each group support some candidates' cells, shape (asked candidates,)."""
+        for of_group, cells, heard in zip(self.tables.supported, self.cells.T, self.heard.T, strict=True):
+            yield np.where(heard[asked], of_group[cells[asked]], 0)
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    return reduce(np.add, counts)

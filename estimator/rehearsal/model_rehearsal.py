@@ -6,7 +6,6 @@ with replacement. So what is measured is the noise of privacy, and not the value
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,7 +27,10 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 
 HELD_BACK: Final = 4
-"""One row in so many is not learned from."""
+"""One person in so many is not learned from."""
+
+FEWEST_HELD_BACK: Final = 2
+"""Persons, if there are more: one with yes, and one with no."""
 
 UNIX_EPOCH_S: Final = 0.0
 """A tally must have a window, and a rehearsal has none."""
@@ -36,7 +38,7 @@ UNIX_EPOCH_S: Final = 0.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """True answers to a model with a label of yes or no.
+    """True answers to a model with a label of yes or no, of two persons or more with each label.
 
     Attributes:
         answers: as an app would record them.
@@ -51,6 +53,18 @@ class People:
     def labels(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Whether the label is yes, shape (rows,)."""
         return np.array([answer[LABEL] is True for answer in self.answers])
+
+    def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return which rows are not learned from, shape (rows,).
+
+        Persons are drawn anew until both sides have both labels: without a yes and a no there is no AUC.
+        """
+        labels, persons = self.labels, np.unique(self.groups)
+        number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
+        while True:
+            held = np.isin(self.groups, generator.permutation(persons)[:number])
+            if all(labels[side].any() and not labels[side].all() for side in (held, ~held)):
+                return held
 
     def columns(self, names: Sequence[str], rows: Counts) -> list[list[object]]:
         """Return the values of features on some rows."""
@@ -98,8 +112,7 @@ def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, se
 
 
 def _round(metric: Metric, people: People, encoded: Counts, devices: int, generator: np.random.Generator) -> float:
-    persons = np.unique(people.groups)
-    held = np.isin(people.groups, generator.permutation(persons)[: max(1, len(persons) // HELD_BACK)])
+    held = people.held_back(generator)
     kept, tried = np.flatnonzero(~held), np.flatnonzero(held)
     counts = generator.multinomial(devices, np.full(len(kept), 1 / len(kept)))
     _, model = learn(metric, drawn_tally(metric, encoded[kept], counts, generator))
@@ -143,10 +156,8 @@ def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: n
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return how often a yes has a higher score than a no; equal scores count half. NaN without either."""
+    """Return how often a yes has a higher score than a no; equal scores count half. Both must occur."""
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
-    if not yes.size or not no.size:
-        return math.nan
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
     return float(below.sum() / (2 * yes.size * no.size))
 
@@ -159,10 +170,9 @@ def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
     """Return the AUC of each round, in which the same people are held back as in that of `rehearse_model`."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
-    labels, persons, aucs = people.labels, np.unique(people.groups), []
+    labels, aucs = people.labels, []
     for number in range(rounds):
-        generator = np.random.default_rng([seed, number])
-        held = np.isin(people.groups, generator.permutation(persons)[: max(1, len(persons) // HELD_BACK)])
+        held = people.held_back(np.random.default_rng([seed, number]))
         rows = np.column_stack([vectors, np.ones(len(vectors))])
         fitted, *_ = np.linalg.lstsq(rows[~held], np.where(labels[~held], 1.0, -1.0), rcond=None)
         aucs.append(auc_of(rows[held] @ fitted, labels[held]))

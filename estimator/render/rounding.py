@@ -1,7 +1,9 @@
 """Figures as texts, with as many digits as their errors justify. Each number is rounded once, from its value.
 
 A figure and its interval are rounded to the same place: that of the second figure of the standard error (or
-of the first, for a sentence). Roundings are exact: of the shortest decimal that is the float, half to even.
+of the first, for a sentence). A number is rounded less if that place is coarse beside its interval, which ends
+where nothing else is possible: 28 of 28 days are not about 30. Roundings are exact: of the shortest decimal that
+is the float, half to even.
 """
 
 from __future__ import annotations
@@ -131,8 +133,7 @@ def text_of(value: float, decimals: int, power: int = 0) -> str:
         power: the power of ten: 2 for a share in percent.
 
     """
-    scaled = Decimal(repr(float(value))).scaleb(power, _EXACT)
-    rounded = scaled.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
+    rounded = _to_place(value, decimals, power)
     sign = MINUS if rounded < 0 else ""
     size = abs(rounded)
     if size and (decimals > MOST_DECIMALS or size.adjusted() >= MOST_DIGITS):
@@ -149,7 +150,7 @@ def _rounded(
 ) -> Rounded:
     value, low, high, error = figure
     decimals = _decimals(figure, figures) - power
-    decimals = decimals if least is None else max(least, decimals)
+    decimals = max(decimals, _decimals_of_interval(figure)) if least is None else max(least, decimals)
 
     def shown(part: float | None) -> str:
         return "" if part is None else text_of(part, decimals, power)
@@ -165,3 +166,20 @@ def _decimals(figure: tuple[float | None, float, float, float | None], figures: 
     if scale > DUST * max(abs(low), abs(high)):
         return digits_for(scale, figures)
     return digits_for(abs(value or low) or 1.0, POINT_FIGURES)
+
+
+def _decimals_of_interval(figure: tuple[float | None, float, float, float | None]) -> int:
+    """Return the coarsest place that fits a number's interval, and does not round the number out of it."""
+    value, low, high, _ = figure
+    length, possible = high - low, min(high, max(low, value or 0.0))
+    finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
+    is_point = length <= DUST * max(abs(low), abs(high))
+    decimals = min(finest, 0) if is_point else digits_for(length / LENGTH_IN_ERRORS, SENTENCE_FIGURES)
+    while decimals < finest and not low <= float(_to_place(possible, decimals)) <= high:
+        decimals += 1
+    return decimals
+
+
+def _to_place(value: float, decimals: int, power: int = 0) -> Decimal:
+    scaled = Decimal(repr(float(value))).scaleb(power, _EXACT)
+    return scaled.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import RequestError
 from estimator.estimates.texts import fitting
 
+MOST_CANDIDATES: Final = 10**6
+"""Each takes half a kilobyte of memory, and for each window about a tenth of a millisecond."""
+
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check that each text consists of the letters of some question.
+    """Check that there are not too many texts, and that each consists of the letters of some question.
 
     Args:
         registry: the definitions.
         candidates: the texts.
 
     Raises:
-        RequestError: saying which text has no question, and what to do.
+        RequestError: saying which text has no question, or how many are the most, and what to do.
 
     """
     if not candidates:
         return
+    if len(candidates) > MOST_CANDIDATES:
+        raise RequestError(
+            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES:,}; name some, and others in another report"
+        )
     domains = [metric.domain for metric in registry.metrics.values() if isinstance(metric.domain, Text)]
     if not domains:
         raise RequestError('candidates are for questions of kind = "text", and the registry has none; leave them out')

@@ -285,6 +285,24 @@ def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
     assert max(abs(weight) for each in nothing.inputs for weight in each.weights) < 1.5
 
 
+def test_cells_that_lack_a_yes_by_chance_make_no_model_sure() -> None:
+    """With hardly any noise, and 100 reports of a feature of which 10 say yes, some cells have none."""
+    ranges = [f'{{ name = "f{place}", low = 0, high = 1 }}' for place in range(20)]
+    metric = metric_of(CROSSED_MODEL, features=Toml(f"[{', '.join(ranges)}]"), epsilon=8)
+    channel, spreads = metric.channel, []
+    assert isinstance(channel, Crosses)
+    for seed in range(10):
+        generator = np.random.default_rng(seed)
+        parts = []
+        for own in channel.features:
+            likely = np.tile([0.9, 0.1], own.inputs // 2) / (own.inputs // 2)
+            parts.append(sampler_of(own)(generator.multinomial(100, likely), generator))
+        _, model = learn(metric, tally_of(metric, np.concatenate(parts)))
+        assert model is not None
+        spreads.append(math.sqrt(sum(np.var(each.weights) for each in model.inputs)))
+    assert np.mean(spreads) < 2
+
+
 def test_few_reports_rank_better_by_three_parts_of_a_range_than_by_six() -> None:
     _, columns, label = population("alike")
     rounds, of_parts = 60, []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,6 @@ def test_the_auc_is_how_often_a_yes_is_above_a_no() -> None:
     assert auc_of(np.array([0.0, 1.0, 2.0, 3.0]), labels) == 0
     assert auc_of(np.array([1.0, 1.0, 1.0, 1.0]), labels) == 0.5
     assert auc_of(np.array([3.0, 1.0, 2.0, 0.0]), labels) == 0.75
-    assert np.isnan(auc_of(np.array([1.0]), np.array([True])))
 
 
 def test_privacy_costs_some_auc_and_more_devices_buy_it_back() -> None:
@@ -53,6 +54,33 @@ def test_products_are_rehearsed_by_real_reports() -> None:
 def test_what_is_not_related_is_not_predicted() -> None:
     metric, unrelated = metric_of(CROSSED_MODEL, epsilon=4), people(related=False)
     assert 0.35 < rehearse_model(metric, unrelated, 5000, 4, 1).auc < 0.65
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        ([True] * 2 + [False] * 18, range(20)),
+        ([True] * 18 + [False] * 2, range(20)),
+        ([True, True, False, False], range(4)),
+        ([True, False, True, False], [0, 0, 1, 1]),
+        ([True, False, True, False], [0, 0, 1, 2]),
+    ],
+    ids=["two yes", "two no", "four persons", "two persons of both", "three persons"],
+)
+def test_people_held_back_and_people_learned_from_have_both_labels(labels: list[bool], groups: Sequence[int]) -> None:
+    answers: list[dict[str, object]] = [{"label": label} for label in labels]
+    few = People(answers, np.array(groups))
+    for seed in range(50):
+        held = few.held_back(np.random.default_rng(seed))
+        assert set(few.labels[held]) == set(few.labels[~held]) == {True, False}
+        assert not set(few.groups[held]) & set(few.groups[~held])
+
+
+def test_a_rare_label_has_an_auc_in_every_round() -> None:
+    metric, related = metric_of(CROSSED_MODEL, epsilon=4), people(related=True)
+    rare = [answer | {"label": place in {0, 2}} for place, answer in enumerate(related.answers)]
+    found = rehearse_model(metric, People(rare, related.groups), 200, 10, 1)
+    assert all(0 <= auc <= 1 for auc in found.aucs)
 
 
 def test_one_seed_gives_one_rehearsal() -> None:

@@ -157,7 +157,8 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     """Return what each cell adds to the log-odds of yes, shape (cells,): the likeliest under the prior.
 
     With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the expectation 0, the
-    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton). Of few
+    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton). A cell of
+    which nobody happens to say yes seems to have no variance; it has at least that of n people, t p (1 - p) / n. Of few
     reports the covariance is not known: the weights are then 0.
     """
     if cells.sample.reports < EXACT_BELOW:
@@ -173,6 +174,8 @@ def weights_of(cells: CellShares, share: float) -> Floats:
         contrast[np.arange(len(places)), np.arange(0, 2 * len(places), 2)] = -rates
         contrast[np.arange(len(places)), np.arange(1, 2 * len(places), 2)] = 1 - rates
         noise = contrast @ cells.covariance @ contrast.T
+        least = sizes * rates * (1 - rates) / cells.sample.reports
+        noise += np.diag(np.maximum(0.0, least - np.diagonal(noise)))
         misfit = cells.yes - rates * (cells.yes + cells.no) + slopes * weights
         weights = prior * slopes @ np.linalg.solve(slopes[:, np.newaxis] * prior * slopes + noise, misfit)
         weights = np.clip(weights, -MOST_WEIGHT, MOST_WEIGHT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -178,3 +179,15 @@ def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals(
     ]
     assert named[1].standard_errors[0] < named[0].standard_errors[0]
     assert len(discover(domain_of(plain), drawn_tables(plain, PEOPLE, 1)).shares) == 0
+
+
+def test_many_named_texts_take_half_a_kilobyte_each(metric: Metric) -> None:
+    """A list may have a million texts; figures of each in each group at once would take gigabytes."""
+    domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
+    texts = ["".join(letters) for letters in product(LETTERS[:20], repeat=3)]
+    confirm(domain, tables, texts[:1])
+    tracemalloc.start()
+    confirm(domain, tables, texts)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak / len(texts) < 600

@@ -44,6 +44,35 @@ def test_numbers_are_rounded_to_tens_and_more_where_the_error_is_so_large() -> N
     assert (shown.estimate, shown.error, shown.interval) == ("41,200", "2,600", f"36,100 to 46,300{SPACE}ms")
 
 
+@pytest.mark.parametrize(
+    ("figure", "text"),
+    [
+        ((28, 16, 28, 12), "about 28 (16 to 28)"),
+        ((20, 0, 28, 12), "about 20 (0 to 28)"),
+        ((46, 0, 46, 35), "about 46 (0 to 46)"),
+        ((655, 0, 660, None), "about 660 (0 to 660)"),
+        ((5, 4.97, 5, 1.2), "about 5.000 (4.970 to 5.000)"),
+        ((28, 28, 28, 12), "about 28 (28 to 28)"),
+        ((1 / 3, 1 / 3, 1 / 3, 35), "about 0.3333 (0.3333 to 0.3333)"),
+        ((41_234.5, 36_111, 46_333, 2_550), "about 41,000 (36,000 to 46,000)"),
+    ],
+)
+def test_a_number_is_not_rounded_out_of_a_short_interval(
+    figure: tuple[float, float, float, float | None], text: str
+) -> None:
+    assert number(*figure, figures=SENTENCE_FIGURES).about == text
+
+
+@given(st.integers(1, 10**6), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(1e-3, 1e6))
+def test_a_shown_number_lies_in_its_interval(
+    most: int, first: float, second: float, third: float, error: float
+) -> None:
+    low, value, high = sorted(most * each for each in (first, second, third))
+    shown = number(value, low, high, error, figures=SENTENCE_FIGURES)
+    read = float(shown.estimate.replace(",", "").split("e")[0])
+    assert low - 1e-3 * value <= read <= high + 1e-3 * value or value < 1e-3
+
+
 def test_no_figure_is_unknown_and_a_missing_error_is_taken_from_the_interval() -> None:
     assert percent(None, 0.0, 1.0).about == f"unknown (0 to 100{SPACE}%)"
     assert number(3.14159, 3.1, 3.2).estimate == "3.142"
