@@ -150,7 +150,7 @@ def _rounded(
 ) -> Rounded:
     value, low, high, error = figure
     decimals = _decimals(figure, figures) - power
-    decimals = max(decimals, _decimals_of_interval(figure)) if least is None else max(least, decimals)
+    decimals = _decimals_within(figure, decimals) if least is None else max(least, decimals)
 
     def shown(part: float | None) -> str:
         return "" if part is None else text_of(part, decimals, power)
@@ -168,13 +168,13 @@ def _decimals(figure: tuple[float | None, float, float, float | None], figures: 
     return digits_for(abs(value or low) or 1.0, POINT_FIGURES)
 
 
-def _decimals_of_interval(figure: tuple[float | None, float, float, float | None]) -> int:
-    """Return the coarsest place that fits a number's interval, and does not round the number out of it."""
+def _decimals_within(figure: tuple[float | None, float, float, float | None], decimals: int) -> int:
+    """Return the coarsest place from a given one on that fits a number's interval, and keeps the number within it."""
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
-    is_point = length <= DUST * max(abs(low), abs(high))
-    decimals = min(finest, 0) if is_point else digits_for(length / LENGTH_IN_ERRORS, SENTENCE_FIGURES)
+    if length > DUST * max(abs(low), abs(high)):
+        decimals = max(decimals, digits_for(length / LENGTH_IN_ERRORS, SENTENCE_FIGURES))
     while decimals < finest and not low <= float(_to_place(possible, decimals)) <= high:
         decimals += 1
     return decimals

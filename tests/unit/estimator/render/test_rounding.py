@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, text_of
@@ -63,6 +63,7 @@ def test_a_number_is_not_rounded_out_of_a_short_interval(
     assert number(*figure, figures=SENTENCE_FIGURES).about == text
 
 
+@example(1, 0.471, 0.471, 1.0, 0.01)
 @given(st.integers(1, 10**6), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(1e-3, 1e6))
 def test_a_shown_number_lies_in_its_interval(
     most: int, first: float, second: float, third: float, error: float
