@@ -50,7 +50,8 @@ def export_store(
     served = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:
-        store = RedisStore(redis_url or embedded_url(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
+        url = embedded_url(data_dir, stack) if redis_url is None else redis_url
+        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare()
         on_ids = stack.enter_context(progress("uploads written"))
         owner = app_of(store.handle)
@@ -81,7 +82,7 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     _require_same("the backup", app, None if registry is None else Registry.read(registry).app)
     with contextlib.ExitStack() as stack:
         # refused while a collector runs
-        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url
+        url = stack.enter_context(EmbeddedStore(data_dir)).url if redis_url is None else redis_url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
