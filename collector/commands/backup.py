@@ -20,11 +20,15 @@ from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.commands.progress import progress
 from collector.embedded.store import EmbeddedStore
+from collector.errors import require
 from collector.plural import plural
 from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
+
+STDOUT = Path("-")
+"""Many programs take this for standard output. Nobody wants a file of this name."""
 
 _registry = click.option(
     "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."
@@ -47,6 +51,7 @@ def export_store(
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
     """
+    require(to != STDOUT, "- is no file here; leave --to out for standard output")
     served = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:

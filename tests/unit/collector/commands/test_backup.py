@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,28 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     assert refused.exit_code == 1
     assert f"the store is of the app other-app, and the registry of {REGISTRY.app}" in refused.stderr
     assert not written.exists()
+
+
+def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
+    store: RedisStore, embedded_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.disconnect()
+    monkeypatch.chdir(tmp_path)
+    refused = run("export", "--redis", embedded_url, "--to", "-")
+    assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+    whole = run("export", "--redis", embedded_url)
+    assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)
+
+
+def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    pipe = f"/dev/fd/{reader}"
+    try:
+        refused = run("import", "--from", pipe, "--data-dir", tmp_path / "new")
+    finally:
+        os.close(reader)
+    assert refused.exit_code == 1
+    assert f"{pipe} is no regular file, and a backup is read twice: write it to a file first" in refused.stderr
+    assert not (tmp_path / "new").exists()
