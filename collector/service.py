@@ -97,7 +97,7 @@ def serve(config: CollectorConfig) -> None:
     served = Served(Registry.read(config.registry), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
-    place = "the store of --redis" if config.redis_url else str(config.data_dir.absolute())
+    place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
     _log.info("starting on %s", place, extra=Event.STARTING.extra)
     with running_store(config, served.registry) as running, chores(config, running, served) as background:
         # metrics or another collector may have taken it meanwhile

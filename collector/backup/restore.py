@@ -95,9 +95,12 @@ def check(path: Path) -> Backup:
     """Read a backup to its end, and return a description of its contents.
 
     Raises:
-        BackupError: if a line is damaged, or the file is cut or cannot be read.
+        BackupError: if a line is damaged, or the file is cut, cannot be read or can be read only
+            once, as a pipe.
 
     """
+    if path.exists() and not path.is_file():
+        raise BackupError(f"{path} is no regular file, and a backup is read twice: write it to a file first")
     header, digest, ids, tallies = Header(0, 1, None, None), "", 0, 0
     for line in read_backup(path):
         if isinstance(line, Header):

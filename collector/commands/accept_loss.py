@@ -34,5 +34,5 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
         losses = [*losses, *accept_lost_shards(StoreHandle(url, IN_MEMORY, is_cluster=is_cluster))]
         for loss in losses:
             click.echo(f"accepted: {loss}")
-        place = "the store" if redis_url else data_dir
+        place = data_dir if redis_url is None else "the store"
         click.echo(f"a collector starts on {place} again" if losses else "nothing is missing that was noted")

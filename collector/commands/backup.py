@@ -20,11 +20,15 @@ from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.commands.progress import progress
 from collector.embedded.store import EmbeddedStore
+from collector.errors import require
 from collector.plural import plural
 from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
+
+STDOUT = Path("-")
+"""Many programs take this for standard output. Nobody wants a file of this name."""
 
 _registry = click.option(
     "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."
@@ -47,13 +51,17 @@ def export_store(
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
     """
-    app = None if registry is None else Registry.read(registry).app
+    require(to != STDOUT, "- is no file here; leave --to out for standard output")
+    served = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:
-        store = RedisStore(redis_url or embedded_url(data_dir, stack), IN_MEMORY, is_cluster=is_cluster)
+        url = embedded_url(data_dir, stack) if redis_url is None else redis_url
+        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare()
         on_ids = stack.enter_context(progress("uploads written"))
-        lines = backup(StoreReader(store), app or app_of(store.handle), on_ids, summary.add)
+        owner = app_of(store.handle)
+        _require_same("the store", owner, served)
+        lines = backup(StoreReader(store), owner or served, on_ids, summary.add)
         if to is None:
             sys.stdout.buffer.writelines(lines)
             sys.stdout.buffer.flush()
@@ -76,10 +84,10 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     """
     contents = restore.check(path)
     app = contents.header.app
-    _require_app(app, registry)
+    _require_same("the backup", app, None if registry is None else Registry.read(registry).app)
     with contextlib.ExitStack() as stack:
         # refused while a collector runs
-        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url
+        url = stack.enter_context(EmbeddedStore(data_dir)).url if redis_url is None else redis_url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
@@ -92,9 +100,9 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     )
 
 
-def _require_app(app: str | None, registry: Path | None) -> None:
-    if registry is None or app is None:
-        return
-    served = Registry.read(registry).app
-    if served != app:
-        raise BackupError(f"the backup is of the app {app}, and the registry of {served}")
+def _require_same(what: str, owner: str | None, served: str | None) -> None:
+    """Refuse a store or a backup of another app than the registry's, if both apps are known."""
+    if owner is not None and served is not None and served != owner:
+        raise BackupError(
+            f"{what} is of the app {owner}, and the registry of {served}: name the registry of {owner}, or none"
+        )

@@ -77,7 +77,7 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
             return
     with contextlib.ExitStack() as stack:
         try:
-            url = config.redis_url or embedded_url(config.data_dir, stack)
+            url = embedded_url(config.data_dir, stack) if config.redis_url is None else config.redis_url
             store = StoreHandle(url, config.promise, is_cluster=config.is_cluster)
         except ConfigError as error:
             yield CheckResult(Level.FAILED, "store", str(error))

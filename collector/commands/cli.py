@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -19,9 +21,24 @@ from collector.commands.retire import retire
 from collector.commands.serve import serve
 from collector.commands.upgrade import upgrade_store
 
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
+
 
 class ErrorReportingGroup(click.Group):
     """Prints an error that the user can mend on standard error, and exits with status 1."""
+
+    def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
+        """Run the command line. If its output finds no room, say so."""
+        try:
+            return super().main(*args, **settings)
+        except OSError as error:
+            if error.errno not in NO_ROOM or error.filename is not None:
+                raise
+            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _say(f"the output cannot be written: {error.strerror}; give it another place to go")
+            sys.exit(1)
 
     def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 as in the base
         """Run the command."""
@@ -33,8 +50,12 @@ class ErrorReportingGroup(click.Group):
             if error.filename is None:
                 raise
             problem = f"{error.filename} cannot be used: {error.strerror}"
-        click.echo(f"hearsay-collector: {problem}", err=True)
+        _say(problem)
         sys.exit(1)
+
+
+def _say(problem: str) -> None:
+    click.echo(f"hearsay-collector: {problem}", err=True)
 
 
 @click.group(cls=ErrorReportingGroup)

@@ -33,7 +33,8 @@ def open_store(
 
     """
     promise = promised(durability, copies, redis_url)
-    store = RedisStore(redis_url or running_store_url(data_dir), promise, is_cluster=is_cluster)
+    url = running_store_url(data_dir) if redis_url is None else redis_url
+    store = RedisStore(url, promise, is_cluster=is_cluster)
     store.prepare()
     return store
 

@@ -27,10 +27,11 @@ def upgrade_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) ->
     upgraded store.
     """
     with contextlib.ExitStack() as stack:
-        if redis_url is None:
+        url = redis_url
+        if url is None:
             require_embedded(data_dir)
-        # refused while a collector runs
-        url = redis_url or stack.enter_context(EmbeddedStore(data_dir)).url
+            # refused while a collector runs
+            url = stack.enter_context(EmbeddedStore(data_dir)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.UPGRADE)
         before, after = upgrade(store)

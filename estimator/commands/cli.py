@@ -6,8 +6,11 @@ command line or in a file that it names.
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -36,12 +39,28 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
 """Errors in what the command line names, with the words before their message. Any other error is a
 failure."""
 
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
+
 
 class Commands(click.Group):
     """The commands, each imported only when it runs.
 
     Turns errors into messages and exit statuses.
     """
+
+    def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
+        """Run the command line. If its output finds no room, say so."""
+        try:
+            return super().main(*args, **settings)
+        except OSError as error:
+            if error.errno not in NO_ROOM or error.filename is not None:
+                raise
+            # Otherwise the interpreter would write the buffer again at its end, and fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            problem = f"the output cannot be written: {error.strerror}; give it another place to go"
+            click.ClickException(problem).show()
+            sys.exit(1)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 the same in every context
         """Return the names of all commands."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +119,23 @@ def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) ->
 def test_a_directory_that_cannot_be_looked_at_is_said_to_be_one(command: tuple[str, ...]) -> None:
     refused = run(*command, "--data-dir", "x" * 10_000)
     assert (refused.exit_code, "cannot be used: File name too long" in refused.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["key edge", "export --redis URL", "--help", "check --help", "--version"])
+def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str, embedded_url: str) -> None:
+    words = [embedded_url if word == "URL" else word for word in command.split()]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "collector", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("the secret of")]
+    assert (ended.returncode, said) == (
+        1,
+        ["hearsay-collector: the output cannot be written: No space left on device; give it another place to go"],
+    )

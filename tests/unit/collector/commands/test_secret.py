@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ from collector.errors import ConfigError
 
 SERVE = ("serve", "--registry", "none")
 CLOSE = ("close", "--window", "2026-11-20")
+OF_A_STORE = (
+    SERVE,
+    ("check", "--registry", "none"),
+    CLOSE,
+    ("retire", "--before", "2026-11-20"),
+    ("export",),
+    ("import", "--from", "none"),
+    ("upgrade",),
+    ("accept-loss",),
+)
 FROM_A_FILE = (*SERVE, "--read-token-file", "none")
 
 
@@ -49,6 +60,8 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 1),
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be reached", 1),
         (CLOSE, {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
+        ((*SERVE, "--read-token-file", os.devnull), {}, f"{os.devnull} is empty: it must hold the value of", 1),
+        (SERVE, {"HEARSAY_READ_TOKEN": ""}, "HEARSAY_READ_TOKEN is set but empty", 1),
     ],
 )
 def test_what_is_wrong_with_a_secret_is_said_without_showing_it(
@@ -58,3 +71,31 @@ def test_what_is_wrong_with_a_secret_is_said_without_showing_it(
     result = CliRunner(env=unset | settings).invoke(cli, command)
     assert (result.exit_code, named in result.stderr) == (status, True), result.stderr
     assert "canary" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"HEARSAY_REDIS_URL": ""}, "HEARSAY_REDIS_URL is set but empty"),
+        ({"HEARSAY_REDIS_URL_FILE": ""}, "HEARSAY_REDIS_URL_FILE is set but empty"),
+        ({"HEARSAY_REDIS_URL_FILE": "store_url"}, "store_url is empty: it must hold the value of HEARSAY_REDIS_URL"),
+    ],
+)
+@pytest.mark.parametrize("command", OF_A_STORE)
+def test_an_empty_url_is_not_taken_for_the_embedded_store(
+    command: tuple[str, ...], settings: dict[str, str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "store_url").write_text("\n")
+    unset = dict.fromkeys(("HEARSAY_READ_TOKEN", "HEARSAY_REDIS_URL", "HEARSAY_REDIS_URL_FILE"))
+    result = CliRunner(env=unset | settings).invoke(cli, command)
+    assert (result.exit_code, named in result.stderr) == (2, True), result.stderr
+
+
+@pytest.mark.parametrize("command", [CLOSE, ("export",), ("upgrade",), ("accept-loss",)])
+def test_an_empty_url_on_the_command_line_is_no_url(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, (*command, "--redis", ""))
+    assert (result.exit_code, "--redis must be a URL" in result.stderr) == (1, True), result.stderr

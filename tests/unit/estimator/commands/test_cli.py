@@ -6,6 +6,7 @@ import csv
 import importlib.util
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -250,3 +251,23 @@ def test_the_command_runs_where_nothing_is_missing(
         main()
     assert caught.value.code == 0
     assert "report" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("form", ["table", "json", "--help"])
+def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, registry: Path, tallies: Path) -> None:
+    words = ["--help"] if form == "--help" else ["--registry", registry, "--tallies", tallies, "--format", form]
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "estimator", "report", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
+    assert (ended.returncode, said) == (
+        1,
+        ["Error: the output cannot be written: No space left on device; give it another place to go"],
+    )

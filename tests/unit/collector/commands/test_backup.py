@@ -1,0 +1,70 @@
+"""The commands for backups: what they refuse before they write anything."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import redis
+from click.testing import CliRunner, Result
+
+from collector.commands.cli import cli
+from collector.store.app_name import agree_on_app
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import REGISTRY
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def store(embedded_url: str) -> RedisStore:
+    """An empty store that belongs to no app yet."""
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    empty = RedisStore(embedded_url)
+    empty.prepare()
+    return empty
+
+
+def test_a_registry_names_the_app_only_of_a_store_without_one(
+    store: RedisStore, embedded_url: str, registry_file: Path, tmp_path: Path
+) -> None:
+    written = tmp_path / "backup"
+    export = ("export", "--redis", embedded_url, "--registry", registry_file, "--to", written)
+    assert run(*export).exit_code == 0
+    assert json.loads(written.read_text().splitlines()[0])["app"] == REGISTRY.app
+    written.unlink()
+    agree_on_app(store.handle, "other-app")
+    refused = run(*export)
+    assert refused.exit_code == 1
+    assert f"the store is of the app other-app, and the registry of {REGISTRY.app}" in refused.stderr
+    assert not written.exists()
+
+
+def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
+    store: RedisStore, embedded_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.disconnect()
+    monkeypatch.chdir(tmp_path)
+    refused = run("export", "--redis", embedded_url, "--to", "-")
+    assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+    whole = run("export", "--redis", embedded_url)
+    assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)
+
+
+def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(writer)
+    pipe = f"/dev/fd/{reader}"
+    try:
+        refused = run("import", "--from", pipe, "--data-dir", tmp_path / "new")
+    finally:
+        os.close(reader)
+    assert refused.exit_code == 1
+    assert f"{pipe} is no regular file, and a backup is read twice: write it to a file first" in refused.stderr
+    assert not (tmp_path / "new").exists()
