@@ -24,6 +24,7 @@ from collector.plural import plural
 from collector.redis_servers import server
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import Address, Replicas
+from collector.redis_servers.url import NO_URL, require_url
 from collector.required_settings import Durability, Promise
 
 CONNECT_TIMEOUT_S = 2.0
@@ -246,16 +247,18 @@ def _pool_of(url: str) -> redis.ConnectionPool:
         ConfigError: if the URL is not valid.
 
     """
+    require_url(url)
     try:
-        return redis.ConnectionPool.from_url(
+        pool = redis.ConnectionPool.from_url(
             url,
             socket_connect_timeout=CONNECT_TIMEOUT_S,
             socket_timeout=ANSWER_TIMEOUT_S,
             client_name=None,
             protocol=2,
         )
+        pool.connection_class(**pool.connection_kwargs)  # takes the arguments, and does not connect
     except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
-        raise ConfigError(
-            "--redis must be a URL such as redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH; write "
-            "special characters of a password as %XX"
-        ) from None
+        raise ConfigError(NO_URL) from None
+    except RedisError:
+        raise ConfigError("a parameter of the URL of --redis has a value that redis-py does not take") from None
+    return pool
