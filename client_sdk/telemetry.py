@@ -61,6 +61,30 @@ FORGET_DEADLINE_S = 30.0
 _SYSTEM_COINS = SystemCoins()
 
 
+def places_of(  # noqa: PLR0913 the arguments of `Telemetry` that must go together
+    collector: str,
+    data_dir: str | Path | None,
+    *,
+    coins: Coins,
+    upload_key: str | None,
+    allow_plain_http: bool,
+    transport: Transport | None,
+    sender: str,
+) -> tuple[Path | None, Transport]:
+    """Return the ledger's file and the transport that arguments of `Telemetry` name.
+
+    Raises:
+        ValueError: if they do not go together, as `Telemetry` says.
+
+    """
+    if transport is None and coins is not _SYSTEM_COINS:
+        raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
+    if sender != "thread" and (sender != "process" or data_dir is None or transport is not None):
+        raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
+    path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
+    return path, transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
+
+
 class Telemetry:
     """Perturbs answers on this device, records them and sends them.
 
@@ -136,24 +160,27 @@ class Telemetry:
 
         """
         agreed = consent_of(consent)
-        if transport is None and coins is not _SYSTEM_COINS:
-            raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
+        self._path, self._transport = places_of(
+            collector,
+            data_dir,
+            coins=coins,
+            upload_key=upload_key,
+            allow_plain_http=allow_plain_http,
+            transport=transport,
+            sender=sender,
+        )
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         registry = registry.of(strata) if strata else registry
         self._registry = registry
-        self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins
-        self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
-        if sender == "process" and self._path is not None and transport is None:
+        if sender == "process" and self._path is not None:
             groups = self._schedule.groups
             helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
-        elif sender != "thread":
-            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
             self._path,
             registry.app,
