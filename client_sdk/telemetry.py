@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
@@ -398,7 +398,7 @@ class Telemetry:
         return None if covers(self._processes.consent, definition) else Recorded.NO_CONSENT
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send now what waits, instead of in the background; never raise.
+        """Send now what waits, instead of in the background; the result says what failed.
 
         New reports are sent in uploads of their own. If there are none, the back-off of one upload
         that was not answered is cut short; only one, because several at once would be seen to come
@@ -410,9 +410,14 @@ class Telemetry:
             ended, and when the next attempt is due. The result is true only if nothing is left to
             deliver, other than for its window to end.
 
+        Raises:
+            TypeError: if ``timeout_s`` is no number.
+
         """
+        if not isinstance(timeout_s, SupportsFloat):
+            raise TypeError("timeout_s must be a number of seconds")
         # NaN is not above 0
-        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0
+        timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         if self._closed:
