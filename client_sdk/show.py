@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labels
-from client_sdk.ledger import charges, history, problems, registries, stops
+from client_sdk.ledger import charges, erase, history, problems, registries, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
@@ -34,6 +34,7 @@ class LedgerView(NamedTuple):
 
     Attributes:
         history: every report that has left the device.
+        may_be_erased: whether reports may have left that an opting out has erased from the history.
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
@@ -45,6 +46,7 @@ class LedgerView(NamedTuple):
     """
 
     history: list[HistoryEntry]
+    may_be_erased: bool
     pending: list[PendingReport]
     waiting: int
     spent: float
@@ -61,8 +63,11 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
         labels = Labels(registries.kept(connection))
         labels.read()
         waiting = labels.label(pending(connection, now_s))
+        left = labels.label(history.entries(connection))
+        listed = {entry[:3] for entry in left} | {report[:3] for report in waiting}
         return LedgerView(
-            history=labels.label(history.entries(connection)),
+            history=left,
+            may_be_erased=erase.may_have_erased(connection, listed),
             pending=waiting,
             waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
@@ -89,8 +94,8 @@ def as_text(view: LedgerView) -> Iterator[str]:
         yield from _table([("metric", "window", "reported", "outcome"), *rows])
         yield ""
         yield "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer."
-    elif view.spent:
-        yield "The list of what left this device is empty. What left before it was last erased is not on it."
+    elif view.may_be_erased:
+        yield "The list of what left this device is empty. If it was ever erased, what left before is not on it."
     else:
         yield "Nothing has left this device."
     yield f"Privacy loss spent so far: epsilon {view.spent:.9f}"

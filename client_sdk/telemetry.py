@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
@@ -59,6 +59,30 @@ FORGET_DEADLINE_S = 30.0
 """How long wiping may take: it rewrites the file, and the user wants it done."""
 
 _SYSTEM_COINS = SystemCoins()
+
+
+def places_of(  # noqa: PLR0913 the arguments of `Telemetry` that must go together
+    collector: str,
+    data_dir: str | Path | None,
+    *,
+    coins: Coins,
+    upload_key: str | None,
+    allow_plain_http: bool,
+    transport: Transport | None,
+    sender: str,
+) -> tuple[Path | None, Transport]:
+    """Return the ledger's file and the transport that arguments of `Telemetry` name.
+
+    Raises:
+        ValueError: if they do not go together, as `Telemetry` says.
+
+    """
+    if transport is None and coins is not _SYSTEM_COINS:
+        raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
+    if sender != "thread" and (sender != "process" or data_dir is None or transport is not None):
+        raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
+    path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
+    return path, transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
 
 
 class Telemetry:
@@ -136,24 +160,27 @@ class Telemetry:
 
         """
         agreed = consent_of(consent)
-        if transport is None and coins is not _SYSTEM_COINS:
-            raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
+        self._path, self._transport = places_of(
+            collector,
+            data_dir,
+            coins=coins,
+            upload_key=upload_key,
+            allow_plain_http=allow_plain_http,
+            transport=transport,
+            sender=sender,
+        )
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         registry = registry.of(strata) if strata else registry
         self._registry = registry
-        self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
         self._coins = coins
-        self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
-        if sender == "process" and self._path is not None and transport is None:
+        if sender == "process" and self._path is not None:
             groups = self._schedule.groups
             helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
-        elif sender != "thread":
-            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
             self._path,
             registry.app,
@@ -371,7 +398,7 @@ class Telemetry:
         return None if covers(self._processes.consent, definition) else Recorded.NO_CONSENT
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send now what waits, instead of in the background; never raise.
+        """Send now what waits, instead of in the background; the result says what failed.
 
         New reports are sent in uploads of their own. If there are none, the back-off of one upload
         that was not answered is cut short; only one, because several at once would be seen to come
@@ -383,9 +410,14 @@ class Telemetry:
             ended, and when the next attempt is due. The result is true only if nothing is left to
             deliver, other than for its window to end.
 
+        Raises:
+            TypeError: if ``timeout_s`` is no number.
+
         """
+        if not isinstance(timeout_s, SupportsFloat):
+            raise TypeError("timeout_s must be a number of seconds")
         # NaN is not above 0
-        timeout_s = min(timeout_s, threading.TIMEOUT_MAX) if timeout_s > 0 else 0.0
+        timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         if self._closed:

@@ -28,8 +28,7 @@ from client_sdk.answers.coin_sources import PrfCoins
 from client_sdk.protocol.wire.report import Report, Upload, Verdict
 from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply
-from client_sdk.sending.transport import HttpTransport
-from client_sdk.telemetry import Telemetry
+from client_sdk.telemetry import Telemetry, places_of
 
 __all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers"]
 
@@ -162,9 +161,9 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         call = signature(original).bind(*arguments, **options)
         call.apply_defaults()
         given = call.arguments
+        # raises for mistakes, as always: a test must not pass where the app would fail
+        places_of(**{name: given[name] for name in signature(places_of).parameters})
         if given["transport"] is None:
-            # raises for a wrong address, as always
-            HttpTransport(given["collector"], given["upload_key"], allow_plain_http=given["allow_plain_http"])
             given["transport"] = recorded.uploads
             given["data_dir"] = (
                 None  # a test spends no budget of the developer's, and leaves no report to be sent later

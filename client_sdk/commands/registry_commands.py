@@ -39,7 +39,8 @@ def add_to(commands: Subparsers) -> None:
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
     compiling = _add(commands, "compile", "write the questions for the SDK of browsers and Node", _compile)
-    compiling.add_argument("--target", choices=tuple(Target), required=True, help="where the app runs")
+    targets = tuple(target.value for target in Target)  # argparse would show the members' Python
+    compiling.add_argument("--target", choices=targets, required=True, help="where the app runs")
     compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
     compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
     of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)

@@ -88,7 +88,7 @@ def test_show_says_when_nothing_has_left(tmp_path: Path, capsys: pytest.CaptureF
         device.record("dark_mode", value=True)
     assert main(["show", "--data-dir", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert "The list of what left this device is empty." in out
+    assert "Nothing has left this device.\n" in out
     assert "Waiting to be sent or answered: 1\n" in out
 
 
@@ -99,7 +99,7 @@ def test_show_does_not_say_that_nothing_left_after_the_list_was_erased(
     assert main(["show", "--data-dir", str(used)]) == 0
     out = capsys.readouterr().out
     assert "Nothing has left" not in out
-    assert "What left before it was last erased is not on it." in out
+    assert "If it was ever erased, what left before is not on it." in out
 
 
 def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:

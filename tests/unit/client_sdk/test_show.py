@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from client_sdk import show
+from client_sdk import Recorded, show
 from client_sdk.cli import main
-from client_sdk.ledger import problems, registries
+from client_sdk.ledger import outbox, problems, registries
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Refusal
 from tests.support.devices.clients import (
@@ -24,6 +24,7 @@ from tests.support.devices.clients import (
     ScriptedTransport,
     SetClock,
     all_bytes,
+    ask,
     nothing,
     refuse,
     registry,
@@ -138,11 +139,67 @@ def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys
         device.record("dark_mode", value=True)
         device.flush(timeout_s=60)
     document = as_json(tmp_path, capsys)
-    assert set(document) == {"history", "pending", "waiting", "spent", "budget", "dropped", "stopped", "problem"}
+    assert set(document) == {"history", "may_be_erased", "pending", "waiting"} | {
+        *("spent", "budget", "dropped", "stopped", "problem")
+    }
     (entry,) = document["history"]
     assert (entry["label"], entry["symbol"], entry["outcome"]) == ("false", 0, "accepted")
     assert document["budget"]["lifetime_ceiling"] == 4.0
     assert json.loads(shown(tmp_path, capsys, "--json", "--pending")) == []
+
+
+NOTHING_LEFT = "Nothing has left this device.\n"
+MAY_BE_ERASED = "If it was ever erased, what left before is not on it.\n"
+
+
+def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
+    """A permanent answer is paid for beside its report; a filled-in report waits before anybody answers."""
+    asked = ask(
+        '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\n'
+        'permanent_epsilon = 2.0\nmax_values = 2\nprotects = "pattern"\n'
+        '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
+    )
+    with telemetry(tmp_path, registry=asked) as device:
+        assert device.record("kept", value=True) is Recorded.QUEUED
+    out = shown(tmp_path, capsys)
+    assert NOTHING_LEFT in out
+    assert "Waiting to be sent or answered: 2\n" in out
+
+
+@pytest.mark.parametrize("later_s", [0.0, DAY_S])
+def test_nothing_that_left_is_denied_after_its_list_was_erased(later_s: float, tmp_path: Path, capsys: Capture) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, clock=clock) as device:
+        device.record("dark_mode", value=True)
+        assert device.flush(timeout_s=60)
+        device.forget()
+    assert MAY_BE_ERASED in shown(tmp_path, capsys)
+    clock.now_s += later_s
+    with telemetry(tmp_path, clock=clock) as device:
+        assert device.record("sound", value=True) is Recorded.QUEUED
+    out = shown(tmp_path, capsys)
+    assert MAY_BE_ERASED in out
+    assert NOTHING_LEFT not in out
+
+
+def test_nothing_that_left_is_denied_after_one_purpose_was_withdrawn(tmp_path: Path, capsys: Capture) -> None:
+    asked = registry(REGISTRY.replace("[metric.dark_mode]\n", '[metric.dark_mode]\nconsent = "looks"\n'))
+    with telemetry(tmp_path, registry=asked) as device:
+        device.record("dark_mode", value=True)
+        assert device.flush(timeout_s=60)
+        device.consent = {"other"}
+    assert MAY_BE_ERASED in shown(tmp_path, capsys)
+
+
+def test_of_a_report_that_was_dropped_unsent_nothing_false_is_said(tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("dark_mode", value=True)
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("INSERT INTO stops SELECT metric, edition FROM queue")
+        outbox.drop_stopped(connection)
+    out = shown(tmp_path, capsys)
+    assert MAY_BE_ERASED in out
+    assert "Dropped (stopped): 1\n" in out
 
 
 def test_who_follows_sees_each_line_once_and_each_change() -> None:

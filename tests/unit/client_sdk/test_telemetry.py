@@ -537,6 +537,23 @@ def test_flush_may_be_given_all_the_time_there_is(timeout_s: float, *, consent: 
         assert device.flush(timeout_s)
 
 
+@pytest.mark.parametrize("consent", [True, False])
+@pytest.mark.parametrize("timeout_s", [None, "5", 5j])
+def test_a_flush_for_what_is_no_number_is_a_mistake_whatever_is_agreed(timeout_s: Any, consent: bool) -> None:  # noqa: FBT001 a parameter
+    with telemetry(None, consent=consent) as device:
+        for _ in range(2):
+            with pytest.raises(TypeError, match="timeout_s must be a number of seconds"):
+                device.flush(timeout_s)
+            device.close()
+
+
+@pytest.mark.parametrize("timeout_s", [Fraction(60), Decimal(60)])
+def test_any_number_of_seconds_is_one(timeout_s: Any) -> None:
+    with telemetry(None) as device:
+        device.record("dark_mode", value=True)
+        assert device.flush(timeout_s)
+
+
 @pytest.mark.parametrize("timeout_s", [0, 0.0, -1, float("nan"), float("-inf")])
 @pytest.mark.parametrize("consent", [True, False])
 def test_flush_may_be_given_no_time(tmp_path: Path, timeout_s: float, *, consent: bool) -> None:

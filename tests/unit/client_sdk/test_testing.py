@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,34 @@ def test_a_mistake_is_the_apps_and_is_not_collected(tmp_path: Path) -> None:
     assert recorded == []
     with answers(), pytest.raises(ValueError, match="collector must be a URL"):
         Telemetry(registry(), collector="nowhere", data_dir=None, consent=True)
+
+
+MISTAKES: dict[str, tuple[dict[str, object], str]] = {
+    "a helper without a ledger": ({"data_dir": None, "sender": "process"}, "sender must be"),
+    "a sender that is none": ({"sender": "bogus"}, "sender must be"),
+    "coins without a transport": ({"coins": SeededCoins(1)}, "coins are for tests"),
+    "another machine without TLS": ({"collector": "http://a.example"}, "must be an https:// URL"),
+    "a key that no header holds": ({"upload_key": "a b"}, "upload_key must be"),
+    "a directory that is no path": ({"data_dir": 5}, "PathLike"),
+}
+
+
+@pytest.mark.parametrize(("changes", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_what_an_app_may_not_say_is_refused_within_answers_too(
+    changes: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    arguments: dict[str, Any] = {"collector": COLLECTOR, "data_dir": tmp_path, "consent": True} | changes
+    with pytest.raises((ValueError, TypeError), match=sentence) as outside:
+        Telemetry(registry(), **arguments)
+    with answers(), pytest.raises(outside.type, match=sentence):
+        Telemetry(registry(), **arguments)
+
+
+def test_a_telemetry_with_a_helper_is_watched_within_answers_and_starts_none(tmp_path: Path) -> None:
+    with answers() as recorded, app(tmp_path, sender="process") as telemetry:
+        telemetry.record("dark_mode", value=True)
+    assert recorded == [Answer("dark_mode", value=True)]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_kept_upload_is_accepted_and_offline_nothing_is() -> None:

@@ -125,6 +125,14 @@ def test_node_needs_no_year_of_a_browser(tmp_path: Path) -> None:
     assert run(tmp_path, HEAD + DARK_MODE, "--target", "node") == 0
 
 
+def test_an_unknown_target_is_refused_with_the_words_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        run(tmp_path, HEAD + DARK_MODE, "--target", "browser")
+    assert re.search(r"choose from '?web'?, '?node'?\)", capsys.readouterr().err)
+
+
 def test_the_year_of_a_browser_changes_no_edition() -> None:
     with_year, without = (Registry.parse(HEAD + year + DARK_MODE) for year in (YEAR, ""))
     assert with_year.metric("dark_mode").edition == without.metric("dark_mode").edition
