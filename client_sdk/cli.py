@@ -12,8 +12,7 @@ from pathlib import Path
 from time import time
 
 from client_sdk import show
-from client_sdk.commands import registry_commands
-from client_sdk.commands.outcome import Outcome
+from client_sdk.commands import Outcome, registry_commands
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 

@@ -128,8 +128,8 @@ class Processes:
         process.losses.store(connection)
         self._schedule.withdraw(connection)
         if self._helper is not None:
-            with contextlib.suppress(Exception):  # the clock is the host's, and may do anything
-                self._expect_to_leave(leaves_soon(connection, float(self._clock())))
+            with contextlib.suppress(Exception):  # far instants may raise anything
+                self._expect_to_leave(leaves_soon(connection, self._clock()))
 
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
         """Remember whether a helper is needed at the exit, also if the app holds this no longer."""

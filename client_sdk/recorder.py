@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from client_sdk.answers.consent import covers
 from client_sdk.answers.permanent import Secret
 from client_sdk.answers.schedule import Randomised, Schedule
-from client_sdk.ledger import problems
+from client_sdk.ledger import charges, problems
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window import Window
 from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorded
 
 if TYPE_CHECKING:
@@ -51,6 +50,19 @@ LOST = frozenset(
 """What becomes of answers that are lost, and counted. An answer that its window has already is not."""
 
 
+def checked(clock: Callable[[], float]) -> Callable[[], float]:
+    """Return the host's clock; where it gives no number, this raises `ClockError`."""
+
+    def instant() -> float:
+        try:
+            return float(clock())
+        except Exception as error:  # noqa: BLE001 the clock is the host's, and may do anything
+            name = type(error).__name__
+            raise ClockError(f"the app's clock gives no number of Unix seconds ({name}); mend it") from None
+
+    return instant
+
+
 class Recorder:
     """Runs the transactions that record answers. Its caller has asked for the user's consent.
 
@@ -59,12 +71,9 @@ class Recorder:
 
     """
 
-    def __init__(
-        self, registry: Registry, processes: Processes, schedule: Schedule, clock: Callable[[], float]
-    ) -> None:
-        """Take the ceilings from the registry, the consent and the ledger from the processes."""
+    def __init__(self, processes: Processes, schedule: Schedule, clock: Callable[[], float]) -> None:
+        """Take the consent and the ledger from the processes."""
         self.clock_problem: str | None = None
-        self._registry = registry
         self._processes = processes
         self._schedule = schedule
         self._clock = clock
@@ -122,20 +131,19 @@ class Recorder:
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(process.losses.store, process.losses.stored, begin=WRITE)
 
-    def instant(self, *kinds: WindowKind) -> float:
-        """Return the clock's instant, in Unix seconds; ``kinds`` are windows that must hold it.
+    def instant(self) -> float:
+        """Return the clock's instant, in Unix seconds.
 
         Raises:
-            ClockError: if no collector takes the instant; ``clock_problem`` says the same.
+            ClockError: if there is none, or no collector takes it; ``clock_problem`` says the same.
 
         """
         try:
-            instant_s = float(self._clock())
-            for kind in kinds:
-                Window.parse(Window.of(kind, instant_s).text)
-        except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
-            self.clock_problem = "the device's clock names an instant that no collector takes; set it"
-            raise ClockError(self.clock_problem) from None
+            instant_s = self._clock()
+            charges.check_sane(instant_s)
+        except ClockError as error:
+            self.clock_problem = str(error)
+            raise
         self.clock_problem = None
         return instant_s
 
@@ -147,14 +155,14 @@ class Recorder:
         if not isinstance(definition.domain, Vector):
             return 0.0
         try:
-            return self.instant(definition.window)
+            return self.instant()
         except ClockError:
             return 0.0
 
     def _in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
         process = self._processes.current
         try:
-            clock_s = self.instant(definition.window, self._registry.budget.window)
+            clock_s = self.instant()
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
             departure = process.uploader.departure(clock_s)

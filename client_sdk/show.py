@@ -34,7 +34,7 @@ class LedgerView(NamedTuple):
 
     Attributes:
         history: every report that has left the device.
-        may_be_erased: whether reports may have left that an opting out has erased from the history.
+        may_be_erased: whether the history may lack reports because it was erased.
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
@@ -63,11 +63,9 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
         labels = Labels(registries.kept(connection))
         labels.read()
         waiting = labels.label(pending(connection, now_s))
-        left = labels.label(history.entries(connection))
-        listed = {entry[:3] for entry in left} | {report[:3] for report in waiting}
         return LedgerView(
-            history=left,
-            may_be_erased=erase.may_have_erased(connection, listed),
+            history=labels.label(history.entries(connection)),
+            may_be_erased=erase.may_have_erased(connection),
             pending=waiting,
             waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
@@ -95,7 +93,7 @@ def as_text(view: LedgerView) -> Iterator[str]:
         yield ""
         yield "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer."
     elif view.may_be_erased:
-        yield "The list of what left this device is empty. If it was ever erased, what left before is not on it."
+        yield "The list of what left this device is empty. What left before an erasure is not on it."
     else:
         yield "Nothing has left this device."
     yield f"Privacy loss spent so far: epsilon {view.spent:.9f}"

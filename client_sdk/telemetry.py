@@ -33,7 +33,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
-from client_sdk.recorder import Recorder
+from client_sdk.recorder import Recorder, checked
 from client_sdk.results import (
     BudgetStatus,
     Flushed,
@@ -59,30 +59,6 @@ FORGET_DEADLINE_S = 30.0
 """How long wiping may take: it rewrites the file, and the user wants it done."""
 
 _SYSTEM_COINS = SystemCoins()
-
-
-def places_of(  # noqa: PLR0913 the arguments of `Telemetry` that must go together
-    collector: str,
-    data_dir: str | Path | None,
-    *,
-    coins: Coins,
-    upload_key: str | None,
-    allow_plain_http: bool,
-    transport: Transport | None,
-    sender: str,
-) -> tuple[Path | None, Transport]:
-    """Return the ledger's file and the transport that arguments of `Telemetry` name.
-
-    Raises:
-        ValueError: if they do not go together, as `Telemetry` says.
-
-    """
-    if transport is None and coins is not _SYSTEM_COINS:
-        raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
-    if sender != "thread" and (sender != "process" or data_dir is None or transport is not None):
-        raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
-    path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
-    return path, transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
 
 
 class Telemetry:
@@ -160,27 +136,25 @@ class Telemetry:
 
         """
         agreed = consent_of(consent)
-        self._path, self._transport = places_of(
-            collector,
-            data_dir,
-            coins=coins,
-            upload_key=upload_key,
-            allow_plain_http=allow_plain_http,
-            transport=transport,
-            sender=sender,
-        )
+        if transport is None and coins is not _SYSTEM_COINS:
+            raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         registry = registry.of(strata) if strata else registry
         self._registry = registry
+        self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
+        clock = checked(clock)
         self._coins = coins
+        self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
-        if sender == "process" and self._path is not None:
+        if sender == "process" and self._path is not None and transport is None:
             groups = self._schedule.groups
             helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
+        elif sender != "thread":
+            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
             self._path,
             registry.app,
@@ -190,7 +164,7 @@ class Telemetry:
             watch=watch,
             helper=helper,
         )
-        self._recorder = Recorder(registry, self._processes, self._schedule, clock)
+        self._recorder = Recorder(self._processes, self._schedule, clock)
         weakref.finalize(self, self._processes.end).atexit = False
         exits.register(self._processes)
         self._head_start_s = HEAD_START_S if helper else 0.0
@@ -456,7 +430,7 @@ class Telemetry:
         """
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
 
-        return statement(self._registry, Window.of(WindowKind.DAY, self._recorder.instant(WindowKind.DAY)).first_day)
+        return statement(self._registry, Window.of(WindowKind.DAY, self._recorder.instant()).first_day)
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.
@@ -466,7 +440,7 @@ class Telemetry:
 
         """
         budget = self._registry.budget
-        periods = Periods.at(budget, self._recorder.instant(budget.window))
+        periods = Periods.at(budget, self._recorder.instant())
         window_nanos = participation.window_nanos(self._registry, periods.day)
         work = partial(read_status, budget=budget, periods=periods, window_nanos=window_nanos)
         return self._ask(work, empty=status_of((0, 0, 0), budget, periods, window_nanos))

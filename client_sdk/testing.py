@@ -28,7 +28,7 @@ from client_sdk.answers.coin_sources import PrfCoins
 from client_sdk.protocol.wire.report import Report, Upload, Verdict
 from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply
-from client_sdk.telemetry import Telemetry, places_of
+from client_sdk.telemetry import Telemetry
 
 __all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers"]
 
@@ -161,14 +161,12 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         call = signature(original).bind(*arguments, **options)
         call.apply_defaults()
         given = call.arguments
-        # raises for mistakes, as always: a test must not pass where the app would fail
-        places_of(**{name: given[name] for name in signature(places_of).parameters})
         if given["transport"] is None:
-            given["transport"] = recorded.uploads
-            given["data_dir"] = (
-                None  # a test spends no budget of the developer's, and leaves no report to be sent later
-            )
-            given["sender"] = "thread"  # a helper process would know nothing of this test
+            # without consent it only raises for mistakes, as it does in the app
+            original(*call.args, **call.kwargs | {"consent": False})
+            # without a file, a test spends no budget of the developer's, and leaves no report to be sent later; a
+            # helper process would know nothing of it
+            given.update(transport=recorded.uploads, data_dir=None, sender="thread")
         original(*call.args, **call.kwargs)
 
     return keeping

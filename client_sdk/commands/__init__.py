@@ -2,3 +2,20 @@
 
 Imports the vocabulary only; `client_sdk.cli` imports it. Each module turns arguments into an `Outcome`.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Outcome(NamedTuple):
+    """The end of a command.
+
+    Attributes:
+        text: for standard output, with its line breaks.
+        problems: sentences for standard error; with any the exit status is 1.
+
+    """
+
+    text: str = ""
+    problems: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from client_sdk.commands.outcome import Outcome
+from client_sdk.commands import Outcome
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
 

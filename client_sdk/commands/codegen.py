@@ -7,8 +7,8 @@ import keyword
 from collections.abc import Iterator
 from pathlib import Path
 
+from client_sdk.commands import Outcome
 from client_sdk.commands.check import read
-from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.domain import (
     Activity,
     Boolean,

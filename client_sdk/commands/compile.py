@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
+from client_sdk.commands import Outcome
 from client_sdk.commands.check import read
 from client_sdk.commands.javascript import KINDS, MECHANISMS, kinds_of, module_of, types_of
-from client_sdk.commands.outcome import Outcome
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity, Nearest, OrdinalMean
 from client_sdk.protocol.epsilon import NANOS

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from shlex import quote
 
-from client_sdk.commands.outcome import Outcome
+from client_sdk.commands import Outcome
 
 Words = Mapping[str, tuple[str, ...]]
 """The options of each command."""

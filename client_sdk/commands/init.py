@@ -6,7 +6,7 @@ import json
 from datetime import date
 from pathlib import Path
 
-from client_sdk.commands.outcome import Outcome
+from client_sdk.commands import Outcome
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.registry.table import MAX_TEXT, is_text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from client_sdk.commands.outcome import Outcome
+from client_sdk.commands import Outcome
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.domain import (
     MAX_CATEGORIES,

@@ -8,13 +8,13 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from client_sdk.commands import Outcome
 from client_sdk.commands.check import check
 from client_sdk.commands.codegen import codegen
 from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
-from client_sdk.commands.outcome import Outcome
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
 
@@ -39,8 +39,7 @@ def add_to(commands: Subparsers) -> None:
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
     compiling = _add(commands, "compile", "write the questions for the SDK of browsers and Node", _compile)
-    targets = tuple(target.value for target in Target)  # argparse would show the members' Python
-    compiling.add_argument("--target", choices=targets, required=True, help="where the app runs")
+    compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="where the app runs")
     compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
     compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
     of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)

@@ -71,7 +71,7 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
 
     """
     seen_s = latest_s(connection)
-    _check_sane(clock_s)
+    check_sane(clock_s)
     if clock_s < seen_s - CLOCK_BACK_S:
         day = Window.of(WindowKind.DAY, seen_s).text
         raise ClockError(
@@ -81,6 +81,15 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     if clock_s >= seen_s + 1:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
     return max(clock_s, float(seen_s))
+
+
+def check_sane(clock_s: float) -> None:
+    """Raise `ClockError` if no collector takes an instant."""
+    try:
+        for kind in WindowKind:
+            Window.parse(Window.of(kind, clock_s).text)
+    except (ValueError, OverflowError, OSError, WindowError):
+        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
 def latest_s(connection: sqlite3.Connection) -> int:
@@ -161,14 +170,6 @@ def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
     query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE first_day <= ? AND last_day >= ?"
     days = period.last_day.isoformat(), period.first_day.isoformat()
     return int(connection.execute(query, days).fetchone()[0])
-
-
-def _check_sane(clock_s: float) -> None:
-    try:
-        for kind in WindowKind:
-            Window.parse(Window.of(kind, clock_s).text)
-    except (ValueError, OverflowError, OSError, WindowError):
-        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
 def _set(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:

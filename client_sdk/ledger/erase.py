@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from client_sdk.ledger import charges, outbox
-from client_sdk.ledger.charges import SlotKey
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window, WindowKind
 
@@ -87,18 +86,13 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
     return bool(gone)
 
 
-def may_have_erased(connection: sqlite3.Connection, listed: Collection[SlotKey]) -> bool:
-    """Whether reports may have left that are on no list any more; False if surely none has.
-
-    Opting out leaves charges without a report. So does a report that was dropped before it left.
-
-    Args:
-        connection: within a transaction.
-        listed: the keys of all reports that wait, or have left and are listed.
-
-    """
-    keys = connection.execute("SELECT metric, edition, window FROM charges WHERE reported = 1").fetchall()
-    return any(key[0] == OVER or (key not in listed and _parsed(key[2]) is not None) for key in keys)
+def may_have_erased(connection: sqlite3.Connection) -> bool:
+    """Whether a charge that is no reserve lacks its report: it was erased, or dropped before it left."""
+    query = (
+        "SELECT metric, edition, window FROM charges WHERE reported = 1 AND window NOT LIKE 'generation %'"
+        " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
+    )
+    return connection.execute(query).fetchone() is not None
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
@@ -134,12 +128,7 @@ def _add_up(connection: sqlite3.Connection, now_s: int, metrics: Collection[str]
 
 def _goes_on(window: str, now_s: int) -> bool:
     """Whether a text names a window that is not over; reserves and earlier sums name none."""
-    parsed = _parsed(window)
-    return parsed is not None and parsed.ends_at > now_s
-
-
-def _parsed(window: str) -> Window | None:
     try:
-        return Window.parse(window)
+        return Window.parse(window).ends_at > now_s
     except WindowError:
-        return None
+        return False

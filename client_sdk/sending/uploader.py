@@ -21,7 +21,7 @@ from client_sdk.ledger.outbox import Parcel
 from client_sdk.ledger.retry_times import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol.wire.report import Upload
-from client_sdk.results import Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
+from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
 from client_sdk.sending.send_times import Departure, Departures
@@ -166,7 +166,7 @@ class Uploader:
     def _next_attempt_s(self) -> float | None:
         try:
             return self._clock() + self._departures.next_s - time.monotonic()
-        except Exception:  # noqa: BLE001 the clock is the host's, and may do anything
+        except ClockError:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
@@ -234,7 +234,8 @@ class Uploader:
             )
         else:
             look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
-        look = self._ledger_thread.run(partial(look_at, now_s=self._clock()), LEDGER_DEADLINE_S)
+        # the ledger thread tells what is wrong with a clock
+        look = self._ledger_thread.run(lambda connection: look_at(connection, now_s=self._clock()), LEDGER_DEADLINE_S)
         self._follow_up()
         if look.parcel is None:
             self._plan(look.pending, hurried=hurried)

@@ -99,7 +99,7 @@ def test_show_does_not_say_that_nothing_left_after_the_list_was_erased(
     assert main(["show", "--data-dir", str(used)]) == 0
     out = capsys.readouterr().out
     assert "Nothing has left" not in out
-    assert "If it was ever erased, what left before is not on it." in out
+    assert "What left before an erasure is not on it." in out
 
 
 def test_forget_wipes_all_but_what_was_spent(used: Path, capsys: pytest.CaptureFixture[str]) -> None:

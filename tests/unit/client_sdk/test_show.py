@@ -149,7 +149,7 @@ def test_json_holds_everything_and_only_what_was_reported(tmp_path: Path, capsys
 
 
 NOTHING_LEFT = "Nothing has left this device.\n"
-MAY_BE_ERASED = "If it was ever erased, what left before is not on it.\n"
+MAY_BE_ERASED = "What left before an erasure is not on it.\n"
 
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
