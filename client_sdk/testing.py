@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from inspect import signature
+from pathlib import Path
 from unittest import mock
 
 from client_sdk.answers.coin_sources import PrfCoins
@@ -162,8 +163,10 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         call.apply_defaults()
         given = call.arguments
         if given["transport"] is None:
-            # without consent it only raises for mistakes, as it does in the app
-            original(*call.args, **call.kwargs | {"consent": False})
+            # without consent, and where no ledger is, it only raises for mistakes, as it does in the app
+            folder = given["data_dir"]
+            elsewhere = None if folder is None else Path(folder) / "none"
+            original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
             # without a file, a test spends no budget of the developer's, and leaves no report to be sent later; a
             # helper process would know nothing of it
             given.update(transport=recorded.uploads, data_dir=None, sender="thread")

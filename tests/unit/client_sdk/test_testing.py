@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
+import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Telemetry
+from client_sdk.ledger.file import FILE_NAME
 from client_sdk.testing import Answer, FakeClock, KeptUploads, SeededCoins, answers
 from tests.support.devices.clients import COLLECTOR, ScriptedTransport, ask, registry, run_python
 
@@ -45,6 +49,18 @@ def test_a_telemetry_made_within_answers_never_finds_its_way_to_a_collector(tmp_
     assert telemetry.flush(timeout_s=60)
     assert recorded == []
     assert len(recorded.uploads.bodies) == 1
+
+
+@pytest.mark.parametrize("consent", [True, False])
+def test_a_telemetry_made_within_answers_leaves_what_the_app_has_counted(tmp_path: Path, *, consent: bool) -> None:
+    counting = ask('[metric.taps]\nkind = "count"\nmax = 9\nepsilon = 1\nstatistic = "mean"\npersist = true')
+    with Telemetry(counting, collector=COLLECTOR, data_dir=tmp_path, consent=True) as telemetry:
+        assert telemetry.count("taps") is Recorded.COUNTED
+    with answers(), Telemetry(counting, collector=COLLECTOR, data_dir=tmp_path, consent=consent):
+        time.sleep(0.5)  # a wipe would be done in the background
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as ledger:
+        assert ledger.execute("SELECT count(*) FROM counts").fetchone() == (1,)
+    assert not any(path.is_dir() for path in tmp_path.iterdir())
 
 
 def test_no_telemetry_that_could_reach_a_collector_is_watched(tmp_path: Path) -> None:
