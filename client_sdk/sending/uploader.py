@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
@@ -27,6 +28,9 @@ from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected,
 from client_sdk.sending.send_times import Departure, Departures
 from client_sdk.sending.transactions import Look
 from client_sdk.sending.transport import Transport
+
+if TYPE_CHECKING:
+    import sqlite3
 
 LEDGER_DEADLINE_S = 5.0
 """How long this thread waits for the ledger. Nobody waits for this thread."""
@@ -234,8 +238,11 @@ class Uploader:
             )
         else:
             look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
-        # the ledger thread tells what is wrong with a clock
-        look = self._ledger_thread.run(lambda connection: look_at(connection, now_s=self._clock()), LEDGER_DEADLINE_S)
+        try:
+            look_now: Callable[[sqlite3.Connection], Look] = partial(look_at, now_s=self._clock())
+        except ClockError as error:
+            look_now = partial(_refuse, error)  # the ledger thread tells what is wrong
+        look = self._ledger_thread.run(look_now, LEDGER_DEADLINE_S)
         self._follow_up()
         if look.parcel is None:
             self._plan(look.pending, hurried=hurried)
@@ -327,3 +334,7 @@ class Uploader:
             self._departures.back_off(time.monotonic())
             self._state = state
             self._changed.notify_all()
+
+
+def _refuse(error: ClockError, _: sqlite3.Connection) -> NoReturn:
+    raise error

@@ -169,13 +169,13 @@ class Account:
         assert not any(thread.is_alive() for thread in self._threads)
         self._require_no_errors()
 
-    def lost(self, counts: Counter[Cell], collector: str) -> list[float]:
-        """Return the times of a collector's acknowledgements that are not counted."""
-        return [
-            given.asked_s
+    def lost(self, counts: Counter[Cell], collector: str) -> dict[Cell, float]:
+        """Return what a collector acknowledged and is not counted, and when it was requested."""
+        return {
+            cell: given.asked_s
             for cell, given in self.acknowledged.items()
             if given.collector == collector and not counts[cell]
-        ]
+        }
 
     def twice(self, counts: Counter[Cell]) -> list[Cell]:
         """Return what is counted twice, or counted although nobody was told that it is."""
