@@ -124,7 +124,7 @@ def test_maintenance_continues_after_any_failure_and_names_each_reason_once(
         is_well.set()
         return ServerState()
 
-    chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail)
+    chores = Maintenance(used_store(), log, grace_s=GRACE_S, every_tick=fail, clock=lambda: 0.0)
     chores.start()
     wait_until(is_well.is_set, what="a tick after all failures")
     chores.stop()
