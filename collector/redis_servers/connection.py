@@ -38,6 +38,11 @@ class Connection:
     Commands may be sent before earlier ones are answered; answers come in order. Every exception
     closes the connection, because an unread answer would be taken for the answer to a later
     command. Only an answer that is itself an error leaves it open.
+
+    Attributes:
+        history: the history that the server continued when the connection was opened, where that
+            matters; see `server.history`.
+
     """
 
     def __init__(self, opened: AbstractConnection, timeout_s: float) -> None:
@@ -48,6 +53,7 @@ class Connection:
             timeout_s: seconds that sending, or any part of an answer, may take.
 
         """
+        self.history = ""
         self._opened = opened
         self._timeout_s = timeout_s
         inner: Any = opened

@@ -142,6 +142,8 @@ class Connections:
             server.require_kept(connection, self._promise, is_cluster=self._is_cluster)
             if self._promise.copies:
                 self._require_copies(connection, address)
+            if self.is_replicated:
+                connection.history = server.history(server.info(connection, "replication"))
             self._set_up(connection)
         except BaseException:
             connection.close()

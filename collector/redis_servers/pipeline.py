@@ -23,7 +23,7 @@ from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
 from collector.plural import plural
 from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.redis_servers.connection import Connection
-from collector.redis_servers.server import Replicas
+from collector.redis_servers.server import Replicas, history, parse_info
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
 """Milliseconds of the successive waits for copies, two seconds in all.
@@ -33,6 +33,7 @@ themselves only once a second. So ask again, soon at first.
 """
 
 ASKING = PackedCommand.of("", "ASKING").command
+REPLICATION = PackedCommand.of("", "INFO", "replication").command
 
 
 class TooFewCopiesError(RedisError):
@@ -141,12 +142,21 @@ def _has_copies(connection: Connection, copies: int) -> bool:
     """Wait for this connection's writes to be on disk here and on enough replicas.
 
     Return whether they are.
+
+    Raises:
+        TooFewCopiesError: if the server was a replica since the connection was opened. Then it has
+            taken over the data of another, perhaps without those writes, and continues from an
+            earlier place: the replicas may have come to the place of those writes without them.
+
     """
     for wait_ms in COPIES_WAITS_MS:
-        connection.send(PackedCommand.of("", "WAITAOF", 1, copies, wait_ms).command)
-        answer = _answer(connection)
-        if isinstance(answer, RedisError):
+        wait = PackedCommand.of("", "WAITAOF", 1, copies, wait_ms).command
+        connection.send(wait + REPLICATION)
+        answer, facts = _answer(connection), _answer(connection)
+        if isinstance(answer, RedisError) or isinstance(facts, RedisError):
             return False
+        if history(parse_info(facts)) != connection.history:
+            raise TooFewCopiesError("a server of the store was a replica meanwhile: what it had may be lost; ask again")
         here, on_replicas = answer
         if here >= 1 and on_replicas >= copies:
             return True

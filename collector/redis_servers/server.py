@@ -40,8 +40,25 @@ def ask(connection: Connection, *command: str | int) -> Any:  # noqa: ANN401 the
 
 def info(connection: Connection, section: str) -> dict[str, str]:
     """Return the names and values of a section of INFO."""
-    lines = ask(connection, "INFO", section).decode().splitlines()
-    return dict(line.split(":", 1) for line in lines if ":" in line)
+    return parse_info(ask(connection, "INFO", section))
+
+
+def parse_info(answer: bytes) -> dict[str, str]:
+    """Return the names and values in an answer to INFO."""
+    return dict(line.split(":", 1) for line in answer.decode().splitlines() if ":" in line)
+
+
+def history(facts: dict[str, str]) -> str:
+    """Return the name of the history of writes that a master continues; empty if it is a replica.
+
+    A server that becomes a master begins a new one. So if the name is the same as before, the
+    server was the master all the time, and still has what it had.
+
+    Args:
+        facts: the section ``replication`` of INFO.
+
+    """
+    return facts["master_replid"] if facts["role"] == "master" else ""
 
 
 def memory_of(connection: Connection) -> Memory:
@@ -78,9 +95,7 @@ def replicas(connection: Connection) -> list[Address] | None:
     facts = info(connection, "replication")
     if facts["role"] != "master":
         return None
-    described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
-    parts = [dict(part.split("=", 1) for part in value.split(",")) for value in described]
-    return [(part["ip"], int(part["port"])) for part in parts if part["state"] == "online"]
+    return [_address(replica) for replica in _attached(facts) if replica["state"] == "online"]
 
 
 def nodes(connection: Connection, own_host: str, *, by_tls: bool) -> list[Address]:
@@ -99,21 +114,44 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
 
     A replica that has failed is one of them: it may only have been cut off, come back, and take
     over. A failed master that this one replaced is not: when it comes back, nobody votes for it
-    before it is in step, unless the validity factor is 0.
+    before it is in step, unless the validity factor is 0. But it counts as in step with the copy
+    that it is sent first, and so may take over without what was written since. Therefore it is one
+    of them as soon as it may have asked for that copy: the cluster lists it as a replica only later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
+    members = _members_of_shard(connection, slot)
+    listed = {address for node in members if node[b"role"] == b"replica" for address in _addresses(node)}
+    attached = {_address(replica) for replica in _attached(info(connection, "replication"))}
+    failed_master_is_able = takes_over_in_any_state or not attached <= listed
+    able = [
+        node for node in members if node[b"role"] == b"replica" or node[b"health"] != b"fail" or failed_master_is_able
+    ]
+    failed = tuple(node[b"id"].decode() for node in able if node[b"health"] == b"fail")
+    return Replicas(max(0, len(able) - 1), failed)  # one of them is the master itself
+
+
+def _members_of_shard(connection: Connection, slot: int) -> list[dict[bytes, Any]]:
+    """Return the master of a slot and its replicas as a node of the cluster sees them."""
     for shard in map(_facts, ask(connection, "CLUSTER", "SHARDS")):
         bounds = shard[b"slots"]
         if any(first <= slot <= last for first, last in zip(bounds[::2], bounds[1::2], strict=True)):
-            members = list(map(_facts, shard[b"nodes"]))
-            able = [
-                node
-                for node in members
-                if node[b"role"] == b"replica" or node[b"health"] != b"fail" or takes_over_in_any_state
-            ]
-            failed = tuple(node[b"id"].decode() for node in able if node[b"health"] == b"fail")
-            return Replicas(len(able) - 1, failed)  # one of them is the master itself
-    return Replicas(0)
+            return list(map(_facts, shard[b"nodes"]))
+    return []
+
+
+def _addresses(node: dict[bytes, Any]) -> list[tuple[str, int]]:
+    """Return the addresses at which a node of the cluster listens, without and with TLS."""
+    return [(node[b"ip"].decode(), node[port]) for port in (b"port", b"tls-port") if port in node]
+
+
+def _attached(facts: dict[str, str]) -> list[dict[str, str]]:
+    """Return what a server says of each replica that is connected to it, in step or not yet."""
+    described = [value for name, value in facts.items() if name.startswith("slave") and name[5:].isdecimal()]
+    return [dict(part.split("=", 1) for part in value.split(",")) for value in described]
+
+
+def _address(replica: dict[str, str]) -> tuple[str, int]:
+    return replica["ip"], int(replica["port"])
 
 
 def _facts(flat: list[Any]) -> dict[bytes, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.errors import StoreUnavailableError
+from collector.redis_servers import pipeline
 from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.redis_store import RedisStore
@@ -25,6 +28,9 @@ from tests.support.services.wire import post, tallies
 SENDERS = 8
 UPLOADS_EACH = 60
 SHARDS_MOVED = 4
+
+COPIES_WAITS_MS = (4, 8, 16)
+"""Of a test that knows that no copy will come."""
 
 
 @pytest.fixture
@@ -62,6 +68,41 @@ def test_a_master_that_is_killed_loses_nothing_that_was_acknowledged_by_its_repl
         victim.start()
         load.wait()
         assert counted(collector) == load.uploads
+
+
+def test_a_dead_master_that_asks_for_a_copy_may_take_over_before_it_has_what_is_read(
+    healthy: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replicated = RedisStore(healthy.url, Promise(Durability.REPLICATED, 1), is_cluster=True)
+    replicated.prepare()
+    replicated.disconnect()
+    store = RedisStore(healthy.url, is_cluster=True)
+    store.prepare()
+    slot = healthy.slot_of(7)
+    victim = healthy.holder(slot)
+    name = victim.id()
+    victim.kill()
+    wait_until(lambda: healthy.holder(slot) is not victim, what="another master")
+    master = healthy.holder(slot)
+    assert store.count(judged(of_shard(7))).verdict == Verdict(1)
+    wait_until(partial(reads, store), what="a shard without its dead master")
+    monkeypatch.setattr(pipeline, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+    with socket.create_connection((master.host, master.port)) as asking:
+        asking.sendall(f"REPLCONF listening-port {victim.port}\r\n".encode())
+        assert asking.recv(5) == b"+OK\r\n"
+        asking.sendall(b"PSYNC ? -1\r\n")
+        wait_until(lambda: master.client.info("replication")["connected_slaves"] == 1, what="a replica")
+        with pytest.raises(StoreUnavailableError, match=f"not yet on the disks of 1 replica.*{name}"):
+            list(store.open_tallies(frozenset()))
+    wait_until(partial(reads, store), what="a shard without its dead master")
+    store.disconnect()
+
+
+def reads(store: RedisStore) -> bool:
+    """Whether a store lets its tallies be read."""
+    with contextlib.suppress(StoreUnavailableError):
+        return [tally.counts for tally in store.open_tallies(frozenset())] == [(0, 0, 1, 0)]
+    return False
 
 
 def move_key_by_key(cluster: Cluster, slot: int, source: Node, target: Node) -> None:

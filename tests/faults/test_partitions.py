@@ -15,6 +15,7 @@ import time
 import urllib.error
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.config import DAY_S
 from collector.errors import StoreUnavailableError
 from collector.judge import judge
+from collector.judgement import Judgement
 from collector.redis_servers import pipeline
 from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
@@ -178,6 +180,46 @@ def has_failed(node: Node, *, by: Node) -> bool:
     """Whether a node holds another for failed, as the majority of masters does."""
     lines = [line.split() for line in by.ask("CLUSTER", "NODES").splitlines()]
     return any(name == node.id() and "fail" in flags.split(",") for name, _, flags, *_ in lines)
+
+
+def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
+    at: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "COPIES_WAITS_MS", (4000,))
+    first, second, third = (judged(of_shard(7)) for _ in range(3))
+    host = at.network.hosts[COLLECTORS[0]]
+
+    def count(store: RedisStore, sent: Judgement) -> CountedUpload:
+        with host.entered():
+            return store.count(sent)
+
+    with host.entered(), stores(at, REPLICATED, ON_DISK) as (replicated, fsync), ThreadPoolExecutor(1) as uploading:
+        assert uploading.submit(count, replicated, first).result().verdict == Verdict(1)
+        master = at.cluster.holder_of_shard(7)
+        (replica,) = at.cluster.replicas_of(master)
+        at.network.part([at.host_of(master)], [at.host_of(replica)])
+        assert fsync.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
+        reading = fsync.open_tallies(frozenset())
+        assert sum(next(reading).counts) == 2
+        waiting = uploading.submit(count, replicated, third)
+        wait_until(lambda: master.client.info("clients")["blocked_clients"], what="an upload that waits for copies")
+        replica.ask("CLUSTER", "FAILOVER", "TAKEOVER")
+        wait_until(lambda: not master.is_master(), what="a master that knows who took over")
+        at.network.heal()
+        for _ in range(UPLOADS_BETWEEN):  # so the new history gets further than the one that ended
+            assert fsync.count(judged(of_shard(7))) == CountedUpload(Verdict(1), is_duplicate=False)
+        wait_until(lambda: is_in_step(master, of=replica), what="a copy")
+        master.ask("CLUSTER", "FAILOVER")
+        wait_until(lambda: is_in_step(replica, of=master), what="the master of before")
+        with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
+            list(reading)
+        acknowledged = [first] if waiting.exception() else [first, third]
+        assert counted(fsync) == len(acknowledged) + UPLOADS_BETWEEN
+
+
+def is_in_step(node: Node, *, of: Node) -> bool:
+    """Whether a node is a replica of another and has its data."""
+    return node.replicates(of) and node.client.info("replication")["master_link_status"] == "up"
 
 
 def test_an_upload_that_comes_again_at_the_last_moment_is_known_by_a_clock_that_stepped_nearly_a_day(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import hiredis
@@ -20,6 +20,9 @@ from collector.required_settings import ON_DISK
 from collector.store.reading import Reading
 
 A, B, C = ("a", 1), ("b", 2), ("c", 3)
+
+HISTORY = "5a1e"
+"""Which every server continues when a connection is opened."""
 
 
 class Learning(dict[str, Address]):
@@ -68,7 +71,9 @@ class Wires(Connections):
     def open(self, address: Address) -> Wire:
         if address not in self.answering:
             raise RedisConnectionError("refused")
-        return Wire(self.answering[address])
+        wire = Wire(self.answering[address])
+        wire.history = HISTORY
+        return wire
 
     def drop(self, address: Address) -> None:
         self.dropped.append(address)
@@ -234,7 +239,19 @@ def test_an_error_of_one_command_is_its_own() -> None:
 
 def waits(*copies: list[int]) -> Answers:
     acknowledgements: Iterator[list[int]] = iter(copies)
-    return lambda command: next(acknowledgements, [1, 0]) if command[0] == b"WAITAOF" else b"counted"
+
+    def answer(command: list[bytes]) -> Any:
+        if command[0] == b"WAITAOF":
+            return next(acknowledgements, [1, 0])
+        return replication() if command[0] == b"INFO" else b"counted"
+
+    return answer
+
+
+def replication(role: str = "master", history: str = HISTORY, attached: Sequence[str] = ()) -> bytes:
+    """Return what a server says of its replication."""
+    replicas = [f"slave{number}:{replica}" for number, replica in enumerate(attached)]
+    return "\r\n".join([f"role:{role}", *replicas, f"master_replid:{history}", ""]).encode()
 
 
 def test_an_answer_waits_for_its_copies() -> None:
@@ -243,6 +260,19 @@ def test_an_answer_waits_for_its_copies() -> None:
     ours, wires = routed({A: waits([1, 1], [1, 1])}, copies=2)
     assert kinds(ours.ask_all([get(), get()])) == [StoreUnavailableError] * 2
     assert wires.opened(A) is None
+
+
+@pytest.mark.parametrize(("role", "history"), [("master", "another"), ("slave", HISTORY)])
+def test_copies_of_what_a_server_wrote_before_it_was_a_replica_are_none(role: str, history: str) -> None:
+    facts = iter([replication(role, history)])
+    answers = waits([1, 1], [1, 1])
+
+    def taken_over(command: list[bytes]) -> Any:
+        return next(facts, replication()) if command[0] == b"INFO" else answers(command)
+
+    ours, wires = routed({A: taken_over}, copies=1)
+    assert ours.ask(get()) == b"counted"  # at a second attempt, over another connection
+    assert wires.dropped[0] == A
 
 
 def test_a_server_that_cannot_wait_gives_no_answer_for_its_own() -> None:
@@ -257,9 +287,9 @@ SHARDS_SEEN = [
         [0, 16_383],
         b"nodes",
         [
-            [b"id", b"m", b"role", b"master", b"health", b"online"],
-            [b"id", b"r", b"role", b"replica", b"health", b"online"],
-            [b"id", b"f", b"role", b"master", b"health", b"fail"],
+            [b"id", b"m", b"port", 1, b"ip", b"10.0.0.1", b"role", b"master", b"health", b"online"],
+            [b"id", b"r", b"tls-port", 2, b"ip", b"10.0.0.2", b"role", b"replica", b"health", b"online"],
+            [b"id", b"f", b"port", 3, b"ip", b"10.0.0.3", b"role", b"master", b"health", b"fail"],
         ],
     ],
 ]
@@ -269,8 +299,10 @@ def replicated(
     commands: list[list[bytes]],
     copies_on_disk: int,
     refused: dict[bytes, Exception] | None = None,
+    *,
     seen: Any = SHARDS_SEEN,
     factor: bytes = b"10",
+    attached: Sequence[str] = ("ip=10.0.0.2,port=2,state=online",),
 ) -> Answers:
     """Answer as a node with a replica, which took over from another that failed."""
 
@@ -278,7 +310,12 @@ def replicated(
         commands.append(command)
         if command[0] == b"EVAL":
             return (refused or {}).get(command[3], b"OK")
-        answers = {b"CLUSTER": seen, b"CONFIG": [command[-1], factor], b"WAITAOF": [1, copies_on_disk]}
+        answers = {
+            b"CLUSTER": seen,
+            b"CONFIG": [command[-1], factor],
+            b"INFO": replication(attached=attached),
+            b"WAITAOF": [1, copies_on_disk],
+        }
         return answers.get(command[0], b"here")
 
     return answer
@@ -295,7 +332,9 @@ def test_what_is_read_is_confirmed_by_a_write_that_every_replica_has_which_could
         [b"SET", b"{1}:read", b""],
         [b"CONFIG", b"GET", b"cluster-replica-validity-factor"],
         [b"CLUSTER", b"SHARDS"],
+        [b"INFO", b"replication"],
         [b"1", b"1", b"4"],
+        [b"INFO", b"replication"],
     ]
 
 
@@ -309,7 +348,8 @@ def test_what_no_replica_has_is_not_confirmed() -> None:
 
 
 def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> None:
-    shard = _with(SHARDS_SEEN[0], [b"id", b"lost", b"role", b"replica", b"health", b"fail"])
+    lost: list[bytes | int] = [b"id", b"lost", b"port", 4, b"ip", b"10.0.0.4", b"role", b"replica", b"health", b"fail"]
+    shard = _with(SHARDS_SEEN[0], lost)
     for copies_on_disk, is_confirmed in ((1, False), (2, True)):
         ours, _ = routed({A: replicated([], copies_on_disk, seen=[shard])})
         reading = Reading(ours)
@@ -322,7 +362,9 @@ def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> N
 
 
 def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may_take_over_in_any_state() -> None:
-    back = _with(SHARDS_SEEN[0], [b"id", b"back", b"role", b"master", b"health", b"online"])
+    back = _with(
+        SHARDS_SEEN[0], [b"id", b"back", b"port", 4, b"ip", b"10.0.0.4", b"role", b"master", b"health", b"online"]
+    )
     for server in (replicated([], 1, seen=[back]), replicated([], 1, factor=b"0")):
         ours, _ = routed({A: server})
         reading = Reading(ours)
@@ -331,7 +373,29 @@ def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may
             reading.confirm()
 
 
-def _with(shard: list[Any], node: list[bytes]) -> list[Any]:
+@pytest.mark.parametrize("state", ["wait_bgsave", "send_bulk", "online"])
+def test_a_master_that_was_taken_over_from_must_have_it_once_it_may_have_asked_for_a_copy(state: str) -> None:
+    attached = ("ip=10.0.0.2,port=2,state=online", f"ip=10.0.0.3,port=3,state={state}")
+    ours, _ = routed({A: replicated([], 1, attached=attached)})
+    reading = Reading(ours)
+    assert reading.ask(get()) == b"here"
+    with pytest.raises(StoreUnavailableError, match="of 2 replicas, of which 1 has failed: bring back f, or"):
+        reading.confirm()
+
+
+def test_what_a_server_answered_before_it_was_a_replica_is_not_confirmed() -> None:
+    ours, wires = routed({A: replicated([], 1)})
+    reading = Reading(ours)
+    assert reading.ask(get()) == b"here"
+    opened = wires.opened(A)
+    assert opened is not None
+    opened.history = "the one before"
+    with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
+        reading.confirm()
+    assert wires.opened(A) is None
+
+
+def _with(shard: list[Any], node: list[bytes | int]) -> list[Any]:
     """Return a shard with a further node."""
     return [*shard[:-1], [*shard[-1], node]]
 
