@@ -170,7 +170,14 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: str | None,
         estimator.load_model(file)
 
 
-@pytest.mark.parametrize("name", ["products", "crosses"])
+@pytest.fixture(scope="module", params=["products", "crosses"])
+def model_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The contents of a model's file."""
+    folder = tmp_path_factory.mktemp("model")
+    run(folder, line(request.param, "2026-01-01", 60), model=request.param)
+    return (folder / "model.json").read_text()
+
+
 @pytest.mark.parametrize(
     ("place", "field", "value"),
     [
@@ -186,11 +193,10 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: str | None,
     ],
 )
 def test_a_model_that_lacks_something_is_refused(
-    tmp_path: Path, name: str, place: int | None, field: str, value: object
+    tmp_path: Path, model_file: str, place: int | None, field: str, value: object
 ) -> None:
-    run(tmp_path, line(name, "2026-01-01", 60), model=name)
     file = tmp_path / "model.json"
-    document = json.loads(file.read_text())
+    document = json.loads(model_file)
     learned = document["learned"]
     assert [each["name"] for each in learned["inputs"]] == ["age", "sex", "health"]
     (learned if place is None else learned["inputs"][place])[field] = value
