@@ -1,4 +1,4 @@
-"""The servers that tests start end with the tests, even if those are killed."""
+"""What tests start and mount ends with them, even if they are killed."""
 
 from __future__ import annotations
 
@@ -29,3 +29,26 @@ def test_a_node_of_a_cluster_ends_with_tests_that_are_killed(tmp_path: Path) -> 
         assert is_running(node)
         kill(tests.pid)
     wait_until(lambda: not is_running(node), what="the node to end")
+
+
+MOUNTING = """
+import sys
+from pathlib import Path
+from tests.support.services.small_disks import mounted
+
+with mounted(Path(sys.argv[1])):
+    print(flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_small_disk_is_mounted_for_those_tests_alone_and_ends_with_them(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    command = [sys.executable, "-c", MOUNTING, str(disk)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as tests:
+        assert tests.stdout is not None
+        tests.stdout.readline()
+        assert str(disk) in Path(f"/proc/{tests.pid}/mounts").read_text(encoding="utf-8")
+        assert not disk.is_mount()
+        kill(tests.pid)
+    disk.rmdir()

@@ -9,7 +9,6 @@ networks can run at once.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
@@ -22,16 +21,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.services import kernel
+from tests.support.services.kernel import CLONE_NEWNET
 from tests.support.services.packets import CUT, Link
 from tests.support.services.processes import started
 
 PREFIX = "10.77.0."
 MASK = "255.255.255.0"
 
-CLONE_NEWNET = 0x4000_0000
-"""As in sched.h; the other constants are of if_tun.h, if.h and sockios.h."""
-
 TUNSETIFF = 0x4004_54CA
+"""As in if_tun.h; the other constants are of if_tun.h, if.h and sockios.h."""
+
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
 IFF_UP, IFF_RUNNING = 0x1, 0x40
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
@@ -42,8 +42,6 @@ NEEDED = (
     f"this test makes hosts of its own, and so needs root, network namespaces and {TUN} (modprobe tun; for a container "
     f"--cap-add NET_ADMIN --cap-add SYS_ADMIN --device {TUN})"
 )
-
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,11 @@ class Host:
         that it starts.
         """
         before = _own_namespace()
-        _enter(self.namespace)
+        kernel.enter(self.namespace, CLONE_NEWNET)
         try:
             yield
         finally:
-            _enter(before)
+            kernel.enter(before, CLONE_NEWNET)
             os.close(before)
 
 
@@ -155,7 +153,7 @@ def _host(number: int, opened: contextlib.ExitStack) -> Host:
     address = f"{PREFIX}{number}"
     before = _own_namespace()
     try:
-        _require(_libc.unshare(CLONE_NEWNET))
+        kernel.unshare(CLONE_NEWNET)
         namespace = _own_namespace()
         opened.callback(os.close, namespace)
         device = os.open(TUN, os.O_RDWR)
@@ -168,7 +166,7 @@ def _host(number: int, opened: contextlib.ExitStack) -> Host:
                 fcntl.ioctl(control, SIOCSIFFLAGS, struct.pack("16sH22x", name, IFF_UP | IFF_RUNNING))
         return Host(address, namespace, device)
     finally:
-        _enter(before)
+        kernel.enter(before, CLONE_NEWNET)
         os.close(before)
 
 
@@ -179,13 +177,3 @@ def _packed(address: str) -> bytes:
 def _own_namespace() -> int:
     """Return a descriptor of the namespace that this thread is in."""
     return os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-
-
-def _enter(namespace: int) -> None:
-    _require(_libc.setns(namespace, CLONE_NEWNET))
-
-
-def _require(result: int) -> None:
-    if result:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))

@@ -1,4 +1,8 @@
-"""Disks of a few megabytes, to be filled."""
+"""Disks of a few megabytes, to be filled.
+
+They are mounted for this process and those that it starts alone: the kernel unmounts them with the
+last one, however the tests end.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,10 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
+from tests.support.services import kernel
 from tests.support.services.processes import wait_until
 
 BALLAST = "ballast"
@@ -17,6 +23,7 @@ BALLAST = "ballast"
 def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
     """Mount a small disk at a directory that is made for it."""
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
+    _take_mounts_of_its_own()
     mount.mkdir()
     options = f"size={megabytes}m,mode=0700"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", mount], check=True)  # noqa: S607 wherever it is
@@ -27,6 +34,12 @@ def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
             lambda: subprocess.run(["umount", mount], check=False).returncode == 0,  # noqa: S607 as above
             what="the last process to leave the disk",
         )
+
+
+@cache
+def _take_mounts_of_its_own() -> None:
+    kernel.unshare(kernel.CLONE_NEWNS)
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)  # noqa: S607 wherever it is
 
 
 def room_on(folder: Path) -> int:
