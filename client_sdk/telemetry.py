@@ -132,7 +132,8 @@ class Telemetry:
                 is not above 0, or is above 1; if ``coins`` are given without a ``transport``; if
                 ``sender`` is neither of the two, or is a process without a ``data_dir`` or with a
                 ``transport``; or if ``strata`` names a variable that the registry lacks.
-            TypeError: if ``consent`` is neither a bool nor a set of texts.
+            TypeError: if ``consent`` is neither a bool nor a set of texts, or ``warn_at`` is no list of
+                numbers.
 
         """
         agreed = consent_of(consent)
