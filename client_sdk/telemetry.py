@@ -218,6 +218,8 @@ class Telemetry:
             if self._path is not None:
                 self._insist(ledger_file.scrub, begin=BARE)
         if before is False:
+            if self._path is not None:  # without consent it was opened without making a secret
+                self._processes.current.ledger_thread.reopen()
             self._begin()
 
     @property

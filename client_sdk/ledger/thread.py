@@ -196,6 +196,12 @@ class LedgerThread:
         """Close the connection soon and open none until the pause is over."""
         self._jobs.put(pause)
 
+    def reopen(self) -> None:
+        """Close the connection soon, so that the next job opens the ledger anew."""
+        pause = forks.Pause()
+        pause.over.set()
+        self.pause(pause)
+
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
