@@ -487,6 +487,7 @@ class Telemetry:
         if self._path is None:
             self._insist(erase.wipe)
             return
+        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
         if ledger_file.exists(self._path):
             self._insist(erase.wipe)
             self._insist(ledger_file.scrub, begin=BARE)
