@@ -132,7 +132,8 @@ class Telemetry:
                 is not above 0, or is above 1; if ``coins`` are given without a ``transport``; if
                 ``sender`` is neither of the two, or is a process without a ``data_dir`` or with a
                 ``transport``; or if ``strata`` names a variable that the registry lacks.
-            TypeError: if ``consent`` is neither a bool nor a set of texts.
+            TypeError: if ``consent`` is neither a bool nor a set of texts, or ``warn_at`` is no list of
+                numbers.
 
         """
         agreed = consent_of(consent)
@@ -217,6 +218,8 @@ class Telemetry:
             if self._path is not None:
                 self._insist(ledger_file.scrub, begin=BARE)
         if before is False:
+            if self._path is not None:  # without consent it was opened without making a secret
+                self._processes.current.ledger_thread.reopen()
             self._begin()
 
     @property
@@ -484,6 +487,7 @@ class Telemetry:
         if self._path is None:
             self._insist(erase.wipe)
             return
+        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
         if ledger_file.exists(self._path):
             self._insist(erase.wipe)
             self._insist(ledger_file.scrub, begin=BARE)

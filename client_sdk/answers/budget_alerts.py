@@ -29,6 +29,23 @@ OnBudget = Callable[[float, BudgetStatus], object]
 """Takes the fraction of the lifetime budget that was reached, and what is spent and left."""
 
 
+def _fractions(warn_at: Sequence[float]) -> list[float]:
+    """Return the fractions in rising order, as floats: `look` reads their digits.
+
+    Raises:
+        TypeError: if they are no list of numbers.
+        ValueError: if one is not above 0, or is above 1.
+
+    """
+    try:
+        fractions = sorted({float(fraction) for fraction in warn_at})
+    except (TypeError, ValueError):
+        raise TypeError("warn_at must be a list of numbers, such as (0.8, 0.95)") from None
+    if not all(0 < fraction <= 1 for fraction in fractions):
+        raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
+    return fractions
+
+
 class BudgetWatch:
     """Calls back once per process for each fraction of the lifetime budget that is reached."""
 
@@ -36,15 +53,14 @@ class BudgetWatch:
         """Take the callback and its fractions.
 
         Raises:
+            TypeError: if the fractions are no list of numbers.
             ValueError: if a fraction is not above 0, or is above 1.
 
         """
-        if not all(0 < fraction <= 1 for fraction in warn_at):
-            raise ValueError("warn_at must hold fractions of the lifetime budget: above 0, at most 1")
         self._budget = registry.budget
         self._registry = registry
         self._on_budget = on_budget
-        self._warn_at = sorted(set(warn_at))
+        self._warn_at = _fractions(warn_at)
         self._announced: set[tuple[tuple[int, int], float]] = set()
 
     def look(self, ledger_thread: LedgerThread) -> None:

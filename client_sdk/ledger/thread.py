@@ -196,6 +196,17 @@ class LedgerThread:
         """Close the connection soon and open none until the pause is over."""
         self._jobs.put(pause)
 
+    def reopen(self, timeout_s: float = 0.0) -> None:
+        """Close the connection after the jobs queued so far, so that the next job opens the ledger anew.
+
+        Wait up to ``timeout_s`` seconds for that.
+        """
+        if self._thread is not None and not self._is_stopped:
+            pause = forks.Pause()
+            pause.over.set()
+            self.pause(pause)
+            pause.closed.wait(timeout_s)
+
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 

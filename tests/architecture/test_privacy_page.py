@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,6 +41,40 @@ def test_every_row_names_a_test() -> None:
 def test_a_test_that_the_page_names_is_there(test: str) -> None:
     path, _, name = test.partition("::")
     assert re.search(rf"^(    )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the names of the modules that a file may import."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names))
+
+
+def reached(paths: set[Path]) -> set[str]:
+    """Return the packages outside of the tests that files import, also by other files of the tests."""
+    seen, packages = set[Path](), set[str]()
+    while paths:
+        path = paths.pop()
+        seen.add(path)
+        for name in imported(path):
+            file = ROOT / f"{name.replace('.', '/')}.py"
+            if not name.startswith("tests."):
+                packages.add(name.partition(".")[0])
+            elif file.exists() and file not in seen:
+                paths.add(file)
+    return packages
+
+
+def test_a_reviewer_who_installs_what_the_page_says_can_run_its_tests() -> None:
+    (line,) = re.findall(r"pip install -c constraints.txt (.+)", PAGE)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    needs = {re.split(r"[>;]", need)[0] for extra in ("collector", "estimator") for need in extras[extra]}
+    needed = reached({ROOT / test.partition("::")[0] for test in TESTS})
+    assert {"pytest", "numpy"} <= needed
+    own = {"client_sdk", "collector", "estimator"}
+    assert needed - own - sys.stdlib_module_names <= {*line.split(), *needs}
 
 
 def test_every_setting_that_a_row_names_exists() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,13 +21,14 @@ PAGES = {
     for path in sorted(FOLDER.glob("*.md"))
     if path.stem not in ELSEWHERE
 }
+FROM_NOTHING = {"cli-app", "service", "gui-app", "testing", "web-app"}
+"""Pages for somebody who has no file of questions yet; they say how to get one."""
 WITH_SAMPLES = [name for name, found in PAGES.items() if found]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A reader's folder, with the starter and a device that has reported nothing."""
-    shutil.copy(STARTER, tmp_path / "metrics.toml")
+    """A reader's folder."""
     return tmp_path
 
 
@@ -34,6 +38,8 @@ def test_there_are_pages_with_samples() -> None:
 
 @pytest.mark.parametrize("name", WITH_SAMPLES)
 def test_the_samples_of_a_page_work_in_order(name: str, folder: Path) -> None:
+    if name not in FROM_NOTHING:
+        shutil.copy(STARTER, folder / "metrics.toml")
     with reading(folder) as reader:
         if name == "asked-by-a-user":
             reader.save("device.py", DEVICE)
@@ -55,3 +61,33 @@ from client_sdk import Telemetry
 with Telemetry("metrics.toml", collector="https://a.example", data_dir="app-data", consent=True) as telemetry:
     telemetry.record("dark_mode", True)
 """
+
+
+def test_the_command_has_one_ledger_wherever_it_is_started_and_on_whatever_system(folder: Path) -> None:
+    (program,) = (block.text for block in PAGES["cli-app"] if block.file)
+    (folder / "tool.py").write_text(program.replace('"process"', '"thread"'))
+    shutil.copy(STARTER, folder / "metrics.toml")
+    (folder / ".tool").mkdir()
+    (folder / ".tool" / "telemetry-is-on").touch()
+    for name in ("here", "there"):
+        (folder / name).mkdir()
+        subprocess.run(
+            [sys.executable, "-c", "import sys; sys.platform = 'freebsd14'; import tool; tool.main()"],
+            cwd=folder / name,
+            env={**os.environ, "HOME": str(folder), "PYTHONPATH": str(folder)},
+            check=True,
+        )
+    assert len(list(folder.rglob("*.sqlite3"))) == 1
+
+
+def test_the_gate_refuses_a_release_that_reveals_more_than_the_one_before(folder: Path) -> None:
+    release, job, *_ = (block.text for block in PAGES["ci-gate"])
+    starter = STARTER.read_text()
+    with reading(folder) as reader:
+        reader.save("metrics.toml", starter)
+        reader.run(release)
+        reader.save("metrics.toml", starter.replace("lifetime = 5.0 ", "lifetime = 4.0 "))
+        reader.run(job.replace("--exact", QUICKER))
+        reader.save("metrics.toml", starter.replace("epsilon = 0.75", "epsilon = 0.7500001", 1))
+        with pytest.raises(RuntimeError, match="--against"):
+            reader.run(job.replace("--exact", QUICKER))

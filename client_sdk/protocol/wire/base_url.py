@@ -15,7 +15,7 @@ def is_base_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # an invalid port or IPv6 address
+    except (AttributeError, ValueError):  # no text, or an invalid port or IPv6 address
         return False
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,21 @@ def _fill(folder: Path, clock: SetClock, transport: ScriptedTransport) -> Teleme
 
 def _names(folder: Path, table: str) -> set[str]:
     return {name for (name,) in rows(folder, f"SELECT metric FROM {table} WHERE metric <> ''")}  # noqa: S608 one of ours
+
+
+@pytest.mark.parametrize("look", [Telemetry.flush, Telemetry.history, Telemetry.budget, Telemetry.dropped])
+@pytest.mark.parametrize("later", [True, frozenset({"usage"})])
+def test_who_opted_out_once_may_look_and_then_agree_within_one_program(
+    tmp_path: Path, look: Callable[[Telemetry], object], later: Consent
+) -> None:
+    with telemetry(tmp_path) as device:
+        device.record("plain", value=True)
+        device.forget()
+    with telemetry(tmp_path, consent=False) as device:
+        look(device)
+        device.consent = later
+        assert device.record("used", value=True) is Recorded.QUEUED
+        assert device.problem is None
 
 
 @pytest.mark.parametrize("sent", [False, True])

@@ -32,6 +32,7 @@ from client_sdk import (
 )
 from client_sdk import telemetry as telemetry_module
 from client_sdk.ledger import charges
+from client_sdk.ledger import create as new_ledger
 from client_sdk.ledger.create import BUSY_TIMEOUT_S
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
@@ -420,6 +421,25 @@ def used(tmp_path: Path) -> Iterator[Telemetry]:
         for number in range(20, 40):
             device.record(f"m{number}", value=True)
         yield device
+
+
+def test_forgetting_while_the_file_is_made_leaves_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    create, begun, may_go_on = new_ledger.create, threading.Event(), threading.Event()
+
+    def slowly(path: Path, app: str) -> None:
+        begun.set()
+        assert may_go_on.wait(60)
+        create(path, app)
+
+    monkeypatch.setattr(new_ledger, "create", slowly)
+    with telemetry(tmp_path) as device:
+        assert begun.wait(60)
+        forgetting = threading.Thread(target=device.forget)
+        forgetting.start()
+        forgetting.join(0.2)  # it would be over
+        may_go_on.set()
+        forgetting.join()
+    assert rows(tmp_path, "SELECT secret FROM device") == [(None,)]
 
 
 def test_forgetting_leaves_nothing_in_any_file_but_what_was_spent(used: Telemetry, tmp_path: Path) -> None:

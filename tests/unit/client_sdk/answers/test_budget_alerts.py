@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from client_sdk import BudgetStatus, Recorded
@@ -151,6 +154,21 @@ def test_a_ledger_that_is_busy_is_looked_at_later(tmp_path: Path) -> None:
 def test_a_fraction_that_is_none_is_refused_at_once(warn_at: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match="above 0, at most 1"):
         telemetry(None, on_budget=Host(), warn_at=warn_at)
+
+
+@pytest.mark.parametrize("warn_at", [0.8, ("much",), (None,)])
+def test_what_is_no_list_of_numbers_is_refused_at_once(warn_at: Any) -> None:
+    with pytest.raises(TypeError, match=r"warn_at must be a list of numbers, such as \(0.8, 0.95\)"):
+        telemetry(None, on_budget=Host(), warn_at=warn_at)
+
+
+@pytest.mark.parametrize("fraction", [Fraction(1, 10), Decimal("0.1"), np.float64(0.1)])
+def test_a_fraction_of_another_type_of_numbers_holds_up_no_upload(tmp_path: Path, fraction: Any) -> None:
+    host = Host()
+    with telemetry(tmp_path, registry=TEN, on_budget=host, warn_at=(fraction,)) as device:
+        device.record("m", value=True)
+        assert device.flush(timeout_s=LONG_S)
+    assert host.fractions == [0.1]
 
 
 def test_no_fraction_asks_for_no_warning(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,9 +147,10 @@ def test_where_nobody_listens_nothing_comes_back() -> None:
         *("https://exam ple.com", "https://example.com ", "https://example.com\n", "https://example.com/\t"),
         *("https://example.com:99999", "https://example.com:0", "https://example.com:port", "https://[::1"),
         *("https://user:secret@example.com", "https://user@example.com", "https://example.com\\path"),
+        *(None, 5, b"https://example.com", Path("https://example.com")),
     ],
 )
-def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector: str) -> None:
+def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector: Any) -> None:
     with pytest.raises(ValueError, match="must be a URL such as https://") as caught:
         HttpTransport(collector)
     assert "secret" not in str(caught.value)
