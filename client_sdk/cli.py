@@ -51,6 +51,8 @@ def _end(outcome: Outcome) -> int:
 
 def _print(lines: Iterable[str]) -> int:
     """Print each line as soon as it is known."""
+    if sys.stdout is None:
+        return _fail("there is no standard output; give the answer a place to go")
     if isinstance(sys.stdout, io.TextIOWrapper):
         if sys.stdout.isatty():  # a terminal that lacks a character shows a question mark
             sys.stdout.reconfigure(errors="replace")

@@ -144,7 +144,6 @@ class Recorder:
         except ClockError as error:
             self.clock_problem = str(error)
             raise
-        self.clock_problem = None
         return instant_s
 
     def clock_of(self, definition: Metric) -> float:
@@ -172,6 +171,8 @@ class Recorder:
             late = partial(self._conclude_late, process, definition, departure)
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
+            if recorded is not None:  # only the ledger knows whether the clock was set back
+                self.clock_problem = None
         except LedgerError as error:
             if isinstance(error, ClockError):
                 self.clock_problem = str(error)  # the next job of the ledger knows nothing of it

@@ -81,7 +81,7 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
 def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: float) -> BudgetStatus | None:
     if registry is None:
         return None
-    periods = Periods.at(registry.budget, now_s)
+    periods = Periods.at(registry.budget, charges.present_s(connection, now_s))
     return read_status(connection, registry.budget, periods, participation.window_nanos(registry, periods.day))
 
 

@@ -8,7 +8,6 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
@@ -19,7 +18,7 @@ from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
-from client_sdk.ledger import erase, history, outbox, registries
+from client_sdk.ledger import charges, erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
@@ -443,10 +442,16 @@ class Telemetry:
 
         """
         budget = self._registry.budget
-        periods = Periods.at(budget, self._recorder.instant())
+        clock_s = self._recorder.instant()
+
+        def read(connection: sqlite3.Connection) -> BudgetStatus:
+            periods = Periods.at(budget, charges.present_s(connection, clock_s))
+            window_nanos = participation.window_nanos(self._registry, periods.day)
+            return read_status(connection, budget, periods, window_nanos)
+
+        periods = Periods.at(budget, clock_s)
         window_nanos = participation.window_nanos(self._registry, periods.day)
-        work = partial(read_status, budget=budget, periods=periods, window_nanos=window_nanos)
-        return self._ask(work, empty=status_of((0, 0, 0), budget, periods, window_nanos))
+        return self._ask(read, empty=status_of((0, 0, 0), budget, periods, window_nanos))
 
     def dropped(self) -> dict[str, int]:
         """Return how many answers and reports were dropped, by reason.

@@ -83,6 +83,11 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     return max(clock_s, float(seen_s))
 
 
+def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
+    """Return the present instant as the ledger counts time, for who only looks: nothing is noted or refused."""
+    return max(clock_s, float(latest_s(connection)))
+
+
 def check_sane(clock_s: float) -> None:
     """Raise `ClockError` if no collector takes an instant."""
     try:

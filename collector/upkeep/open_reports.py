@@ -77,4 +77,5 @@ class OpenReports:
         reports: Counter[tuple[str, str]] = Counter()
         for tally in look:
             reports[tally.metric, tally.window] += sum(tally.counts)
-        return reports, max(1.0, look.taken_s + self._interval_s - now_s)
+        # a look that was taken while the clock was ahead must not hold up the next one for as long
+        return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

@@ -109,7 +109,7 @@ class Retention:
     def __call__(self) -> None:
         """Retire what is due, once an hour; try again soon if the store does not answer."""
         now_s = self._clock()
-        if now_s < self._next_s:
+        if 0 < self._next_s - now_s <= HOUR_S:  # an instant farther ahead is due: the clock was set back since
             return
         self._next_s = now_s + HOUR_S
         try:

@@ -57,10 +57,22 @@ def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) ->
         results: its arguments.
 
     """
-    style = (Style.of(sys.stdout),) if form == "table" else ()
+    style = (Style.of(stdout()),) if form == "table" else ()
     put_document(forms[form](*results, *style))
 
 
 def put_document(text: str) -> None:
     """Print a text with the bytes that it would have in a file."""
-    click.echo(text.encode(), nl=False)
+    click.echo(text.encode(), file=stdout(), nl=False)
+
+
+def stdout() -> TextIO:
+    """Return stdout, which a program may have closed before it started this one.
+
+    Raises:
+        click.ClickException: if there is none.
+
+    """
+    if sys.stdout is None:
+        raise click.ClickException("there is no standard output; give the result a place to go")
+    return sys.stdout

@@ -14,7 +14,7 @@ from client_sdk.protocol.epsilon import GREATEST_EPSILON, RequestedEpsilon, as_f
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.options import REGISTRY, examples
+from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.progress import progress
 from estimator.rehearsal.model_answers import read_people
 from estimator.rehearsal.model_rehearsal import People, auc_without_privacy, rehearse_model
@@ -70,7 +70,7 @@ FACTORS: Final = (0.5, 1, 2)
 @click.option(
     "--loss",
     metavar="AUC",
-    type=click.FloatRange(0, 0.5, min_open=True),
+    type=NumberRange(0, 0.5, min_open=True),
     help="Search for the fewest devices with which privacy costs no more AUC; takes the place of --devices.",
 )
 @click.option("--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="Draws of people.")

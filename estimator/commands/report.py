@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
 from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType, examples
-from estimator.commands.printing import TableLook, print_alerts
+from estimator.commands.printing import TableLook, print_alerts, stdout
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
 from estimator.commands.watch import watch_collector
@@ -200,12 +199,12 @@ def _write_model(estimated: EstimateReport, registry: Registry, name: str, file:
 def _put(estimated: EstimateReport, options: ReportOptions, form: str) -> None:
     if form == "table":
         look = TableLook(verbose=options.verbose, no_color=options.no_color)
-        text = look.drawn(estimated, sys.stdout if options.output is None else None)
+        text = look.drawn(estimated, stdout() if options.output is None else None)
         content = text.encode()
     else:
         content = BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
     if options.output is None:
-        click.echo(content, nl=False)
+        click.echo(content, file=stdout(), nl=False)
     else:
         write_whole(options.output, content)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import click
 from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.printing import TableLook
+from estimator.commands.printing import TableLook, stdout
 from estimator.commands.watch_loop import CLEARED, Watch
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
@@ -42,7 +41,7 @@ def watch_collector(  # noqa: PLR0913 what a watch reads and how it draws
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)
         report = make_report(registry, fetched.tallies, selection, request)
         report = replace(report, snapshot_at=fetched.snapshot_at)
-        return look.drawn(report, sys.stdout) + _skipped(report)
+        return look.drawn(report, stdout()) + _skipped(report)
 
     try:
         Watch(drawn, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()
@@ -51,9 +50,10 @@ def watch_collector(  # noqa: PLR0913 what a watch reads and how it draws
 
 
 def _show(picture: str) -> None:
-    cleared = CLEARED if sys.stdout.isatty() else ""
+    stream = stdout()
+    cleared = CLEARED if stream.isatty() else ""
     click.echo(cleared + picture, color=True)
-    sys.stdout.flush()
+    stream.flush()
 
 
 def _skipped(report: EstimateReport) -> str:

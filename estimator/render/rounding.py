@@ -2,8 +2,8 @@
 
 A figure and its interval are rounded to the same place: that of the second figure of the standard error (or
 of the first, for a sentence). A number is rounded less if that place is coarse beside its interval, which ends
-where nothing else is possible: 28 of 28 days are not about 30. Roundings are exact: of the shortest decimal that
-is the float, half to even.
+where nothing else is possible: 28 of 28 days are not about 30. What is possible is never rounded to what is not: an
+interval up to 46 does not end at 50. Roundings are exact: of the shortest decimal that is the float, half to even.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ MINUS: Final = "\N{MINUS SIGN}"
 
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 """Keeps a number and its unit on one line."""
+
+Range = tuple[float, float]
+"""The least and the greatest possible number."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
 """How many figures of the error are shown in a table, and in a sentence."""
@@ -97,7 +100,7 @@ def percent(
         figures: how many figures of the error are shown.
 
     """
-    return _rounded((value, low, high, standard_error), 2, figures, f"{UNBROKEN}%", least=0)
+    return _rounded((value, low, high, standard_error), 2, figures, f"{UNBROKEN}%")
 
 
 def number(  # noqa: PLR0913, PLR0917 a figure has these parts
@@ -107,6 +110,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     standard_error: float | None = None,
     unit: str = "",
     figures: int = FIGURES,
+    possible: Range | None = None,
 ) -> Rounded:
     """Return a number with its unit.
 
@@ -117,9 +121,26 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         standard_error: of the estimate. Without one, the interval's length decides the digits.
         unit: the name of the unit; empty if there is none.
         figures: how many figures of the error are shown.
+        possible: the least and the greatest possible number. None if they are unknown.
 
     """
-    return _rounded((value, low, high, standard_error), 0, figures, f"{UNBROKEN}{unit}" if unit else "")
+    suffix = f"{UNBROKEN}{unit}" if unit else ""
+    return _rounded((value, low, high, standard_error), 0, figures, suffix, possible)
+
+
+def plain(value: float, digits: str, possible: Range | None) -> str:
+    """Return a number in a format, or as coarsely as is possible where the format would make it impossible.
+
+    Args:
+        value: the number.
+        digits: the format, such as `.5g`.
+        possible: the least and the greatest possible number. None if they are unknown.
+
+    """
+    text = f"{value:{digits}}"
+    if possible is None or not possible[0] <= value <= possible[1] or possible[0] <= float(text) <= possible[1]:
+        return text
+    return f"{value:.{_possible_place(value, 0, possible)}f}"
 
 
 def text_of(value: float, decimals: int, power: int = 0) -> str:
@@ -146,17 +167,29 @@ def _rounded(
     power: int,
     figures: int,
     suffix: str,
-    least: int | None = None,
+    possible: Range | None = None,
 ) -> Rounded:
     value, low, high, error = figure
     decimals = _decimals(figure, figures) - power
-    decimals = _decimals_within(figure, decimals) if least is None else max(least, decimals)
+    decimals = max(0, decimals) if power else _decimals_within(figure, decimals)
 
     def shown(part: float | None) -> str:
-        return "" if part is None else text_of(part, decimals, power)
+        if part is None:
+            return ""
+        return text_of(part, decimals if possible is None else _possible_place(part, decimals, possible), power)
 
-    possible = None if value is None else min(high, max(low, value))
-    return Rounded(shown(possible), shown(value), shown(low), shown(high), shown(error), suffix)
+    within = None if value is None else min(high, max(low, value))
+    error_text = "" if error is None else text_of(error, decimals, power)
+    return Rounded(shown(within), shown(value), shown(low), shown(high), error_text, suffix)
+
+
+def _possible_place(value: float, decimals: int, possible: Range) -> int:
+    """Return the coarsest place from a given one on that leaves a possible number possible."""
+    least, greatest = possible
+    if least <= value <= greatest:
+        while not least <= float(_to_place(value, decimals)) <= greatest:
+            decimals += 1
+    return decimals
 
 
 def _decimals(figure: tuple[float | None, float, float, float | None], figures: int) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from client_sdk.protocol.domain.label import Label, word
 from client_sdk.protocol.domain.text import CUT
-from estimator.render.rounding import SENTENCE_FIGURES, number, percent
+from estimator.render.rounding import SENTENCE_FIGURES, Range, number, percent
 from estimator.render.words import at_least_words, label_of, p_equals, text_label
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
@@ -43,10 +43,12 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if estimated.distribution is not None:
         median = estimated.distribution.quantiles[len(estimated.distribution.quantiles) // 2]
         if median.estimate is not None:
-            sentences.append(f"Half are at most {_about_number(median, unit)}.")
+            sentences.append(f"Half are at most {_about_number(median, unit, estimated.mean_range)}.")
     if estimated.mean is not None:
         of = f" of {estimated.mean_range[1]:g}" if estimated.kind == "ordinal" and estimated.mean_range else ""
-        sentences.append(f"The {mean_word(estimated.kind)} is {_about_number(estimated.mean, unit)}{of}.")
+        sentences.append(
+            f"The {mean_word(estimated.kind)} is {_about_number(estimated.mean, unit, estimated.mean_range)}{of}."
+        )
     if of_groups := _of_group_means(estimated):
         sentences.append(of_groups)
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
@@ -122,7 +124,7 @@ def _of_group_means(estimated: MetricEstimate) -> str | None:
         return None
     (low, least), *_, (high, most) = means
     ends = [
-        f"for “{label_of(group)}”, {_about_number(mean, estimated.unit)}"
+        f"for “{label_of(group)}”, {_about_number(mean, estimated.unit, estimated.mean_range)}"
         for group, mean in ((low, least), (high, most))
     ]
     return f"The mean of {estimated.joint.names[1]} looks lowest {ends[0]}, and highest {ends[1]}."
@@ -132,7 +134,7 @@ def _of_coordinates(estimated: MetricEstimate, coordinates: Shares) -> str:
     if not coordinates.unbiased.size:
         return TOO_FEW
     count, largest = len(coordinates), coordinates[leader(estimated)]
-    about = _about_number(largest, estimated.unit)
+    about = _about_number(largest, estimated.unit, possible_coordinate(estimated))
     if isinstance(largest.value, int):
         return f"The largest of {count} coordinates, number {largest.value}, is {about}."
     what = "log-odds" if estimated.kind == "model-of-crosses" else "coefficients"
@@ -194,5 +196,10 @@ def error_of(figure: Estimate | Figure) -> float | None:
     return figure.standard_error if isinstance(figure, Estimate) else None
 
 
-def _about_number(figure: Estimate | Figure, unit: str) -> str:
-    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit, SENTENCE_FIGURES).about
+def possible_coordinate(estimated: MetricEstimate) -> Range | None:
+    """Return the least and the greatest coordinate of a vector; None for coefficients, which have no bounds."""
+    return None if estimated.kind != "vector" or estimated.norm is None else (-estimated.norm, estimated.norm)
+
+
+def _about_number(figure: Estimate | Figure, unit: str, possible: Range | None) -> str:
+    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit, SENTENCE_FIGURES, possible).about

@@ -8,6 +8,7 @@ from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.rounding import UNBROKEN
+from estimator.render.sentences import possible_coordinate
 from estimator.render.words import at_least_words, coordinate_words, label_of, range_words, short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Share
@@ -78,19 +79,21 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
     if estimated.coordinates is not None:
         of_positions = [estimated.coordinates[position] for position in positions]
         shown = ((coordinate_words(each.value), each) for each in of_positions)
-        yield FigureGroup(COEFFICIENTS.get(estimated.kind, COORDINATES), unit_of(""), tuple(shown))
+        yield FigureGroup(
+            COEFFICIENTS.get(estimated.kind, COORDINATES), unit_of("", possible_coordinate(estimated)), tuple(shown)
+        )
     yield from _aucs(estimated)
     if estimated.joint is not None and estimated.joint.is_of_means:
-        yield group_means_of(estimated.joint, unit_of(estimated.unit))
+        yield group_means_of(estimated.joint, unit_of(estimated.unit, estimated.mean_range))
     if estimated.mean is not None:
         mean = ((mean_word(estimated.kind), estimated.mean),)
-        yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit), mean)
+        yield FigureGroup(mean_title(estimated.kind), unit_of(estimated.unit, estimated.mean_range), mean)
     if estimated.distribution is not None:
         quantiles = tuple(
             (f"{100 * quantile.quantile:g}{UNBROKEN}% are at most", plain_estimate(quantile))
             for quantile in estimated.distribution.quantiles
         )
-        yield FigureGroup(QUANTILES, unit_of(estimated.unit), quantiles)
+        yield FigureGroup(QUANTILES, unit_of(estimated.unit, estimated.mean_range), quantiles)
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
             yield FigureGroup("Share of people within a range", PERCENT, ranges)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.rounding import FIGURES, UNBROKEN, Rounded, digits_for, number, percent, text_of
+from estimator.render.rounding import FIGURES, UNBROKEN, Range, Rounded, digits_for, number, percent, text_of
 from estimator.render.sentences import error_of
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -19,12 +19,14 @@ class Unit:
         power: the power of ten by which the figure is multiplied: 2 for shares, otherwise 0.
         name: what follows the number; empty if nothing does.
         difference: what follows a difference of two figures.
+        possible: the least and the greatest possible number. None if they are unknown.
 
     """
 
     power: int
     name: str
     difference: str
+    possible: Range | None = None
 
     @property
     def suffix(self) -> str:
@@ -36,7 +38,7 @@ class Unit:
         error = error_of(figure)
         if self.power:
             return percent(figure.estimate, figure.low, figure.high, error, figures)
-        return number(figure.estimate, figure.low, figure.high, error, self.name, figures)
+        return number(figure.estimate, figure.low, figure.high, error, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
         """Return the maximum-likelihood value, with the digits of the estimate; empty where it is not computed."""
@@ -70,9 +72,9 @@ PERCENT: Final = Unit(2, "%", "points")
 PLAIN: Final = Unit(0, "", "")
 
 
-def unit_of(name: str) -> Unit:
-    """Return the unit of a question's numbers, by its name in the registry."""
-    return Unit(0, name, name) if name else PLAIN
+def unit_of(name: str, possible: Range | None = None) -> Unit:
+    """Return the unit of a question's numbers, by its name in the registry, with what is possible of them."""
+    return Unit(0, name, name, possible)
 
 
 def whole_percent(share: float) -> str:

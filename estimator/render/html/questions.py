@@ -141,7 +141,7 @@ def question_of(
 
 
 def _unit_of_headline(shown: MetricEstimate) -> Unit:
-    return unit_of(shown.unit) if shown.estimates is None else PERCENT
+    return unit_of(shown.unit, shown.mean_range) if shown.estimates is None else PERCENT
 
 
 def _headline(

@@ -31,6 +31,9 @@ from estimator.words import in_unit, mean_word, parts
 
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
+ABOVE_A_ROUNDING = 1.0001
+"""A bar of coefficients, which have no bounds, is so much longer than the farthest end: that end may be rounded up."""
+
 TOO_FEW = "too few to tell"
 """Stands for a share within a group that has hardly any members, or none."""
 
@@ -48,7 +51,7 @@ class FigureLine(NamedTuple):
         label: its name.
         figure: its estimate.
         digits: the format of its numbers.
-        ends: the ends of its bar. None where it has no bar.
+        ends: the ends of its bar, which no possible number is rounded past. None where it has no bar.
 
     """
 
@@ -89,10 +92,10 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
 def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
     """Yield coordinates of vectors, or coefficients of a model and how well it predicts."""
     if estimated.coordinates is not None and estimated.norm is not None:
+        most = estimated.norm * (1.0 if estimated.kind == "vector" else ABOVE_A_ROUNDING)
         for position in positions:
             coordinate = estimated.coordinates[position]
-            ends = (-estimated.norm, estimated.norm)
-            yield FigureLine(coordinate_words(coordinate.value), coordinate, NUMBER_DIGITS, ends)
+            yield FigureLine(coordinate_words(coordinate.value), coordinate, NUMBER_DIGITS, (-most, most))
     if estimated.learned is not None and estimated.learned.auc is not None:
         yield FigureLine("AUC", estimated.learned.auc, SHARE_DIGITS, SHARES)
 

@@ -11,12 +11,12 @@ from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
 from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.render.text.lines import NUMBER_DIGITS, SHARE_DIGITS, TOO_FEW, lines_of
+from estimator.render.rounding import plain
+from estimator.render.text.lines import NUMBER_DIGITS, SHARE_DIGITS, SHARES, TOO_FEW, FigureLine, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import left_out_words, mechanism_words, text_label
 from estimator.report.highlights import left_out, shown_values
 from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE
@@ -132,7 +132,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
         _heading(style),
         *(
-            f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line.figure, truth, line.digits, style)}"
+            f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line, truth, style)}"
             for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
         *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
@@ -163,7 +163,8 @@ def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     groups = rehearsed.estimated.joint.groups if rehearsed.estimated.joint is not None else ()
     for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
         label = style.cut(f"mean, {word(group.group)}", VALUE_WIDTH)
-        yield f"  {label:{VALUE_WIDTH}} {_numbers(mean, truth, NUMBER_DIGITS, style, TOO_FEW)}"
+        line = FigureLine(label, mean, NUMBER_DIGITS, rehearsed.estimated.mean_range)
+        yield f"  {label:{VALUE_WIDTH}} {_numbers(line, truth, style, TOO_FEW)}"
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
@@ -175,7 +176,7 @@ def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
     for figure, truth in pairs_of(found, truths):
         label = style.cut(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
-        yield f"  {label:{VALUE_WIDTH}} {_numbers(figure, truth, SHARE_DIGITS, style)}"
+        yield f"  {label:{VALUE_WIDTH}} {_numbers(FigureLine(label, figure, SHARE_DIGITS, SHARES), truth, style)}"
     yield f"  found: {plural(outcome.found, 'text')}; false: {plural(len(outcome.false), 'text')}"
     yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
     if outcome.commonest is not None:
@@ -207,10 +208,10 @@ def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:
     ]
 
 
-def _numbers(
-    figure: Estimate | Figure, truth: float | None, digits: str, style: Style, unknown: str = "no reports"
-) -> str:
-    interval = f"{style.shown(f'{figure.low:{digits}} … {figure.high:{digits}}'):^17}"
+def _numbers(line: FigureLine, truth: float | None, style: Style, unknown: str = "no reports") -> str:
+    figure, digits = line.figure, line.digits
+    low, high = (plain(end, digits, line.ends) for end in (figure.low, figure.high))
+    interval = f"{style.shown(f'{low} … {high}'):^17}"
     value = figure.estimate
     deviation = None if isinstance(figure, Figure) else figure.standard_error
     if truth is None or value is None:

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 import click
 
-from estimator.render.rounding import MINUS, UNBROKEN
+from estimator.render.rounding import MINUS, UNBROKEN, Range, plain
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
@@ -114,7 +114,7 @@ class Style:
             unknown: stands in place of an estimate that is None.
 
         """
-        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, digits, unknown))
+        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, digits, unknown, ends))
         of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
         figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
@@ -174,15 +174,15 @@ PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
 
 
-def _cells(figure: Estimate | Figure, digits: str, unknown: str) -> tuple[str, str, str]:
+def _cells(figure: Estimate | Figure, digits: str, unknown: str, possible: Range | None) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
-    interval = f"{figure.low:{digits}} … {figure.high:{digits}}"
+    interval = f"{plain(figure.low, digits, possible)} … {plain(figure.high, digits, possible)}"
     value = figure.estimate
     estimate = unknown if value is None else f"{value:{digits}}"
     if isinstance(figure, Figure):
         return estimate, interval, ""
     error = "" if figure.standard_error is None else f" ± {figure.standard_error:{digits}}"
-    likeliest = "" if figure.maximum_likelihood is None else f"{figure.maximum_likelihood:{digits}}"
+    likeliest = "" if figure.maximum_likelihood is None else plain(figure.maximum_likelihood, digits, possible)
     return estimate + error, interval, likeliest
 
 

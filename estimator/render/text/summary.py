@@ -6,8 +6,17 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, Rounded, number, percent
-from estimator.render.sentences import OFTEN, answer_of, error_of, known_group_means, leader, made_up_words, text_notes
+from estimator.render.rounding import SENTENCE_FIGURES, Range, Rounded, number, percent
+from estimator.render.sentences import (
+    OFTEN,
+    answer_of,
+    error_of,
+    known_group_means,
+    leader,
+    made_up_words,
+    possible_coordinate,
+    text_notes,
+)
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
@@ -141,16 +150,21 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
     yield from _coordinates(shown, highlight.positions)
     if shown.mean is not None:
         yield FigureCells(
-            mean_word(shown.kind), number_of(shown.mean, shown.unit), shown.mean.estimate, shown.mean_range
+            mean_word(shown.kind),
+            number_of(shown.mean, shown.unit, shown.mean_range),
+            shown.mean.estimate,
+            shown.mean_range,
         )
     for group, mean in known_group_means(shown):
-        yield FigureCells(f"mean, {label_of(group)}", number_of(mean, shown.unit), mean.estimate, shown.mean_range)
+        rounded = number_of(mean, shown.unit, shown.mean_range)
+        yield FigureCells(f"mean, {label_of(group)}", rounded, mean.estimate, shown.mean_range)
     for share in shown.at_least:
         yield FigureCells(at_least_words(share.value), share_of(share), share.estimate, SHARES)
     if shown.distribution is not None:
         for quantile in shown.distribution.quantiles:
             label = f"{quantile.quantile:.0%} at most"
-            yield FigureCells(label, number_of(quantile, shown.unit), quantile.estimate, shown.mean_range)
+            rounded = number_of(quantile, shown.unit, shown.mean_range)
+            yield FigureCells(label, rounded, quantile.estimate, shown.mean_range)
         for asked in shown.distribution.ranges:
             yield FigureCells(range_words(asked), share_of(asked), asked.estimate, SHARES)
 
@@ -171,7 +185,7 @@ def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
     for position in _largest(shown.coordinates, positions):
         coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
         label = coordinate_words(coordinate.value)
-        yield FigureCells(label, number_of(coordinate, ""), coordinate.estimate, ends)
+        yield FigureCells(label, number_of(coordinate, "", possible_coordinate(shown)), coordinate.estimate, ends)
     if shown.learned is not None and shown.learned.auc is not None:
         auc = shown.learned.auc
         yield FigureCells("AUC", number_of(auc, ""), auc.estimate, SHARES)
@@ -187,9 +201,9 @@ def share_of(figure: Estimate | Figure) -> Rounded:
     return percent(figure.estimate, figure.low, figure.high, error_of(figure))
 
 
-def number_of(figure: Estimate | Figure, unit: str) -> Rounded:
-    """Return a number as texts, with its unit."""
-    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit)
+def number_of(figure: Estimate | Figure, unit: str, possible: Range | None = None) -> Rounded:
+    """Return a number as texts, with its unit; what is possible stays possible."""
+    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit, possible=possible)
 
 
 def _listed(windows: Sequence[MetricEstimate], position: int) -> str:
@@ -209,10 +223,12 @@ def _leading(estimated: MetricEstimate, position: int) -> str:
         coordinate = estimated.coordinates[position]
         if coordinate.estimate is None:
             return "too few reports"
-        return f"{coordinate_words(coordinate.value)} {number_of(coordinate, '').estimate}"
+        return (
+            f"{coordinate_words(coordinate.value)} {number_of(coordinate, '', possible_coordinate(estimated)).estimate}"
+        )
     if estimated.mean is None:
         return plural(estimated.reports, "report")
-    rounded = number_of(estimated.mean, estimated.unit)
+    rounded = number_of(estimated.mean, estimated.unit, estimated.mean_range)
     return f"{rounded.estimate}{rounded.suffix}"
 
 
@@ -254,7 +270,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
         words.append(f"{OUTCOMES[conclusion]} since {changes.first}{size}{chance}")
     if pooled is not None:
-        together = _pooled_words(pooled, leader(highlight.shown))
+        together = _pooled_words(pooled, highlight.shown)
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
     if words:
         yield from _sentence(f"{'; '.join(words)}.", style)
@@ -269,19 +285,20 @@ def _change_words(change: Change, unit: str) -> str:
     return f"the mean by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
-def _pooled_words(pooled: Pooled, position: int) -> str:
+def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
     """Return the figure of all windows that the sentence on one window is about."""
+    position = leader(shown)
     if pooled.estimates:
         share = pooled.estimates[position]
         rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
         label = "" if share.value is True else f"{label_of(share.value)} "
         return f"{label}{rounded.estimate}{rounded.suffix} ({rounded.interval})"
     if pooled.coordinates is not None:
-        rounded = number_of(pooled.coordinates[position], "")
+        rounded = number_of(pooled.coordinates[position], "", possible_coordinate(shown))
         return f"{coordinate_words(position)} {rounded.estimate} ({rounded.interval})"
     if pooled.mean is None:
         return plural(pooled.reports, "report")
-    rounded = number_of(pooled.mean, pooled.unit)
+    rounded = number_of(pooled.mean, pooled.unit, shown.mean_range)
     return f"{rounded.estimate}{rounded.suffix} ({rounded.interval})"
 
 

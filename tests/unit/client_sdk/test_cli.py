@@ -219,3 +219,9 @@ def test_a_completion_knows_every_command(capsys: pytest.CaptureFixture[str], sh
     script = capsys.readouterr().out
     assert all(command in script for command in cli.EXAMPLES)
     assert "data-dir" in script
+
+
+def test_a_closed_stdout_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["schema"]) == 1
+    assert capsys.readouterr().err == ("hearsay-client: there is no standard output; give the answer a place to go\n")

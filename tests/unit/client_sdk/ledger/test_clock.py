@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from client_sdk import FlushOutcome, Recorded
+from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal, Window, WindowKind
+from client_sdk.show import look
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, refuse, rows, telemetry
 
 HOUR_S = 3600
@@ -132,3 +135,31 @@ def test_deltas_have_a_ceiling_of_their_own(tmp_path: Path) -> None:
         assert device.record("m", value=True) is Recorded.QUEUED
     ((attos,),) = rows(tmp_path, "SELECT SUM(attos) FROM charges")
     assert 3 * 10**12 - 10**18 * each < attos <= 3 * 10**12
+
+
+@pytest.mark.parametrize("back_s", [13 * HOUR_S, 30 * DAY_S])
+def test_what_is_left_is_told_by_the_ledgers_time_which_does_not_go_back(tmp_path: Path, back_s: int) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        before = device.budget()
+        assert (before.window, before.window_left) == ("2026-11-20", 0.0)
+        clock.now_s -= back_s
+        assert device.budget() == before
+        connection = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
+        assert look(connection, clock.now_s).budget == before
+        connection.close()
+
+
+def test_a_clock_that_was_set_back_stays_a_problem_whatever_is_asked_meanwhile(tmp_path: Path) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s -= 30 * DAY_S
+        assert device.record("n", value=True) is Recorded.UNAVAILABLE
+        device.budget()
+        device.statement()
+        assert "stands before 2026-11-20" in (device.problem or "")
+        clock.now_s = NOON + DAY_S
+        assert device.record("n", value=True) is Recorded.QUEUED
+        assert device.problem is None

@@ -92,3 +92,15 @@ def test_without_a_look_there_is_no_count_until_the_store_answers_again() -> Non
     assert reports() == {}
     clock.now_s += RETRY_S
     assert reports() == {("dark_mode", TODAY): 1}
+
+
+def test_a_look_that_was_taken_while_the_clock_was_years_ahead_holds_up_the_next_one_no_longer_than_any() -> None:
+    store, clock = Looks(), Clock(NOON)
+    store.count(judged(upload(report())))
+    store.open_snapshot(HOUR_S, frozenset(), NOON + 365 * 24 * HOUR_S)
+    reports = counting(store, clock)
+    assert reports() == {("dark_mode", TODAY): 1}
+    store.count(judged(upload(report())))
+    store.forget_look()
+    clock.now_s += HOUR_S
+    assert reports() == {("dark_mode", TODAY): 2}

@@ -98,3 +98,14 @@ def test_the_chore_is_tried_again_soon_and_holds_up_no_other(caplog: pytest.LogC
     now[0] += RETRY_INTERVAL_S
     retention()
     assert KEPT_TWO_DAYS not in shelf.names
+
+
+def test_a_clock_that_was_years_ahead_does_not_end_the_chore() -> None:
+    shelf, now = Shelf(), [GOES_AT_S + 3650 * DAY_S]
+    retention = Retention(shelf, lambda: REGISTRY, grace_s=GRACE_S, clock=lambda: now[0])
+    retention()
+    now[0] = GOES_AT_S
+    retention()
+    now[0] += HOUR_S - 1
+    retention()
+    assert shelf.looks == 2

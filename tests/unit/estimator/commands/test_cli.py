@@ -271,3 +271,12 @@ def test_output_that_finds_no_room_is_one_sentence(form: str, unbuffered: str, r
         1,
         ["Error: the output cannot be written: No space left on device; give it another place to go"],
     )
+
+
+@pytest.mark.parametrize("form", ["table", "json"])
+def test_a_closed_stdout_is_said_instead_of_a_result_that_nobody_gets(form: str, registry: Path, tallies: Path) -> None:
+    words = f"report --registry {registry} --tallies {tallies} --format {form}"
+    closed = f"{sys.executable} -m estimator {words} >&-"
+    ended = subprocess.run(closed, shell=True, stderr=subprocess.PIPE, text=True, check=False)  # noqa: S602 only a shell closes it
+    said = [line for line in ended.stderr.splitlines() if not line.startswith("skipped ")]
+    assert (ended.returncode, said) == (1, ["Error: there is no standard output; give the result a place to go"])

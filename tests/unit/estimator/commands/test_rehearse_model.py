@@ -85,3 +85,9 @@ def test_a_mistake_is_told_without_the_content_of_a_cell(
     assert result.exit_code != 0
     assert said in result.output
     assert "31415926" not in result.output
+
+
+def test_a_loss_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    result = run(tmp_path, ROWS, "--metric", "m", "--loss", "nan")
+    assert result.exit_code == 2
+    assert "Invalid value for '--loss': must be a number, not 'nan'" in result.output

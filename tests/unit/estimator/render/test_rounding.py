@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, text_of
+from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, plain, text_of
 
 SPACE = "\N{NO-BREAK SPACE}"
 FINITE = st.floats(-1e6, 1e6)
@@ -61,6 +61,34 @@ def test_a_number_is_not_rounded_out_of_a_short_interval(
     figure: tuple[float, float, float, float | None], text: str
 ) -> None:
     assert number(*figure, figures=SENTENCE_FIGURES).about == text
+
+
+@pytest.mark.parametrize(
+    ("figure", "possible", "text"),
+    [
+        ((23, 0, 46, 12), (0, 46), "about 20 (0 to 46)"),
+        ((23, 0, 45.8, 12), (0, 46), "about 20 (0 to 46)"),
+        ((300, -65, 655, 120), (-65, 655), f"about 300 ({MINUS}60 to 655)"),
+        ((0.7, 0.25, 1.25, 0.3), (0.05, 1.25), "about 0.7 (0.2 to 1.2)"),
+        ((0.7, 0.06, 1.26, 0.3), (0.06, 1.26), "about 0.7 (0.1 to 1.26)"),
+    ],
+)
+def test_an_end_is_not_rounded_past_what_is_possible(
+    figure: tuple[float, float, float, float], possible: tuple[float, float], text: str
+) -> None:
+    assert number(*figure, figures=SENTENCE_FIGURES, possible=possible).about == text
+
+
+@given(st.integers(1, 10**7), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(1e-3, 1e6))
+def test_whatever_is_possible_is_shown_as_possible(
+    most: int, first: float, second: float, third: float, error: float
+) -> None:
+    low, value, high = sorted(most * each for each in (first, second, third))
+    shown = number(value, low, high, error, possible=(0, most))
+    texts = (shown.estimate, shown.unbiased, shown.low, shown.high)
+    read = [float(text.replace(",", "").replace(MINUS, "-")) for text in texts]
+    read += [float(plain(part, ".5g", (0, most))) for part in (low, value, high)]
+    assert all(0 <= each <= most for each in read)
 
 
 @example(1, 0.471, 0.471, 1.0, 0.01)

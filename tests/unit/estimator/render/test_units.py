@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
+from client_sdk.protocol import Registry
 from estimator.render import FORMATS
 from estimator.render.html.document import as_html
 from estimator.render.sentences import answer_of
 from estimator.render.text.report import as_table
+from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.results.row import rows_of
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes, registry_text
 from tests.support.estimates import every_kind
 
 UNBROKEN = "\N{NO-BREAK SPACE}"
@@ -77,3 +80,21 @@ def test_json_names_the_unit_of_a_question() -> None:
         "steps": "steps",
     }
     assert '"unit": "ms"' in FORMATS["json"](report_of())
+
+
+def test_no_form_shows_a_number_past_the_range_of_its_question() -> None:
+    registry = Registry.parse(registry_text(steps=COUNT | {"max": 999_999, "unit": "steps"}))
+    metric = registry.metric("steps")
+    counts = [0] * metric.channel.symbols
+    counts[0], counts[-1] = 2, 3
+    fields = {"metric": "steps", "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    tallies = decode([json.dumps(fields | {"reports": 5, "counts": counts}).encode()])
+    report = make_report(registry, tallies, Selection(), Request())
+    mean = report.metrics[0].mean
+    assert mean is not None
+    assert mean.high == 999_999
+    texts = [answer_of(report.metrics[0]), as_summary(report), as_table(report), as_html(report, registry)]
+    for text in texts:
+        assert "999,999" in text or "999999" in text
+        assert "to 1,000,000" not in text
+        assert "1e+06" not in text
