@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from collector.atomic_file import NO_ROOM
 from collector.errors import ConfigError
 
 LOCK_FILE = "store.lock"
@@ -24,8 +25,13 @@ LOCK_TIMEOUT_S = 3.0
 """The store of a collector that was just killed ends within moments. Wait for that, and no
 longer."""
 
+MAKE_ROOM = "make room on its disk, for bytes and for files, and start again"
+
 PROBE_BYTES = 4096
 """One block, for which a full disk has no room."""
+
+START_BYTES = 16 * PROBE_BYTES
+"""More than a store writes before it is ready: some small files."""
 
 
 def require_trusted(data_dir: Path) -> None:
@@ -68,12 +74,23 @@ def require_writable(data_dir: Path) -> None:
     if shut:
         raise ConfigError(f"{shut[0]} cannot be written by this user: {AS_SERVED}")
     for folder in (path for path in present if path.is_dir()):
-        try:
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(bytes(PROBE_BYTES))
-                file.flush()
-        except OSError as error:
-            raise ConfigError(f"{folder} cannot be written: {error.strerror}; {AS_SERVED}") from error
+        require_room(folder, PROBE_BYTES)
+
+
+def require_room(folder: Path, size: int = START_BYTES) -> None:
+    """Refuse a folder that takes no file of a size. Nothing is left behind.
+
+    Raises:
+        ConfigError: if so; it says why, and what to do.
+
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(size))
+            file.flush()
+    except OSError as error:
+        advice = MAKE_ROOM if error.errno in NO_ROOM else AS_SERVED
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {advice}") from error
 
 
 def locked(data_dir: Path) -> int:

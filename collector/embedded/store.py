@@ -17,10 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from collector.atomic_file import NO_ROOM
 from collector.embedded import supervisor
 from collector.embedded.address import ADDRESS_FILE, SOCKET, runtime_dir_for, write_address
 from collector.embedded.high_water_mark import Mark, UnnotedError
-from collector.embedded.lock import locked
+from collector.embedded.lock import MAKE_ROOM, locked, require_room
 from collector.embedded.losses import how_to_go_on
 from collector.embedded.program import SETTINGS, server_program
 from collector.errors import ConfigError
@@ -75,7 +76,10 @@ class EmbeddedStore:
                 cannot read or less than was acknowledged; or if there is no server program.
 
         """
-        self._start()
+        with contextlib.ExitStack() as unless_ready:
+            unless_ready.callback(self._end)
+            self._start()
+            unless_ready.pop_all()
         return self
 
     def __exit__(
@@ -84,9 +88,7 @@ class EmbeddedStore:
         """End the store and wait until it has ended."""
         with contextlib.suppress(ConfigError):
             self._note()
-        self._let_go()
-        if self._guardian is not None:
-            self._guardian.wait()
+        self._end()
         (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
 
     def look_after(self) -> bool:
@@ -123,6 +125,12 @@ class EmbeddedStore:
         if sizes is not None:
             self._mark.note(sizes)
 
+    def _end(self) -> None:
+        """End the store, if it runs, and wait until it has ended."""
+        self._let_go()
+        if self._guardian is not None:
+            self._guardian.wait()
+
     def _let_go(self) -> None:
         """Close the lifeline. The guardian, if there is one, then ends the store and itself."""
         if self._lifeline is not None:
@@ -133,6 +141,7 @@ class EmbeddedStore:
         program = server_program()
         lock = locked(self._data_dir)
         try:
+            require_room(self._data_dir)
             if self._accepts_losses:
                 self.losses = self._mark.accept_losses()
             else:
@@ -199,7 +208,9 @@ class EmbeddedStore:
             time.sleep(0.02)
         words = self._last_words()
         what = f"the embedded store did not start on {self._data_dir}; its last message: {words}"
-        if DAMAGED.search(words):
+        if any(os.strerror(code) in words for code in NO_ROOM):
+            what += f"; {MAKE_ROOM}"
+        elif DAMAGED.search(words):
             what += f". Its files are damaged. {how_to_go_on(self._data_dir, can_be_read=not self._accepts_losses)}"
         raise ConfigError(what)
 

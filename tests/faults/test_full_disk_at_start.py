@@ -1,0 +1,83 @@
+"""A disk without room for the first start of a store: it is said, nothing is taken for lost, and the
+next start works.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from collector.embedded.address import running_store_url
+from collector.embedded.store import EmbeddedStore
+from collector.errors import ConfigError
+from tests.support.services.small_disks import fill, mounted
+
+FILES = 24
+
+MOST_FILES_OF_A_STORE = 14
+
+ROOM_IS_MISSING = re.compile("No space left on device; make room")
+
+
+def start(data: Path) -> None:
+    with EmbeddedStore(data) as embedded:
+        assert running_store_url(data) == embedded.url
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 4])
+def test_a_disk_that_is_full_at_the_first_start_is_said_and_the_next_start_works(small_disk: Path, blocks: int) -> None:
+    data = small_disk / "data"
+    ballast = fill(small_disk, spare=4096 * blocks)
+    with pytest.raises(ConfigError, match=ROOM_IS_MISSING):
+        start(data)
+    ballast.unlink()
+    start(data)
+
+
+def test_a_disk_that_is_full_at_a_later_start_is_said_and_the_next_start_works(small_disk: Path) -> None:
+    data = small_disk / "data"
+    start(data)
+    ballast = fill(small_disk)
+    with pytest.raises(ConfigError, match=ROOM_IS_MISSING):
+        start(data)
+    ballast.unlink()
+    start(data)
+
+
+def test_a_disk_that_takes_no_more_files_is_said_wherever_the_first_start_ends(tmp_path: Path) -> None:
+    refusals: list[str] = []
+    with mounted(tmp_path / "disk", files=FILES) as disk:
+        for spare in range(2, MOST_FILES_OF_A_STORE):
+            data = disk / f"data-{spare}"
+            data.mkdir(mode=0o700)
+            ballast = [disk / f"ballast-{number}" for number in range(FILES)]
+            kept = [name for name in ballast if created(name)]
+            for name in kept[:spare]:
+                name.unlink()
+            try:
+                start(data)
+            except ConfigError as error:
+                refusals.append(str(error))
+            for name in kept[spare:]:
+                name.unlink()
+            start(data)
+            remove(data)
+    assert 0 < len(refusals) < MOST_FILES_OF_A_STORE - 2
+    assert [text for text in refusals if not ROOM_IS_MISSING.search(text)] == []
+
+
+def created(name: Path) -> bool:
+    """Create an empty file, and return whether there was room for it."""
+    try:
+        name.touch()
+    except OSError:
+        return False
+    return True
+
+
+def remove(folder: Path) -> None:
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    folder.rmdir()
