@@ -25,7 +25,7 @@ LOCK_TIMEOUT_S = 3.0
 """The store of a collector that was just killed ends within moments. Wait for that, and no
 longer."""
 
-MAKE_ROOM = "make room on its disk, for bytes and for files, and start again"
+MAKE_ROOM = "make room on its disk, for bytes and for files"
 
 PROBE_BYTES = 4096
 """One block, for which a full disk has no room."""

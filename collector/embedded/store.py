@@ -24,7 +24,7 @@ from collector.embedded.high_water_mark import Mark, UnnotedError
 from collector.embedded.lock import MAKE_ROOM, locked, require_room
 from collector.embedded.losses import how_to_go_on
 from collector.embedded.program import SETTINGS, server_program
-from collector.errors import ConfigError
+from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
 from collector.redis_servers.probe import answers, before_an_answer
 
@@ -85,11 +85,18 @@ class EmbeddedStore:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store and wait until it has ended."""
+        """End the store and wait until it has ended.
+
+        Raises:
+            ConfigError: if the store was unavailable because its disk has no room.
+
+        """
         with contextlib.suppress(ConfigError):
             self._note()
         self._end()
         (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
+        if isinstance(error, StoreUnavailableError):
+            require_room(self._data_dir)
 
     def look_after(self) -> bool:
         """Start the store again if its guardian was killed, and note how far its file goes.
@@ -101,7 +108,8 @@ class EmbeddedStore:
             on.
 
         Raises:
-            ConfigError: if something acknowledged is lost.
+            ConfigError: if something acknowledged is lost, or the store is down and its disk has no
+                room.
 
         """
         if self._guardian is None or self._guardian.poll() is not None:
@@ -120,9 +128,11 @@ class EmbeddedStore:
         return self._is_noted
 
     def _note(self) -> None:
-        """Note how far the file goes. Do nothing if the store does not answer."""
+        """Note how far the file goes, if the store answers."""
         sizes = before_an_answer(self.url, self._mark.sizes)
-        if sizes is not None:
+        if sizes is None:
+            require_room(self._data_dir)
+        else:
             self._mark.note(sizes)
 
     def _end(self) -> None:

@@ -1,5 +1,5 @@
-"""A disk without room for the first start of a store: it is said, nothing is taken for lost, and the
-next start works.
+"""A disk without room when a store starts, and while it runs: it is said, nothing is taken for lost,
+and the next start works.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import pytest
 from collector.embedded.address import running_store_url
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
+from collector.store.redis_store import RedisStore
+from tests.support.services.collecting import judged, upload
 from tests.support.services.small_disks import fill, mounted
 
 FILES = 24
@@ -66,6 +68,37 @@ def test_a_disk_that_takes_no_more_files_is_said_wherever_the_first_start_ends(t
             remove(data)
     assert 0 < len(refusals) < MOST_FILES_OF_A_STORE - 2
     assert [text for text in refusals if not ROOM_IS_MISSING.search(text)] == []
+
+
+def test_a_command_whose_store_ends_because_the_disk_is_full_says_so(small_disk: Path) -> None:
+    with pytest.raises(ConfigError, match=ROOM_IS_MISSING):
+        count_until_the_disk_is_full(small_disk)
+
+
+def test_who_looks_after_a_store_that_is_down_says_that_the_disk_is_full(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with EmbeddedStore(small_disk / "data") as embedded:
+        ballast = fill(small_disk)
+        assert embedded.look_after()
+        with monkeypatch.context() as down:
+            down.setattr("collector.embedded.store.before_an_answer", lambda *_: None)
+            with pytest.raises(ConfigError, match=ROOM_IS_MISSING):
+                embedded.look_after()
+            ballast.unlink()
+            embedded.look_after()
+
+
+def count_until_the_disk_is_full(disk: Path) -> None:
+    with EmbeddedStore(disk / "data") as embedded:
+        store = RedisStore(embedded.url)
+        store.prepare()
+        fill(disk)
+        try:
+            while True:
+                store.count(judged(upload()))
+        finally:
+            store.disconnect()
 
 
 def created(name: Path) -> bool:
