@@ -5,6 +5,7 @@ One collector at a time has the lock, for as long as anything of it may write th
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -24,6 +25,8 @@ AS_SERVED = "run this as the user that serves, and use --data-dir to name a dire
 LOCK_TIMEOUT_S = 3.0
 """The store of a collector that was just killed ends within moments. Wait for that, and no
 longer."""
+
+MOUNT_AGAIN = "see in the system's log why its disk became read-only, and mount it for writing again"
 
 MAKE_ROOM = "make room on its disk, for bytes and for files"
 
@@ -89,8 +92,14 @@ def require_room(folder: Path, size: int = START_BYTES) -> None:
             file.write(bytes(size))
             file.flush()
     except OSError as error:
-        advice = MAKE_ROOM if error.errno in NO_ROOM else AS_SERVED
-        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {advice}") from error
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {_what_to_do(error)}") from error
+
+
+def _what_to_do(error: OSError) -> str:
+    """Return what helps against an error of writing."""
+    if error.errno in NO_ROOM:
+        return MAKE_ROOM
+    return MOUNT_AGAIN if error.errno == errno.EROFS else AS_SERVED
 
 
 def locked(data_dir: Path) -> int:

@@ -94,7 +94,8 @@ class EmbeddedStore:
         with contextlib.suppress(ConfigError):
             self._note()
         self._end()
-        (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # without its socket the address is known to be old
+            (self._data_dir / ADDRESS_FILE).unlink()
         if isinstance(error, StoreUnavailableError):
             require_room(self._data_dir)
 

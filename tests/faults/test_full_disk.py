@@ -5,11 +5,15 @@ and the next start works.
 from __future__ import annotations
 
 import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from collector.embedded.address import running_store_url
+from collector.embedded.lock import require_room
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.store.redis_store import RedisStore
@@ -87,6 +91,27 @@ def test_who_looks_after_a_store_that_is_down_says_that_the_disk_is_full(
                 embedded.look_after()
             ballast.unlink()
             embedded.look_after()
+
+
+def test_a_store_whose_disk_became_read_only_says_so_and_ends_quietly(small_disk: Path) -> None:
+    running = ExitStack()
+    running.enter_context(EmbeddedStore(small_disk / "data"))
+    with read_only(small_disk):
+        with pytest.raises(ConfigError, match=r"Read-only file system; .* mount it for writing again"):
+            require_room(small_disk / "data")
+        running.close()
+    start(small_disk / "data")
+
+
+@contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """Lay a view of a folder over it that cannot be written."""
+    subprocess.run(["mount", "--bind", folder, folder], check=True)  # noqa: S607 wherever it is
+    try:
+        subprocess.run(["mount", "-o", "remount,ro,bind", folder], check=True)  # noqa: S607 as above
+        yield
+    finally:
+        subprocess.run(["umount", folder], check=True)  # noqa: S607 as above
 
 
 def count_until_the_disk_is_full(disk: Path) -> None:
