@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from collector.errors import ConfigError
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
 
 
 @contextlib.contextmanager
@@ -37,7 +41,10 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 raise
         _put_on_disk(target.parent)
     except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}; its previous content is unchanged") from error
+        advice = "make room for it; " if error.errno in NO_ROOM else ""
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}; {advice}its previous content is unchanged"
+        ) from error
 
 
 def _put_on_disk(folder: Path) -> None:

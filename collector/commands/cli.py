@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from client_sdk.protocol.errors import HearsayError
+from collector.atomic_file import NO_ROOM
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check
@@ -20,9 +20,6 @@ from collector.commands.relay import relay
 from collector.commands.retire import retire
 from collector.commands.serve import serve
 from collector.commands.upgrade import upgrade_store
-
-NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""
 
 
 class ErrorReportingGroup(click.Group):

@@ -34,6 +34,6 @@ def upgrade_store(data_dir: Path, redis_url: str | None, *, is_cluster: bool) ->
             url = stack.enter_context(EmbeddedStore(data_dir)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.UPGRADE)
-        before, after = upgrade(store)
+        before, after = upgrade(store, is_alone=redis_url is None)
         result = f"was upgraded from schema {before} to {after}" if before < after else f"has schema {after} already"
         click.echo(f"the store {result}")

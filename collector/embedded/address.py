@@ -8,6 +8,7 @@ import socket
 import tempfile
 from pathlib import Path
 
+from collector.atomic_file import whole_file
 from collector.embedded.lock import require_trusted
 from collector.errors import ConfigError
 
@@ -43,10 +44,14 @@ def runtime_dir_for(data_dir: Path) -> Path:
 
 
 def write_address(data_dir: Path, url: str) -> None:
-    """Write the store's URL to the data directory, for its owner only."""
-    address = data_dir / ADDRESS_FILE
-    address.touch(mode=0o600)
-    address.write_text(url, encoding="utf-8")
+    """Write the store's URL to the data directory, for its owner only.
+
+    Raises:
+        ConfigError: if it cannot be written.
+
+    """
+    with whole_file(data_dir / ADDRESS_FILE) as file:
+        file.write(url.encode())
 
 
 def running_store_url(data_dir: Path) -> str:

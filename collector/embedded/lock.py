@@ -5,6 +5,7 @@ One collector at a time has the lock, for as long as anything of it may write th
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
@@ -12,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from collector.atomic_file import NO_ROOM
 from collector.errors import ConfigError
 
 LOCK_FILE = "store.lock"
@@ -24,8 +26,15 @@ LOCK_TIMEOUT_S = 3.0
 """The store of a collector that was just killed ends within moments. Wait for that, and no
 longer."""
 
+MOUNT_AGAIN = "see in the system's log why its disk became read-only, and mount it for writing again"
+
+MAKE_ROOM = "make room on its disk, for bytes and for files"
+
 PROBE_BYTES = 4096
 """One block, for which a full disk has no room."""
+
+START_BYTES = 16 * PROBE_BYTES
+"""More than a store writes before it is ready: some small files."""
 
 
 def require_trusted(data_dir: Path) -> None:
@@ -68,12 +77,29 @@ def require_writable(data_dir: Path) -> None:
     if shut:
         raise ConfigError(f"{shut[0]} cannot be written by this user: {AS_SERVED}")
     for folder in (path for path in present if path.is_dir()):
-        try:
-            with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(bytes(PROBE_BYTES))
-                file.flush()
-        except OSError as error:
-            raise ConfigError(f"{folder} cannot be written: {error.strerror}; {AS_SERVED}") from error
+        require_room(folder, PROBE_BYTES)
+
+
+def require_room(folder: Path, size: int = START_BYTES) -> None:
+    """Refuse a folder that takes no file of a size. Nothing is left behind.
+
+    Raises:
+        ConfigError: if so; it says why, and what to do.
+
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(bytes(size))
+            file.flush()
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {_what_to_do(error)}") from error
+
+
+def _what_to_do(error: OSError) -> str:
+    """Return what helps against an error of writing."""
+    if error.errno in NO_ROOM:
+        return MAKE_ROOM
+    return MOUNT_AGAIN if error.errno == errno.EROFS else AS_SERVED
 
 
 def locked(data_dir: Path) -> int:

@@ -59,7 +59,8 @@ def find_losses(folder: Path, noted: Mapping[str, Reach], noted_at_s: float) -> 
     try:
         files = named_in(folder)
     except FileNotFoundError:
-        if noted or any(folder.glob("*.incr.aof")):  # a base alone may come from a first start
+        # a base, and an empty increment, may come from a first start that broke off
+        if noted or any(file.stat().st_size for file in folder.glob("*.incr.aof")):
             text = f"{folder / MANIFEST} is missing, and without it no file is found"
             yield DataLoss(text, can_be_left_out=False)
         return

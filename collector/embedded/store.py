@@ -17,13 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from collector.atomic_file import NO_ROOM
 from collector.embedded import supervisor
 from collector.embedded.address import ADDRESS_FILE, SOCKET, runtime_dir_for, write_address
 from collector.embedded.high_water_mark import Mark, UnnotedError
-from collector.embedded.lock import locked
+from collector.embedded.lock import MAKE_ROOM, locked, require_room
 from collector.embedded.losses import how_to_go_on
 from collector.embedded.program import SETTINGS, server_program
-from collector.errors import ConfigError
+from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
 from collector.redis_servers.probe import answers, before_an_answer
 
@@ -75,19 +76,28 @@ class EmbeddedStore:
                 cannot read or less than was acknowledged; or if there is no server program.
 
         """
-        self._start()
+        with contextlib.ExitStack() as unless_ready:
+            unless_ready.callback(self._end)
+            self._start()
+            unless_ready.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the store and wait until it has ended."""
+        """End the store and wait until it has ended.
+
+        Raises:
+            ConfigError: if the store was unavailable because its disk has no room.
+
+        """
         with contextlib.suppress(ConfigError):
             self._note()
-        self._let_go()
-        if self._guardian is not None:
-            self._guardian.wait()
-        (self._data_dir / ADDRESS_FILE).unlink(missing_ok=True)
+        self._end()
+        with contextlib.suppress(OSError):  # without its socket the address is known to be old
+            (self._data_dir / ADDRESS_FILE).unlink()
+        if isinstance(error, StoreUnavailableError):
+            require_room(self._data_dir)
 
     def look_after(self) -> bool:
         """Start the store again if its guardian was killed, and note how far its file goes.
@@ -99,7 +109,8 @@ class EmbeddedStore:
             on.
 
         Raises:
-            ConfigError: if something acknowledged is lost.
+            ConfigError: if something acknowledged is lost, or the store is down and its disk has no
+                room.
 
         """
         if self._guardian is None or self._guardian.poll() is not None:
@@ -118,10 +129,18 @@ class EmbeddedStore:
         return self._is_noted
 
     def _note(self) -> None:
-        """Note how far the file goes. Do nothing if the store does not answer."""
+        """Note how far the file goes, if the store answers."""
         sizes = before_an_answer(self.url, self._mark.sizes)
-        if sizes is not None:
+        if sizes is None:
+            require_room(self._data_dir)
+        else:
             self._mark.note(sizes)
+
+    def _end(self) -> None:
+        """End the store, if it runs, and wait until it has ended."""
+        self._let_go()
+        if self._guardian is not None:
+            self._guardian.wait()
 
     def _let_go(self) -> None:
         """Close the lifeline. The guardian, if there is one, then ends the store and itself."""
@@ -133,6 +152,7 @@ class EmbeddedStore:
         program = server_program()
         lock = locked(self._data_dir)
         try:
+            require_room(self._data_dir)
             if self._accepts_losses:
                 self.losses = self._mark.accept_losses()
             else:
@@ -199,7 +219,9 @@ class EmbeddedStore:
             time.sleep(0.02)
         words = self._last_words()
         what = f"the embedded store did not start on {self._data_dir}; its last message: {words}"
-        if DAMAGED.search(words):
+        if any(os.strerror(code) in words for code in NO_ROOM):
+            what += f"; {MAKE_ROOM}"
+        elif DAMAGED.search(words):
             what += f". Its files are damaged. {how_to_go_on(self._data_dir, can_be_read=not self._accepts_losses)}"
         raise ConfigError(what)
 

@@ -51,7 +51,7 @@ class Retirable(Protocol):
         """Return the names of all tallies."""
 
     def retire(self, names: Collection[TallyName]) -> None:
-        """Delete tallies of closed windows for good.
+        """Delete tallies of closed windows for good, and finish what broke off before.
 
         A reader sees a tally complete or not at all.
         """
@@ -113,9 +113,12 @@ class Retention:
             return
         self._next_s = now_s + HOUR_S
         try:
-            names = expired(self._store, self._registry(), now_s=now_s, grace_s=self._grace_s)
-            if names:
+            registry = self._registry()
+            names = expired(self._store, registry, now_s=now_s, grace_s=self._grace_s)
+            if any(metric.retention_days for metric in registry.metrics.values()):
+                # even without a name this finishes a retirement that broke off
                 self._store.retire(names)
+            if names:
                 _log.info("retired %s tallies whose retention is over", len(names))
         except StoreUnavailableError as error:
             # the other chores close windows, and must not wait for this one

@@ -37,8 +37,17 @@ LOCK_S = 3600
 """Seconds for which an upgrade that died holds up the next one."""
 
 
-def upgrade(store: RedisStore, steps: Mapping[int, Step] = STEPS, schema: int = SCHEMA) -> tuple[int, int]:
+def upgrade(
+    store: RedisStore, steps: Mapping[int, Step] = STEPS, schema: int = SCHEMA, *, is_alone: bool = False
+) -> tuple[int, int]:
     """Upgrade a store while no collector runs on it.
+
+    Args:
+        store: the store, opened for an upgrade.
+        steps: the step from each schema to the next.
+        schema: the schema to reach.
+        is_alone: whether nobody else can use the store. Then a sign of another upgrade was left by
+            one that died.
 
     Returns:
         The schemas before and after.
@@ -48,6 +57,8 @@ def upgrade(store: RedisStore, steps: Mapping[int, Step] = STEPS, schema: int = 
         StoreUnavailableError: if the store does not answer; call this again.
 
     """
+    if is_alone:
+        store.handle.run_on_facts("UNLINK", keys.UPGRADING)
     if not store.handle.run_on_facts("SET", keys.UPGRADING, 1, "NX", "EX", LOCK_S):
         raise ConfigError("another upgrade of the store is under way: wait until it ends, or an hour if it broke off")
     try:

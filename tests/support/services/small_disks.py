@@ -20,12 +20,12 @@ BALLAST = "ballast"
 
 
 @contextmanager
-def mounted(mount: Path, megabytes: int = 3) -> Iterator[Path]:
-    """Mount a small disk at a directory that is made for it."""
+def mounted(mount: Path, megabytes: int = 3, files: int = 1000) -> Iterator[Path]:
+    """Mount a small disk, for so many files, at a directory that is made for it."""
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     _take_mounts_of_its_own()
     mount.mkdir()
-    options = f"size={megabytes}m,mode=0700"
+    options = f"size={megabytes}m,nr_inodes={files},mode=0700"
     subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", mount], check=True)  # noqa: S607 wherever it is
     try:
         yield mount

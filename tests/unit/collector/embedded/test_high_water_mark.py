@@ -45,6 +45,16 @@ def test_increments_that_grow_and_that_are_rewritten_are_as_they_should_be(tmp_p
     assert ".1.incr" not in (tmp_path / MARK_FILE).read_text()
 
 
+def test_a_first_start_that_broke_off_before_the_manifest_has_lost_nothing(tmp_path: Path) -> None:
+    write_files(tmp_path, n1=b"")
+    (tmp_path / STORE_DIR / MANIFEST).unlink()
+    Mark(tmp_path).require_kept()
+    write_files(tmp_path, n1=PING)
+    (tmp_path / STORE_DIR / MANIFEST).unlink()
+    with pytest.raises(ConfigError, match="manifest is missing"):
+        Mark(tmp_path).require_kept()
+
+
 def test_each_of_several_increments_must_be_whole(tmp_path: Path) -> None:
     write_files(tmp_path, n1=PING, n2=PING)
     noted(tmp_path)

@@ -31,6 +31,7 @@ class Shelf:
     def __init__(self) -> None:
         self.names = {KEPT_TWO_DAYS, ANOTHER_EDITION, KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}
         self.looks = 0
+        self.finished: list[int] = []
 
     def closed_windows(self) -> frozenset[str]:
         self.looks += 1
@@ -41,6 +42,7 @@ class Shelf:
 
     def retire(self, names: Collection[TallyName]) -> None:
         self.names -= set(names)
+        self.finished.append(len(names))
 
 
 def test_tallies_are_kept_for_their_retention_after_the_clock_closed_their_window() -> None:
@@ -81,6 +83,13 @@ def test_the_chore_is_done_at_the_start_and_hourly() -> None:
     retention()
     assert shelf.looks == 2
     assert shelf.names == {KEPT_FOR_GOOD, NOBODY_KNOWS_IT, STILL_OPEN}
+
+
+def test_the_chore_finishes_what_broke_off_also_when_nothing_is_due() -> None:
+    shelf = Shelf()
+    for registry in (REGISTRY, Registry.parse(REGISTRY_TEXT)):
+        Retention(shelf, lambda: registry, grace_s=GRACE_S, clock=lambda: float(GOES_AT_S - 1))()  # noqa: B023 called at once
+    assert shelf.finished == [0]
 
 
 def test_the_chore_is_tried_again_soon_and_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import redis
+from click.testing import CliRunner
 
 from client_sdk.protocol import Upload, Verdict
+from collector.commands.cli import cli
+from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
@@ -95,6 +99,24 @@ def test_two_upgrades_at_once_are_one(store: RedisStore) -> None:
 
     upgrade(store, {SCHEMA: other}, SCHEMA + 1)
     assert schema_of(store) == SCHEMA + 1
+
+
+def test_an_upgrade_that_was_killed_does_not_hold_up_one_that_is_alone(store: RedisStore) -> None:
+    store.handle.run_on_facts("SET", keys.UPGRADING, 1)
+    with pytest.raises(ConfigError, match="under way"):
+        upgrade(store)
+    assert upgrade(store, is_alone=True) == (SCHEMA, SCHEMA)
+    assert upgrade(store) == (SCHEMA, SCHEMA)
+
+
+def test_the_command_is_alone_on_a_data_directory(tmp_path: Path) -> None:
+    with EmbeddedStore(tmp_path) as embedded:
+        killed = RedisStore(embedded.url)
+        killed.prepare()
+        killed.handle.run_on_facts("SET", keys.UPGRADING, 1)
+        killed.disconnect()
+    result = CliRunner().invoke(cli, ["upgrade", "--data-dir", str(tmp_path)])
+    assert (result.exit_code, result.output) == (0, f"the store has schema {SCHEMA} already\n")
 
 
 def test_a_missing_step_changes_nothing(store: RedisStore) -> None:
