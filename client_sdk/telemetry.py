@@ -127,15 +127,18 @@ class Telemetry:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
-                not given; if ``upload_key`` is not printable ASCII without blanks; if a fraction
-                is not above 0, or is above 1; if ``coins`` are given without a ``transport``; if
-                ``sender`` is neither of the two, or is a process without a ``data_dir`` or with a
-                ``transport``; or if ``strata`` names a variable that the registry lacks.
+                not given; if ``data_dir`` is an empty text; if ``upload_key`` is not printable
+                ASCII without blanks; if a fraction is not above 0, or is above 1; if ``coins`` are
+                given without a ``transport``; if ``sender`` is neither of the two, or is a process
+                without a ``data_dir`` or with a ``transport``; or if ``strata`` names a variable
+                that the registry lacks.
             TypeError: if ``consent`` is neither a bool nor a set of texts, or ``warn_at`` is no list of
                 numbers.
 
         """
         agreed = consent_of(consent)
+        if data_dir == "":  # a variable that is not set: it would mean wherever the program is started
+            raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)

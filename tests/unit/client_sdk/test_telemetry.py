@@ -149,6 +149,15 @@ def test_what_was_recorded_before_can_be_read_without_consent_and_is_not_sent(tm
     assert transport.bodies == []
 
 
+def test_a_data_dir_without_a_name_is_not_wherever_the_program_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="data_dir is empty: name the app's folder"):
+        Telemetry(REGISTRY, collector="https://a.example", data_dir="", consent=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_closed_one_records_nothing(data_dir: Path | None) -> None:
     device = telemetry(data_dir)
     device.record("dark_mode", value=True)
