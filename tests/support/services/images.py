@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.support.services.processes import wait_until
+
 ROOT: Final = Path(__file__).resolve().parents[3]
 
 INSTALLED: Final = "/opt/hearsay"
@@ -116,6 +118,7 @@ class Image:
         inside = ["sh", "-ec", _ENTER, "sh", sys.executable, str(self.folder), str(self.user), *command]
         process = subprocess.Popen(["unshare", "--mount", "--net", *inside], env=self.environment())  # noqa: S607
         try:
+            wait_until(lambda: process.poll() is not None or _is_apart(process.pid), what="its own namespaces")
             yield process
         finally:
             process.terminate()
@@ -132,3 +135,9 @@ class Image:
         """The variables of the image; there is no HOME."""
         set_here = dict(pair.split("=") for part in self.parts if part.name == "ENV" for pair in part.text.split())
         return {"PATH": os.environ["PATH"], "TMPDIR": str(self.folder / "tmp"), **set_here}
+
+
+def _is_apart(pid: int) -> bool:
+    """Return whether a process has left this network, in which another collector may run on the same port."""
+    own, other = (Path(f"/proc/{process}/ns/net") for process in ("self", pid))
+    return own.readlink() != other.readlink()
