@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from client_sdk import recorder
 from client_sdk.host import forks
 from collector.embedded.store import EmbeddedStore
+from estimator.__main__ import ONE_THREAD
 from tests.support.services.cluster import Cluster, running_cluster
 from tests.support.services.collecting import REGISTRY_TEXT
 
@@ -21,6 +23,12 @@ pytest_plugins = ["tests.support.services.temporary"]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rounds", type=int, default=1, help="how often each fault is injected")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure() -> None:
+    """Calculate in one thread, as the command does. Workers inherit it."""
+    os.environ.setdefault(*ONE_THREAD)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -49,6 +57,13 @@ def patience() -> Iterator[None]:
         patch.setattr(recorder, "SECRET_DEADLINE_S", PATIENCE_S)
         patch.setattr(forks, "PAUSE_DEADLINE_S", PATIENCE_S)
         yield
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for a socket's; that of a test may be too long."""
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
 
 
 @pytest.fixture

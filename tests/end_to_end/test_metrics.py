@@ -15,16 +15,15 @@ from tests.support.services.processes import free_port, kill, run_command, runni
 from tests.support.services.wire import post, raw_answer, tallies, with_length
 
 
-def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: Path, tmp_path: Path) -> None:
+def test_workers_count_together_and_go_on_where_a_dead_one_ended(
+    registry_file: Path, tmp_path: Path, short_folder: Path
+) -> None:
     port = free_port()
     window = Window.of(WindowKind.DAY, time.time()).text
     body = upload(report(window=window), report("os", 9, window))
     options = ("--workers", "2", "--metrics-bind", f"127.0.0.1:{port}")
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    with running_collector(
-        registry_file, tmp_path / "data", *options, environment={"TMPDIR": str(temporary)}
-    ) as collector:
+    environment = {"TMPDIR": str(short_folder)}
+    with running_collector(registry_file, tmp_path / "data", *options, environment=environment) as collector:
         assert post(collector.url, body)[0] == post(collector.url, body)[0] == 200
         for _ in range(20):
             assert post(collector.url, upload(report(window=window)))[0] == 200
@@ -44,7 +43,7 @@ def test_workers_count_together_and_go_on_where_a_dead_one_ended(registry_file: 
     assert samples["hearsay_request_seconds_count", ("post_reports",)] == 24
     assert samples["hearsay_store_up", ()] == samples["hearsay_store_noted", ()] == 1
     assert samples["hearsay_store_errors_total", ()] == 0
-    assert list(temporary.iterdir()) == []
+    assert list(short_folder.iterdir()) == []
 
 
 def test_an_address_in_use_is_named(registry_file: Path, tmp_path: Path) -> None:

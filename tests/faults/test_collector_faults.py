@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,13 +128,6 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
         load.end()
         counted = [sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1")]
         assert sum(counted) == load.acknowledged
-
-
-@pytest.fixture
-def short_folder() -> Iterator[Path]:
-    """A folder whose path is short enough for a socket's; that of a test may be too long."""
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
 
 
 @pytest.mark.parametrize("folder", ["data", "d" * 100], ids=["short", "too long for a socket"])
