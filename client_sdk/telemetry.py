@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
@@ -132,13 +133,16 @@ class Telemetry:
                 given without a ``transport``; if ``sender`` is neither of the two, or is a process
                 without a ``data_dir`` or with a ``transport``; or if ``strata`` names a variable
                 that the registry lacks.
-            TypeError: if ``consent`` is neither a bool nor a set of texts, or ``warn_at`` is no list of
-                numbers.
+            TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither None
+                nor a path; if ``consent`` is neither a bool nor a set of texts; if ``upload_key`` is
+                neither None nor a text; or if ``warn_at`` is no list of numbers.
 
         """
         agreed = consent_of(consent)
         if data_dir == "":  # a variable that is not set: it would mean wherever the program is started
             raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
+        if not isinstance(data_dir, str | PathLike | None):
+            raise TypeError("data_dir must be the path of the app's folder, or None to store nothing")
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)

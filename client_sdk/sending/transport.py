@@ -62,6 +62,7 @@ class HttpTransport:
             ValueError: if the address is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it leads to another machine without TLS and that is not allowed;
                 or if the secret is not printable ASCII without blanks.
+            TypeError: if the secret is no text.
 
         """
         if not is_base_url(collector):  # not shown: it may hold a password
@@ -73,6 +74,8 @@ class HttpTransport:
                 "collector must be an https:// URL, unless it is on this machine: anybody on the way could read "
                 "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
             )
+        if not isinstance(upload_key, str | None):
+            raise TypeError("upload_key must be a text, or None if the collector requires none")
         if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
             raise ValueError("upload_key must be printable ASCII without blanks")
         self._url = collector.rstrip("/") + REPORTS_PATH

@@ -130,6 +130,7 @@ class Registry:
         Raises:
             RegistryError: naming every mistake by line, metric and key, or saying why the file
                 cannot be read.
+            TypeError: if ``path`` is no path, such as None.
 
         """
         registry = cls.read(path)
@@ -143,18 +144,25 @@ class Registry:
 
         Raises:
             RegistryError: as `load` does.
+            TypeError: as `load` does.
 
         """
+        name = str(path) or "an empty path"
         try:
-            text = Path(path).read_text(encoding="utf-8")
+            file = Path(path)
+        except TypeError:
+            message = f"registry must be the path of its file, such as 'metrics.toml', not {type(path).__name__}"
+            raise TypeError(message) from None
+        try:
+            text = file.read_text(encoding="utf-8")
         except OSError as error:
-            raise RegistryError(str(path), f"cannot be read: {error.strerror}; name a readable file") from error
+            raise RegistryError(name, f"cannot be read: {error.strerror}; name a readable file") from error
         except UnicodeDecodeError as error:
-            raise RegistryError(str(path), "is not UTF-8 text; save it as UTF-8") from error
+            raise RegistryError(name, "is not UTF-8 text; save it as UTF-8") from error
         try:
             return cls.parse(text)
         except RegistryError as error:
-            raise _located(error, str(path), text) from None
+            raise _located(error, name, text) from None
 
     @classmethod
     def parse(cls, text: str) -> Registry:

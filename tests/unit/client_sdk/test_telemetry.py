@@ -158,6 +158,13 @@ def test_a_data_dir_without_a_name_is_not_wherever_the_program_is_started(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("argument", ["registry", "data_dir", "upload_key"])
+def test_an_argument_of_another_type_is_named(argument: str) -> None:
+    arguments: dict[str, Any] = {"registry": Registry.parse(REGISTRY), "data_dir": None, argument: 3}
+    with pytest.raises(TypeError, match=f"^{argument} must be "):
+        Telemetry(collector="https://a.example", consent=True, **arguments)
+
+
 def test_a_closed_one_records_nothing(data_dir: Path | None) -> None:
     device = telemetry(data_dir)
     device.record("dark_mode", value=True)

@@ -181,6 +181,11 @@ def test_a_missing_file_a_directory_and_a_file_in_another_encoding_are_refused_b
         assert [place for place, _ in caught.value.mistakes] == [str(path)]
 
 
+def test_an_empty_path_is_named_as_such() -> None:
+    with pytest.raises(RegistryError, match=r"^an empty path: cannot be read"):
+        Registry.load("")
+
+
 @settings(derandomize=True, deadline=None)
 @given(
     st.one_of(
