@@ -39,6 +39,8 @@ class Event(StrEnum):
     STORE_UP = "store_up"
     STORE_NEARLY_FULL = "store_nearly_full"
     STORE_HAS_ROOM = "store_has_room"
+    CLOCKS_APART = "clocks_apart"
+    CLOCKS_AGREE = "clocks_agree"
     NOTE_FAILED = "note_failed"
     NOTED_AGAIN = "noted_again"
     WORKER_DIED = "worker_died"

@@ -28,6 +28,7 @@ from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.shared_rows import Sheet
 from collector.plural import plural
+from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
 from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.redis_servers.memory import MemoryWatch
 from collector.redis_servers.server import memory_of
@@ -169,11 +170,13 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     reloader = Reloader(served, config.registry, config.access_file, board.post, partial(require_memory, store.handle))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
+    look_at_clocks = ClockWatch(lambda: store.handle.ask_servers(clock_ahead_s))
     open_reports = _open_reports(config, store)
 
     def every_tick() -> ServerState:
         is_noted = running.look_after()
         retention()
+        look_at_clocks()
         return ServerState(is_noted, memory_used(), open_reports())
 
     maintenance = Maintenance(store, store.handle.logs(), grace_s=config.grace_s, every_tick=every_tick)

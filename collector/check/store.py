@@ -13,6 +13,7 @@ from collector.check.result import CheckResult, Level
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
+from collector.redis_servers.clocks import APART_S, clock_ahead_s, describe, farthest
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
@@ -71,6 +72,7 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         yield CheckResult(Level.OK, "promise", f"acknowledged means {MEANING[promise.durability]}")
         yield _written(store)
         yield from map(_memory, store.ask_servers(memory_of))
+        yield _clocks(farthest(store.ask_servers(clock_ahead_s)))
         if registry is not None:
             yield check_tally_memory(_tally_memory(store, registry), store.ask_servers(free_bytes))
         for name in sorted(set[str]().union(*store.ask_servers(_not_forgetful))):
@@ -155,6 +157,13 @@ def _memory(used: Memory) -> CheckResult:
     if used.part >= NEARLY_FULL:
         return CheckResult(Level.WARNING, "memory", f"{used}: give the server more before it is full")
     return CheckResult(Level.OK, "memory", str(used))
+
+
+def _clocks(ahead_s: float) -> CheckResult:
+    """Check whether the clock that is farthest from this machine's is near enough."""
+    if abs(ahead_s) >= APART_S:
+        return CheckResult(Level.WARNING, "clocks", describe(ahead_s))
+    return CheckResult(Level.OK, "clocks", "those of the store's servers and of this machine agree to the minute")
 
 
 def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:

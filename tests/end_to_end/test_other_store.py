@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,9 @@ from collector.embedded.program import server_program
 from collector.redis_servers.probe import answers
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard, report, upload
+from tests.support.services.partitions import HOUR_S, by_clock, set_clock
 from tests.support.services.processes import command_line, free_port, run_command, running_collector, wait_until
+from tests.support.services.programs import program
 from tests.support.services.rights import RULES, USER
 from tests.support.services.wire import post, tallies
 
@@ -24,20 +27,25 @@ CANARY = "canary-of-a-password"
 SETTINGS = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "yes")
 
 
-@pytest.fixture(params=["always", "everysec"])
-def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+@contextlib.contextmanager
+def running_server(folder: Path, policy: str, prefix: Sequence[str] = ()) -> Iterator[str]:
+    """Run a server in a folder, perhaps by another command; yield its URL."""
     port = free_port()
-    process = subprocess.Popen(
-        [server_program(), "--port", str(port), "--dir", str(tmp_path), *SETTINGS, "--appendfsync", request.param],
-        stdout=subprocess.DEVNULL,
-    )
+    own = (server_program(), "--port", str(port), "--dir", str(folder), *SETTINGS, "--appendfsync", policy)
+    process = subprocess.Popen([*prefix, *own], stdout=subprocess.DEVNULL)
     url = f"redis://127.0.0.1:{port}"
     try:
         wait_until(lambda: answers(url), what="the server")
-        yield url, request.param
+        yield url
     finally:
         process.terminate()
         process.wait()
+
+
+@pytest.fixture(params=["always", "everysec"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, str]]:
+    with running_server(tmp_path, request.param) as url:
+        yield url, request.param
 
 
 def test_a_server_is_used_if_it_writes_through_and_refused_otherwise(
@@ -83,6 +91,17 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
             wait_until(lambda: administrator.info("persistence")["aof_rewrites"] > 0, what="maintenance")
         shown = [command_line(pid) for pid in (collector.pid, *collector.worker_pids())]
     assert not any(CANARY in text for text in (*shown, closed.stdout, closed.stderr, collector.output.read_text()))
+
+
+def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: Path, tmp_path: Path) -> None:
+    program("faketime")
+    set_clock(tmp_path, "server", 2 * HOUR_S)
+    said = "the clock of a server of the store is 2 hours ahead of this machine's: synchronise both: a collector"
+    with running_server(tmp_path, "always", by_clock(tmp_path, "server")) as url:
+        with running_collector(registry_file, tmp_path / "unused", "--redis", url) as collector:
+            wait_until(lambda: said in collector.output.read_text(), what="a line of the log")
+        check = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file), "--redis", url]
+        assert f"warning clocks: {said}" in run_command(check).stdout
 
 
 def test_a_cluster_is_used_and_a_window_closed_on_all_of_it(

@@ -4,8 +4,10 @@ spoiled.
 
 from __future__ import annotations
 
+import time
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
@@ -55,6 +57,17 @@ def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
     assert "valkey 9" in of(results, "store")[0][1]
     assert "on the store's disk" in of(results, "promise")[0][1]
     assert store.handle.run(0, "DBSIZE") == 0
+
+
+@pytest.mark.parametrize(("hours", "said"), [(-25, "25 hours ahead of"), (73, "3 days behind")])
+def test_a_clock_that_is_wrong_is_a_warning(
+    store: RedisStore, monkeypatch: pytest.MonkeyPatch, hours: int, said: str
+) -> None:
+    own_s = time.time() + hours * 3600
+    monkeypatch.setattr("collector.redis_servers.clocks.time", SimpleNamespace(time=lambda: own_s))
+    ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "clocks")
+    assert level is Level.WARNING
+    assert text.startswith(f"the clock of a server of the store is {said} this machine's")
 
 
 def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:

@@ -1,0 +1,89 @@
+"""How far the clocks of a store's servers are from this machine's, and a watch that warns of it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+from collector.errors import StoreUnavailableError
+from collector.log import Event
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.server import ask
+
+APART_S = 60.0
+"""From this many seconds on, two clocks count as apart. Synchronised ones agree to a second, and
+reports are lost when a clock is ten minutes behind."""
+
+TOGETHER_S = 30.0
+"""Below this many seconds they agree again. It is lower than APART_S, so that clocks near that
+limit do not log both messages in turn."""
+
+LOOK_INTERVAL_S = 60.0
+"""Seconds between two looks."""
+
+_UNITS = ((86400, "days"), (3600, "hours"), (60, "minutes"), (1, "seconds"))
+
+_log = logging.getLogger(__name__)
+
+
+def clock_ahead_s(connection: Connection) -> float:
+    """Return how many seconds the server's clock is ahead of this machine's; below 0 if it is behind."""
+    asked_s = time.time()
+    seconds, microseconds = ask(connection, "TIME")
+    answered_s = time.time()
+    return int(seconds) + int(microseconds) / 1e6 - (asked_s + answered_s) / 2
+
+
+def farthest(ahead_s: Iterable[float]) -> float:
+    """Return the largest difference, in either direction."""
+    return max(ahead_s, key=abs)
+
+
+def describe(ahead_s: float) -> str:
+    """Say of a difference what it is and what to do."""
+    size_s = round(abs(ahead_s))
+    divisor, unit = next((seconds, unit) for seconds, unit in _UNITS if size_s >= 2 * seconds)
+    side = "ahead of" if ahead_s > 0 else "behind"
+    return (
+        f"the clock of a server of the store is {size_s // divisor} {unit} {side} this machine's: "
+        "synchronise both: a collector whose clock is wrong loses reports"
+    )
+
+
+class ClockWatch:
+    """Looks at the servers' clocks from time to time.
+
+    Logs once when one is apart from this machine's, and once when all agree again.
+    """
+
+    def __init__(self, look: Callable[[], Iterable[float]], monotonic: Callable[[], float] = time.monotonic) -> None:
+        """Start a watch.
+
+        Args:
+            look: returns the seconds by which each server's clock is ahead, or raises
+                StoreUnavailableError.
+            monotonic: returns seconds that never go back.
+
+        """
+        self._look = look
+        self._monotonic = monotonic
+        self._next_s = float("-inf")
+        self._has_warned = False
+
+    def __call__(self) -> None:
+        """Look at the clocks if that is due."""
+        now_s = self._monotonic()
+        if now_s >= self._next_s:
+            self._next_s = now_s + LOOK_INTERVAL_S
+            with suppress(StoreUnavailableError):  # maintenance asks more often, and logs it
+                self._take(farthest(self._look()))
+
+    def _take(self, ahead_s: float) -> None:
+        if abs(ahead_s) >= APART_S and not self._has_warned:
+            _log.warning(describe(ahead_s), extra=Event.CLOCKS_APART.extra)
+            self._has_warned = True
+        elif abs(ahead_s) < TOGETHER_S and self._has_warned:
+            _log.info("the clocks of the store and of this machine agree again", extra=Event.CLOCKS_AGREE.extra)
+            self._has_warned = False
