@@ -30,8 +30,9 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
         client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
     used = RedisStore(embedded_url)
     used.prepare()
-    for _ in range(16):
-        used.count(judged(upload(report(), report("os", 3), report("plan", 0, "2026-W47"))))
+    for number in range(16):  # in each shard: a shard without reports has nothing to retire
+        reports = (report(), report("os", 3), report("plan", 0, "2026-W47"))
+        used.count(judged(upload(*reports, upload_id=f"{number:032x}")))
     used.close(Window.parse(TODAY))
     yield used
     used.disconnect()
