@@ -218,7 +218,7 @@ def test_a_tally_that_is_retired_during_an_export_is_whole_or_missing(opened: Op
                 RedisRetirement(old).retire([OS])
             return super().counts(shard, name, symbols)
 
-    count(old, [upload(report("os", 1), report()) for _ in range(40)])
+    count(old, [upload(report("os", 1), report(), upload_id=f"{number:032x}") for number in range(40)])
     old.close(Window.parse(TODAY))
     path = tmp_path / "backup"
     path.write_bytes(b"".join(backup(Retiring(old), None, nothing)))

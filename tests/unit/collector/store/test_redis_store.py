@@ -20,7 +20,7 @@ from collector.store.schema import SCHEMA
 from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
 from tests.support.services.cluster import Cluster
-from tests.support.services.collecting import NOON, TODAY, judged, report, upload
+from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.processes import free_port, wait_until
 
 
@@ -71,8 +71,8 @@ def test_an_existing_store_keeps_its_number_of_shards(embedded_url: str, client:
     client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
     store = RedisStore(embedded_url)
     store.prepare()
-    for _ in range(32):
-        assert store.count(judged(upload(report("os", 2)))).verdict == Verdict(1)
+    for shard in range(32):
+        assert store.count(judged(of_shard(shard))).verdict == Verdict(1)
     assert len(client.keys("{*}:tally:os:*")) == 4
     assert [tally.counts for tally in store.open_snapshot(60, frozenset(), NOON)] == [(0, 0, 32, 0)]
     store.disconnect()
