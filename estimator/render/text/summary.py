@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -22,6 +21,7 @@ from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
+from estimator.render.text.widths import wrapped
 from estimator.render.words import (
     at_least_words,
     coordinate_words,
@@ -130,13 +130,13 @@ def _of_texts(texts: TextFindings, style: Style) -> Iterator[str]:
 
 def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
     """Yield a sentence behind a title that stands out."""
-    first, *rest = textwrap.wrap(f"{title}: {sentence}", style.width, subsequent_indent="  ")
+    first, *rest = wrapped(f"{title}: {sentence}", style.width, others="  ")
     yield style.strong(first[: len(title) + 1]) + first[len(title) + 1 :]
     yield from rest
 
 
 def _sentence(sentence: str, style: Style) -> Iterator[str]:
-    lines = textwrap.wrap(sentence, style.width, initial_indent="  ", subsequent_indent="  ")
+    lines = wrapped(sentence, style.width, "  ", "  ")
     yield from map(style.quiet, lines)
 
 
@@ -315,4 +315,4 @@ def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
 
 
 def _wrapped(note: str, style: Style) -> Iterator[str]:
-    yield from map(style.quiet, textwrap.wrap(note, style.width))
+    yield from map(style.quiet, wrapped(note, style.width))
