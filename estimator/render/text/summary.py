@@ -268,7 +268,9 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
         size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
-        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{size}{chance}")
+        is_shown = changes.last == highlight.shown.window
+        between = f"since {changes.first}" if is_shown else f"from {changes.first} to {changes.last}"
+        words.append(f"{OUTCOMES[conclusion]} {between}{size}{chance}")
     if pooled is not None:
         together = _pooled_words(pooled, highlight.shown)
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
