@@ -49,6 +49,9 @@ SHOWN_TEXTS = 10
 SHOWN_SHARES = 5
 """How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
 
+SHOWN_WINDOWS = 10
+"""How many other windows a question names: a glance is no history."""
+
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
 NEXT_LOOK = "the next look comes after --snapshot-interval, an hour by default."
@@ -108,7 +111,9 @@ def _block(
         yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
     others = [each for each in windows if each.window != shown.window and pooled is None]
     if others:
-        yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
+        is_long = len(others) > SHOWN_WINDOWS
+        which = f", the last {SHOWN_WINDOWS} of {len(others):,} (--verbose shows all)" if is_long else ""
+        yield from _sentence(f"Other windows{which}: {_listed(others[-SHOWN_WINDOWS:], leader(shown))}.", style)
     yield from _details(shown, style)
 
 
