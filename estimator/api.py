@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 from importlib import import_module
+from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -28,6 +29,9 @@ from estimator.tallies.tally import Tally
 
 if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
+
+RANGE_PARTS: Final = 3
+"""A metric, and the two ends of a range of its answers."""
 
 
 def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegressor:
@@ -106,6 +110,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         RegistryError: if the registry's file cannot be used.
         RequestError: if a range cannot be had of its metric, or if no question is about texts of a candidate's letters.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
+        TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or ``first`` or
+            ``last`` neither a text nor a date.
         UnknownMetricError: if a range is of a metric that the registry does not define.
         ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if there are not either
             tallies or a collector with its token, or if the collector has an ``http://`` URL of
@@ -119,6 +125,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     definitions = registry if isinstance(registry, Registry) else Registry.load(Path(registry))
     if (tallies is None) == (collector is None):
         raise ValueError("give either tallies or collector")
+    _check_lists(ranges, candidates)
     selection = _selection(first, last, preliminary=preliminary)
     source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
     fetched = _read(tallies, source, Bounds.of(definitions, selection.spans), preliminary=preliminary)
@@ -164,14 +171,36 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
     return token_of_environment()
 
 
+def _check_lists(ranges: Sequence[object], candidates: object) -> None:
+    """Refuse what looks like a list of ranges or of texts and is none: a text is a list of its letters.
+
+    Raises:
+        TypeError: saying what to write.
+
+    """
+    if isinstance(candidates, str):
+        raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
+    if not all(map(_is_range, ranges)):
+        raise TypeError('ranges must be a list of a metric and two numbers each, such as [("startup_ms", 2000, 5000)]')
+
+
+def _is_range(asked: object) -> bool:
+    if not isinstance(asked, list | tuple) or len(asked) != RANGE_PARTS:
+        return False
+    name, *ends = asked
+    return isinstance(name, str) and all(isinstance(end, Real) for end in ends)
+
+
 def _selection(first: str | date | None, last: str | date | None, *, preliminary: bool) -> Selection:
-    begin, end = _window(first), _window(last)
+    begin, end = _window("first", first), _window("last", last)
     if begin and end and begin.starts_at >= end.ends_at:
         raise WindowError(f"first, {begin}, begins after last, {end}, has ended; exchange them")
     return Selection(begin, end, preliminary)
 
 
-def _window(window: str | date | None) -> Window | None:
+def _window(name: str, window: str | date | None) -> Window | None:
     if window is None:
         return None
+    if not isinstance(window, str | date):
+        raise TypeError(f"{name} must be the name of a window, such as '2026-11-20', or a date")
     return Window.parse(window if isinstance(window, str) else f"{window:%Y-%m-%d}")

@@ -17,6 +17,7 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.statement import statement
+from client_sdk.protocol.window import LATEST_YEAR
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
@@ -134,6 +135,8 @@ def plan(  # noqa: PLR0913 one argument an option
     _refuse_together(total=total, weights=weights, check=check, page=page)
     if not check and (against is not None or at_most is not None):
         raise click.UsageError("--against and --at-most belong to --check")
+    if today is not None and today.year > LATEST_YEAR:
+        raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
     definitions = Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
     if check:

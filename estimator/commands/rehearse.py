@@ -68,8 +68,8 @@ def rehearse(  # noqa: PLR0913 one argument an option
     truth = _ground_truth(definitions, table, repeat, population, shares)
     if truth.ignored:
         click.echo(f"ignored columns, which are no metrics: {', '.join(map(repr, truth.ignored))}", err=True)
-    for metric in truth.missing:
-        click.echo(f"skipped {metric.name}: {rehearsal.NO_COLUMN}", err=True)
+    for metric, reason in truth.missing:
+        click.echo(f"skipped {metric.name}: {reason}", err=True)
     seed = randbits(SEED_BITS) if seed is None else seed
     with progress("rehearsing", rounds * len(truth.crowds)) as advance:
         outcome = rehearsal.rehearse(truth, seed=seed, rounds=rounds, ranges=ranges, after_round=partial(advance, 1))

@@ -41,7 +41,7 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
     """Return the texts that a tally suggests and confirms.
 
     With a probability of 95 % none of them is a text that nobody has, whatever people answer, but for texts that
-    share a cell of every confirming group.
+    share a cell of every confirming group. Of sets the empty text is left out: it fills the places that are free.
 
     Args:
         domain: the question, with ``discover = true``.
@@ -51,7 +51,8 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
     """
     candidates = candidates_of(domain, tables)
     confirmation = _confirmed(domain, tables, candidates)
-    exist = confirmation.exist()
+    is_answer = np.array([bool(each.number) or domain.max_items == 1 for each in candidates], dtype=bool)
+    exist = confirmation.exist() & is_answer
     disagree = confirmation.disagree(exist)
     found = np.flatnonzero(exist & ~disagree)
     by_share = found[np.argsort(-confirmation.shares[found], kind="stable")]

@@ -28,6 +28,7 @@ from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
+from estimator.errors import UnfitTallyError
 from estimator.estimates.clustering.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.days_of_use import at_least, thresholds
@@ -56,16 +57,38 @@ AT_ONCE: Final = 2**14
 """Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
 use threads for the larger matrices, which wait for each other on busy processors."""
 
+FLOATS_APART: Final = 2**40
+"""A range that is narrower than such a part of its ends has too few floats for a histogram."""
+
 
 def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEstimate:
     """Return the estimates of a tally of the metric's own edition.
 
     Raises:
-        UnfitTallyError: if the tally does not have the channel's alphabet.
+        UnfitTallyError: as `check_fit` does.
 
     """
+    check_fit(metric, tally)
     (estimated,) = estimates(metric, [tally], request)
     return estimated
+
+
+def check_fit(metric: Metric, tally: Tally) -> None:
+    """Refuse a tally that cannot be estimated.
+
+    Raises:
+        UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot tell the numbers apart.
+
+    """
+    tally.check(metric.channel.symbols)
+    domain = metric.domain.second if isinstance(metric.domain, MeanByGroup) else metric.domain
+    if isinstance(domain, Number) and (domain.high - domain.low) * FLOATS_APART < max(
+        abs(domain.low), abs(domain.high)
+    ):
+        raise UnfitTallyError(
+            f"its range from {float(domain.low):.17g} to {float(domain.high):.17g} is too narrow for floats; "
+            "ask how far a number is above the least one"
+        )
 
 
 def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN) -> Iterator[MetricEstimate]:

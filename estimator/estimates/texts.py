@@ -36,14 +36,14 @@ def text_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -
 
 
 def fitting(domain: Text, texts: Sequence[str]) -> list[str]:
-    """Return the texts that consist of the question's letters."""
+    """Return the texts that consist of the question's letters; in a set the empty text stands for a free place."""
 
     def fits(text: str) -> bool:
         try:
             domain.number_of(text)
         except DomainError:
             return False
-        return True
+        return bool(text) or domain.max_items == 1
 
     return [text for text in texts if fits(text)]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Final, NoReturn
 
 import msgspec
 
@@ -14,7 +15,11 @@ from client_sdk.protocol.window import Window
 from estimator.errors import ReportError
 from estimator.formats.older_schemas import UPGRADES
 from estimator.results.estimate import Share, Shares
+from estimator.results.metric import MetricEstimate
 from estimator.results.report import SCHEMA, EstimateReport
+
+FEWEST_VALUES: Final = 2
+"""Of a question with shares: one value asks nothing."""
 
 
 def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
@@ -36,7 +41,7 @@ def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateRe
     except OSError as error:
         raise ReportError(f"{name} cannot be read: {error.strerror}; name a readable report") from error
     try:
-        return decode(json.loads(content))
+        return decode(json.loads(content, parse_float=_finite, parse_constant=_refused))
     except (ValueError, RecursionError):
         raise ReportError(f"{name} is not JSON; make it with report --format json") from None
     except ReportError as error:
@@ -67,16 +72,41 @@ def decode(document: object) -> EstimateReport:
         raise ReportError(_explained(str(error))) from None
     except (KeyError, TypeError, AttributeError):
         raise ReportError("it does not follow its schema") from None
-    _check_windows(report)
+    for position, estimated in enumerate(report.metrics):
+        _check(estimated, f"metrics[{position}]")
+    if any(not pooled.windows for pooled in report.pooled):
+        raise ReportError("pooled: lacks the windows of a question")
     return report
 
 
-def _check_windows(report: EstimateReport) -> None:
-    for position, estimated in enumerate(report.metrics):
-        try:
-            Window.parse(estimated.window)
-        except WindowError as error:
-            raise ReportError(f"metrics[{position}].window: is not a window: {error}") from None
+def _check(estimated: MetricEstimate, place: str) -> None:
+    """Refuse figures of a window that cannot stand together.
+
+    Raises:
+        ReportError: naming the place.
+
+    """
+    try:
+        Window.parse(estimated.window)
+    except WindowError as error:
+        raise ReportError(f"{place}.window: is not a window: {error}") from None
+    shares = estimated.estimates
+    if shares is not None and (len(shares) < FEWEST_VALUES or (estimated.reports and not shares.unbiased.size)):
+        raise ReportError(
+            f"{place}.estimates: must be of two values or more, each with an estimate if there are reports"
+        )
+    if estimated.joint is not None and not estimated.joint.groups:
+        raise ReportError(f"{place}.joint.groups: must not be empty")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text)
+
+
+def _refused(text: str) -> NoReturn:
+    """Refuse a number that JSON does not have, or that no float holds, such as NaN and 1e999."""
+    raise ValueError(f"{text} is no finite number")
 
 
 def _shares(_: type, rows: Any) -> Shares:  # noqa: ANN401 what JSON holds

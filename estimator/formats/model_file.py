@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,9 @@ from estimator.errors import ReportError, RequestError
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.results.learned import MODEL_SCHEMA, LearnedModel, ModelFile, ModelInput
 from estimator.results.report import EstimateReport
+
+LABELS: Final = ("boolean", "number")
+"""The kinds of labels."""
 
 
 def check_model(registry: Registry, name: str) -> None:
@@ -72,6 +76,8 @@ def read_model_file(path: str | PathLike[str]) -> ModelFile:
         raise ReportError(f"{path} is no model; make it with report --model") from None
     if file.schema != MODEL_SCHEMA:
         raise ReportError(f"{path} has not the schema {MODEL_SCHEMA}; use the version that made it")
+    if file.label.get("kind") not in LABELS:
+        raise ReportError(f"{path} has no label of {' or '.join(LABELS)}; make it with report --model")
     if not _is_complete(file.learned):
         raise ReportError(f"{path} lacks weights, or ends of a range; make it with report --model")
     return file

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,20 @@ SHARES_TOLERANCE = Fraction(1, 10**6)
 """How far the sum of written shares may be from 1. Thirds with seven digits are well within it."""
 
 
+OF_MODELS: Final = "a model is rehearsed by rehearse-model"
+
+NO_COLUMN: Final = "no column has its name"
+
+NO_SHARES: Final = "its answers cannot be drawn evenly; give their shares with --shares, or answers with --csv"
+
+
+class Missing(NamedTuple):
+    """A metric that is not rehearsed, and why."""
+
+    metric: Metric
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
     """True answers, and what of the table was not used.
@@ -54,13 +68,13 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: metrics without a column; in a drawn population, models, and vectors and texts without shares.
+        missing: models, and metrics without a column; in a drawn population, vectors and texts without shares.
 
     """
 
     crowds: tuple[Crowd, ...]
     ignored: tuple[str, ...] = ()
-    missing: tuple[Metric, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
 
 def read_csv(path: Path, registry: Registry, repeat: int = 1) -> GroundTruth:
@@ -114,8 +128,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
         floats = np.array([float(weight) for weight in weights.values()])
         crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
     _refuse(mistakes)
-    left_out = tuple(metric for name, metric in registry.metrics.items() if name not in drawn)
-    return GroundTruth(tuple(crowds), missing=left_out)
+    return GroundTruth(tuple(crowds), missing=_missing(registry, drawn, NO_SHARES))
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -172,8 +185,15 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
     _refuse(mistakes)
     used = set(chain.from_iterable(columns.values()))
     ignored = tuple(name for place, name in enumerate(heading) if name not in registry.metrics and place not in used)
-    return GroundTruth(
-        crowds, ignored, tuple(metric for name, metric in registry.metrics.items() if name not in columns)
+    return GroundTruth(crowds, ignored, _missing(registry, columns, NO_COLUMN))
+
+
+def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
+    """Return the metrics that are not rehearsed, each with a reason; models have one of their own."""
+    return tuple(
+        Missing(metric, OF_MODELS if isinstance(metric.domain, Model | CrossedModel) else reason)
+        for name, metric in registry.metrics.items()
+        if name not in rehearsed
     )
 
 

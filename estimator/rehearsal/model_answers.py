@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
@@ -45,24 +46,38 @@ def read_people(path: Path, metric: Metric) -> People:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.DictReader(file, strict=True)
-            if lacking := [name for name in (*features, metric.name) if name not in (rows.fieldnames or ())]:
-                raise AnswersError(
-                    f"{path} has no column {', '.join(lacking)}; name one for each feature and the label"
-                )
+            _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
             for row in rows:
+                if None in row or None in row.values():  # as csv says of what is too long, or too short
+                    raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
                 if all(row[name] for name in (*features, metric.name)):
                     answer = {name: _read(row[name], domain) for name, domain in features.items()}
                     answers.append(answer | {LABEL: TRUTH_VALUES.get(row[metric.name].strip().lower())})
                     _check(metric, answers[-1], rows.line_num)
                     persons.append(row.get("person") or f"row {rows.line_num}")
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise AnswersError(f"{path} cannot be read: {type(error).__name__}; name a CSV file in UTF-8") from None
+    except OSError as error:
+        raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable CSV file") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise AnswersError(f"{path} is no CSV in UTF-8; save it as that") from None
     if len(answers) < LEAST_ROWS:
         raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; {LEAST_ROWS} are the least")
     people = People(answers, np.unique(persons, return_inverse=True)[1])
     if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
         raise AnswersError(f"{path} must have rows of {LEAST_PERSONS} persons or more with yes, and of as many with no")
     return people
+
+
+def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a heading that does not name each feature and the label once.
+
+    Raises:
+        AnswersError: naming the columns.
+
+    """
+    if lacking := [name for name in names if name not in heading]:
+        raise AnswersError(f"{path} has no column {', '.join(lacking)}; name one for each feature and the label")
+    if twice := [name for name in names if heading.count(name) > 1]:
+        raise AnswersError(f"{path} has the column {', '.join(twice)} twice; name each column once")
 
 
 def _read(cell: str, domain: object) -> object:

@@ -18,7 +18,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages_of, figures_of, held, holds
-from estimator.rehearsal.ground_truth import GroundTruth
+from estimator.rehearsal.ground_truth import GroundTruth, Missing
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.text_sampler import sampled_texts
@@ -40,8 +40,6 @@ LONGEST_WINDOW_S = 31 * 86_400
 
 _Sampler = Callable[[Counts, Window, np.random.Generator], Counts]
 """From the devices that give each answer, and the window, to the reports of each symbol."""
-
-NO_COLUMN = "no column has its name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +74,20 @@ class Rehearsal:
     Attributes:
         seed: of all randomness.
         metrics: in the registry's order.
-        missing: metrics without a column.
+        missing: metrics that were not rehearsed.
 
     """
 
     seed: int
     metrics: tuple[Rehearsed, ...]
-    missing: tuple[Metric, ...] = ()
+    missing: tuple[Missing, ...] = ()
 
     @property
     def report(self) -> EstimateReport:
         """The report of its tallies."""
-        skipped = (Skipped(metric.name, metric.edition, _window(metric).text, NO_COLUMN) for metric in self.missing)
+        skipped = (
+            Skipped(metric.name, metric.edition, _window(metric).text, reason) for metric, reason in self.missing
+        )
         metrics = tuple(rehearsed.estimated for rehearsed in self.metrics)
         return EstimateReport(CONFIDENCE, metrics, tuple(skipped), simultaneous=False)
 

@@ -131,13 +131,15 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 def plain(value: float, digits: str, possible: Range | None) -> str:
     """Return a number in a format, or as coarsely as is possible where the format would make it impossible.
 
+    It is never minus zero.
+
     Args:
         value: the number.
         digits: the format, such as `.5g`.
         possible: the least and the greatest possible number. None if they are unknown.
 
     """
-    text = f"{value:{digits}}"
+    text = f"{value:z{digits}}"
     if possible is None or not possible[0] <= value <= possible[1] or possible[0] <= float(text) <= possible[1]:
         return text
     return f"{value:.{_possible_place(value, 0, possible)}f}"

@@ -11,7 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
-from estimator.estimates.metric import estimates
+from estimator.estimates.metric import check_fit, estimates
 from estimator.report.candidates import check_candidates
 from estimator.report.central import composed_of, with_central
 from estimator.report.changes import changes_of
@@ -144,4 +144,4 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
         raise UnfitTallyError("its window is still open; use --preliminary to include it")
-    tally.check(metric.channel.symbols)
+    check_fit(metric, tally)

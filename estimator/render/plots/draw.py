@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from estimator.render.html.figures import groups_of
 from estimator.render.html.numbers import PERCENT
-from estimator.render.plots.figures import LONGEST_TITLE, mark_zero, over_time, plain, points
+from estimator.render.plots.figures import LONGEST_TITLE, NO_REPORTS, NO_TEXTS, mark_zero, over_time, plain, points
 from estimator.render.plots.library import BAND_OPACITY, BLUE, VERMILION, new_axes, pyplot
 from estimator.render.sentences import headline, leader
-from estimator.render.words import cluster_words, coordinate_words, label_of
+from estimator.render.words import cluster_words, coordinate_words, label_of, text_label
 from estimator.report.highlights import first_shown, largest_coordinates, shown_values
 from estimator.results.changes import Changes
 from estimator.results.clusters import Clusters
 from estimator.results.distribution import Distribution
+from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
@@ -66,6 +67,9 @@ def _report(report: EstimateReport) -> Figure:
 def _over_time(windows: Sequence[MetricEstimate], axes: Axes) -> None:
     """Draw the figure that the answer is about, over the windows."""
     shown = first_shown(windows)
+    if shown.texts is not None:  # other texts are found in every window
+        axes.set_axis_off()
+        return
     position = leader(shown)
     label = mean_word(shown.kind) if shown.estimates is None else label_of(shown.estimates.labels[position])
     axes.set_title(plain(f"{label} over time", LONGEST_TITLE))
@@ -90,6 +94,12 @@ def _metric(estimated: MetricEstimate, axes: Axes) -> None:
     if estimated.distribution is not None and estimated.reports:
         _distribution(estimated.distribution, axes)
         axes.set_xlabel(plain(in_unit("answer", estimated.unit)))
+        return
+    if estimated.texts is not None:
+        listed = [*(estimated.texts.found or ()), *(estimated.texts.named or ())][:SHOWN_VALUES]
+        nothing = NO_TEXTS if estimated.reports else NO_REPORTS
+        points(axes, [(text_label(share.value), share) for share in listed], 100.0, nothing)
+        axes.set_xlabel(SHARE_LABEL)
         return
     group = next(iter(groups_of(estimated, shown_values(estimated))))
     points(axes, group.figures, 10.0**group.unit.power)

@@ -22,20 +22,22 @@ MOST_DATES = 8
 Labelled = tuple[str, Estimate | Figure]
 
 NO_REPORTS = "no reports"
+NO_TEXTS = "no text was found"
 
 
-def points(axes: Axes, figures: Sequence[Labelled], scale: float = 1.0) -> None:
+def points(axes: Axes, figures: Sequence[Labelled], scale: float = 1.0, nothing: str = NO_REPORTS) -> None:
     """Draw each estimate with its interval on a line of its own, the first at the top.
 
     Args:
         axes: where.
         figures: labels and estimates.
         scale: by what values are multiplied: 100 for shares, which are shown in percent.
+        nothing: what is said where no estimate is known.
 
     """
     known = [(label, figure) for label, figure in figures if figure.estimate is not None]
     if not known:
-        axes.text(0.5, 0.5, NO_REPORTS, ha="center", va="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, nothing, ha="center", va="center", transform=axes.transAxes)
         return
     places = range(len(known))
     axes.hlines(

@@ -11,6 +11,7 @@ from estimator.audit.games import APART
 from estimator.audit.run import Audit, ContestResult
 from estimator.formats.to_json import json_text
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style
+from estimator.render.text.widths import padded
 from estimator.words import plural
 
 ALL: Final = "all metrics"
@@ -18,7 +19,9 @@ ALL: Final = "all metrics"
 HALF: Final = 14
 """The number of columns for each of two answers."""
 
-HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':31} {'claimed':>8} {'proved':>7} {'excess':>7}"
+PAIR: Final = 2 * HALF + len(" | ")
+
+HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':{PAIR}} {'claimed':>8} {'proved':>7} {'excess':>7}"
 
 FOOTNOTES: Final = f"""\
 claimed: epsilon of the reports that differ, one by one; of answers that never
@@ -116,7 +119,7 @@ def _block(horizon: str, results: list[ContestResult], style: Style) -> Iterator
         contest, bound = result.contest, result.bound
         excess = "none" if bound.detectable is None else f"{bound.detectable:.3f}"
         yield (
-            f"  {style.cut(contest.metric or ALL, VALUE_WIDTH):{VALUE_WIDTH}} {_pair(contest.names, style):31}"
+            f"  {style.filled(contest.metric or ALL, VALUE_WIDTH)} {padded(_pair(contest.names, style), PAIR)}"
             f" {bound.claim.epsilon:8.4f} {bound.epsilon:7.4f} {excess:>7}{' *' if result.accused else ''}\n"
         )
 

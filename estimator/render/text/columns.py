@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from estimator.render.rounding import Rounded
 from estimator.render.text.style import SHORTEST_BAR, Style
+from estimator.render.text.widths import columns_of, padded
 
 SHORTEST_LABEL = 6
 """A label keeps so many columns, however long the figures are."""
@@ -36,16 +37,16 @@ def figure_lines(rows: Sequence[FigureCells], style: Style) -> Iterator[str]:
     estimates = aligned([row.rounded.estimate or "?" for row in rows])
     errors = aligned([row.rounded.error for row in rows])
     lows, highs = aligned([row.rounded.low for row in rows]), aligned([row.rounded.high for row in rows])
-    unit_width = max((len(row.rounded.suffix) for row in rows), default=0)
+    unit_width = max((columns_of(row.rounded.suffix) for row in rows), default=0)
     figures = [
-        f"{estimate}{row.rounded.suffix:{unit_width}} {_error(error)}  {low} to {high}"
+        f"{estimate}{padded(row.rounded.suffix, unit_width)} {_error(error)}  {low} to {high}"
         for row, estimate, error, low, high in zip(rows, estimates, errors, lows, highs, strict=True)
     ]
-    longest = max((len(figure) for figure in figures), default=0)
+    longest = max((columns_of(figure) for figure in figures), default=0)
     columns = max(SHORTEST_LABEL, min(_longest_label(rows, style), style.width - longest - len("  ") - len("  ")))
     for row, figure in zip(rows, figures, strict=True):
-        label = f"  {style.cut(row.label, columns):{columns}}  "
-        yield f"{label}{figure}{_bar(row, style.width - len(label) - longest - 2, style)}"
+        label = f"  {style.filled(row.label, columns)}  "
+        yield f"{label}{figure}{_bar(row, style.width - columns_of(label) - longest - 2, style)}"
 
 
 def aligned(texts: Sequence[str]) -> list[str]:
@@ -62,7 +63,7 @@ def _error(text: str) -> str:
 
 
 def _longest_label(rows: Sequence[FigureCells], style: Style) -> int:
-    return max(SHORTEST_LABEL, min(style.value_width, max((len(row.label) for row in rows), default=0)))
+    return max(SHORTEST_LABEL, min(style.value_width, max((columns_of(row.label) for row in rows), default=0)))
 
 
 def _bar(row: FigureCells, room: int, style: Style) -> str:

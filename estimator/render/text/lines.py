@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 from typing import NamedTuple
 
 from client_sdk.protocol.domain.label import word
 from estimator.render.sentences import text_notes
 from estimator.render.text import poisoning
 from estimator.render.text.style import VALUE_WIDTH, Style
+from estimator.render.text.widths import columns_of, wrapped
 from estimator.render.words import (
     ANY_COEFFICIENT,
     at_least_words,
@@ -103,7 +103,7 @@ def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterato
 def _labelled(label: str, unit: str) -> str:
     """Return a label with its unit where both fit; the question's title names the unit anyway."""
     whole = in_unit(label, unit)
-    return whole if len(whole) <= VALUE_WIDTH else label
+    return whole if columns_of(whole) <= VALUE_WIDTH else label
 
 
 def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -127,7 +127,7 @@ def text_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
             yield style.row(text_label(shares[position].value), "", shares[position], SHARE_DIGITS, SHARES)
         if len(shares) > SHOWN_VALUES:
             yield f"  … and {len(shares) - SHOWN_VALUES:,} more texts; --format json and csv have all"
-    yield from (f"  {line}" for sentence in text_notes(texts) for line in wrap(sentence, style.width - len("  ")))
+    yield from (f"  {line}" for sentence in text_notes(texts) for line in wrapped(sentence, style.width - len("  ")))
 
 
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -197,7 +197,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     if fakes.coefficients is not None:
         moves.append((ANY_COEFFICIENT, fakes.coefficients))
     for label, move in moves:
-        yield f"  {style.cut(label):{style.value_width}} {'':11} {move.down:9.4g}  {move.up:9.4g}"
+        yield f"  {style.filled(label, style.value_width)} {'':11} {move.down:9.4g}  {move.up:9.4g}"
     yield f"  {poisoning.verdict_of(fakes.test)}"
 
 

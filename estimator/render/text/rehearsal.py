@@ -132,7 +132,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
         _heading(style),
         *(
-            f"  {style.cut(line.label, VALUE_WIDTH):{VALUE_WIDTH}} {_numbers(line, truth, style)}"
+            f"  {style.filled(line.label, VALUE_WIDTH)} {_numbers(line, truth, style)}"
             for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
         ),
         *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
@@ -162,9 +162,9 @@ def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     of_kind = {FigureKind.GROUP_MEANS: figures_of(rehearsed.estimated).get(FigureKind.GROUP_MEANS, ())}
     groups = rehearsed.estimated.joint.groups if rehearsed.estimated.joint is not None else ()
     for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
-        label = style.cut(f"mean, {word(group.group)}", VALUE_WIDTH)
+        label = style.filled(f"mean, {word(group.group)}", VALUE_WIDTH)
         line = FigureLine(label, mean, NUMBER_DIGITS, rehearsed.estimated.mean_range)
-        yield f"  {label:{VALUE_WIDTH}} {_numbers(line, truth, style, TOO_FEW)}"
+        yield f"  {label} {_numbers(line, truth, style, TOO_FEW)}"
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
@@ -175,8 +175,8 @@ def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     found = {FigureKind.TEXTS: tuple(findings.found or ())[:SHOWN_VALUES]}
     truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
     for figure, truth in pairs_of(found, truths):
-        label = style.cut(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
-        yield f"  {label:{VALUE_WIDTH}} {_numbers(FigureLine(label, figure, SHARE_DIGITS, SHARES), truth, style)}"
+        label = style.filled(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
+        yield f"  {label} {_numbers(FigureLine(label, figure, SHARE_DIGITS, SHARES), truth, style)}"
     yield f"  found: {plural(outcome.found, 'text')}; false: {plural(len(outcome.false), 'text')}"
     yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
     if outcome.commonest is not None:
@@ -216,8 +216,8 @@ def _numbers(line: FigureLine, truth: float | None, style: Style, unknown: str =
     deviation = None if isinstance(figure, Figure) else figure.standard_error
     if truth is None or value is None:
         return f"{'':8}  {unknown:>18}  {'':8}  {interval}"
-    estimate = style.shown(f"{value:{digits}}" + ("" if deviation is None else f" ± {deviation:{digits}}"))
+    estimate = style.shown(plain(value, digits, None) + ("" if deviation is None else f" ± {deviation:{digits}}"))
     # an error has fewer digits than its mean
     error_digits = ".3g" if digits.endswith("g") else digits
     missed = "" if holds(figure, truth) else " *"
-    return f"{truth:8{digits}}  {estimate:>18}  {value - truth:+8{error_digits}}  {interval}{missed}"
+    return f"{truth:z8{digits}}  {estimate:>18}  {value - truth:+z8{error_digits}}  {interval}{missed}"

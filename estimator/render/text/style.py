@@ -11,6 +11,7 @@ from typing import Final, TextIO
 import click
 
 from estimator.render.rounding import MINUS, UNBROKEN, Range, plain
+from estimator.render.text.widths import columns_of, cut_to, padded
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
@@ -42,6 +43,7 @@ IN_ASCII: Final = str.maketrans(
         "“": '"',
         "”": '"',
         MINUS: "-",
+        "\N{SUPERSCRIPT TWO}": "^2",
         **dict.fromkeys("▏▎▍", ""),
         **dict.fromkeys("▌▋▊▉█", "#"),
     }
@@ -119,9 +121,9 @@ class Style:
         figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
         columns = min(most, self.width - len(figures.rstrip()) - len("   "))
-        line = f"  {self.cut(label, columns):{columns}} {figures}"
+        line = f"  {self.filled(label, columns)} {figures}"
         value = figure.estimate
-        room = self.width - len(line) - 2
+        room = self.width - columns_of(line) - 2
         if ends is None or value is None or room < SHORTEST_BAR:
             return line
         bar = self.bar((value - ends[0]) / (ends[1] - ends[0]), min(room, max(BAR_WIDTH, self.width // 5)))
@@ -144,10 +146,13 @@ class Style:
         if isinstance(text, tuple):
             first, second = text
             room = (columns or self.value_width) - len(", ")
-            second = self.cut(second, max(room // 2, room - len(first)))
-            return f"{self.cut(first, room - len(second))}, {second}"
-        shown, ellipsis, most = self.shown(text), self.shown("…"), columns or self.value_width
-        return shown if len(shown) <= most else shown[: most - len(ellipsis)] + ellipsis
+            second = self.cut(second, max(room // 2, room - columns_of(first)))
+            return f"{self.cut(first, room - columns_of(second))}, {second}"
+        return cut_to(self.shown(text), columns or self.value_width, self.shown("…"))
+
+    def filled(self, text: str | tuple[str, ...], columns: int) -> str:
+        """Return a text that is exactly so many columns wide."""
+        return padded(self.cut(text, columns), columns)
 
     def coloured(self, text: str, colour: str) -> str:
         """Return a text in a colour, where colours may be used."""
@@ -162,12 +167,12 @@ class Style:
         return click.style(text, bold=True) if self.is_coloured else text
 
     def shown(self, text: str) -> str:
-        """Return a text in characters that can be shown.
+        """Return a text in characters that can be shown; others as escapes, so that no two values look alike.
 
         A no-break space becomes a space: nobody who searches the output would find it.
         """
         text = text.replace(UNBROKEN, " ")
-        return text.translate(IN_ASCII).encode("ascii", "replace").decode() if self.is_ascii else text
+        return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text
 
 
 PLAIN: Final = Style()
@@ -178,7 +183,7 @@ def _cells(figure: Estimate | Figure, digits: str, unknown: str, possible: Range
     """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
     interval = f"{plain(figure.low, digits, possible)} … {plain(figure.high, digits, possible)}"
     value = figure.estimate
-    estimate = unknown if value is None else f"{value:{digits}}"
+    estimate = unknown if value is None else plain(value, digits, None)
     if isinstance(figure, Figure):
         return estimate, interval, ""
     error = "" if figure.standard_error is None else f" ± {figure.standard_error:{digits}}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -22,6 +21,7 @@ from estimator.render.text.columns import FigureCells, figure_lines
 from estimator.render.text.lines import SHARES, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
+from estimator.render.text.widths import wrapped
 from estimator.render.words import (
     at_least_words,
     coordinate_words,
@@ -48,6 +48,9 @@ SHOWN_TEXTS = 10
 
 SHOWN_SHARES = 5
 """How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
+
+SHOWN_WINDOWS = 10
+"""How many other windows a question names: a glance is no history."""
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
@@ -108,7 +111,9 @@ def _block(
         yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
     others = [each for each in windows if each.window != shown.window and pooled is None]
     if others:
-        yield from _sentence(f"Other windows: {_listed(others, leader(shown))}.", style)
+        is_long = len(others) > SHOWN_WINDOWS
+        which = f", the last {SHOWN_WINDOWS} of {len(others):,} (--verbose shows all)" if is_long else ""
+        yield from _sentence(f"Other windows{which}: {_listed(others[-SHOWN_WINDOWS:], leader(shown))}.", style)
     yield from _details(shown, style)
 
 
@@ -130,13 +135,13 @@ def _of_texts(texts: TextFindings, style: Style) -> Iterator[str]:
 
 def _titled(title: str, sentence: str, style: Style) -> Iterator[str]:
     """Yield a sentence behind a title that stands out."""
-    first, *rest = textwrap.wrap(f"{title}: {sentence}", style.width, subsequent_indent="  ")
+    first, *rest = wrapped(f"{title}: {sentence}", style.width, others="  ")
     yield style.strong(first[: len(title) + 1]) + first[len(title) + 1 :]
     yield from rest
 
 
 def _sentence(sentence: str, style: Style) -> Iterator[str]:
-    lines = textwrap.wrap(sentence, style.width, initial_indent="  ", subsequent_indent="  ")
+    lines = wrapped(sentence, style.width, "  ", "  ")
     yield from map(style.quiet, lines)
 
 
@@ -268,7 +273,9 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
         size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
-        words.append(f"{OUTCOMES[conclusion]} since {changes.first}{size}{chance}")
+        is_shown = changes.last == highlight.shown.window
+        between = f"since {changes.first}" if is_shown else f"from {changes.first} to {changes.last}"
+        words.append(f"{OUTCOMES[conclusion]} {between}{size}{chance}")
     if pooled is not None:
         together = _pooled_words(pooled, highlight.shown)
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
@@ -315,4 +322,4 @@ def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
 
 
 def _wrapped(note: str, style: Style) -> Iterator[str]:
-    yield from map(style.quiet, textwrap.wrap(note, style.width))
+    yield from map(style.quiet, wrapped(note, style.width))

@@ -136,6 +136,21 @@ def test_other_machines_are_read_by_tls_unless_the_caller_says_otherwise(monkeyp
     assert estimator.estimate(REGISTRY, collector=far, token=SECRET, allow_plain_http=True).metrics == ()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"candidates": "zebra"}, "candidates must be a list of texts"),
+        ({"ranges": ("startup_ms", 1, 2)}, "ranges must be a list of a metric and two numbers each"),
+        ({"ranges": [("startup_ms", "1", "2")]}, "ranges must be a list"),
+        ({"first": 20261120}, "first must be the name of a window"),
+        ({"last": 20261120}, "last must be the name of a window"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_named(arguments: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        estimator.estimate(REGISTRY, [], **arguments)
+
+
 def test_windows_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(WindowError, match="exchange them"):
         estimator.estimate(REGISTRY, [], first="2026-11-03", last="2026-11-01")

@@ -129,8 +129,8 @@ def test_the_index_has_the_answers_of_every_window_in_the_words_of_its_page(out:
         assert [answer["metric"] for answer in entry["answers"]] == names
         for answer in entry["answers"]:
             assert re.search(r"\(\d.* to .*\)", answer["answer"])
-            assert f"<bdi>{answer['answer']}</bdi>" in page
-            assert f"<bdi>{answer['answer']}</bdi>" in index
+            assert f'<bdi dir="ltr">{answer["answer"]}</bdi>' in page
+            assert f'<bdi dir="ltr">{answer["answer"]}</bdi>' in index
 
 
 def test_an_index_of_an_older_version_gets_the_answers(out: Path) -> None:

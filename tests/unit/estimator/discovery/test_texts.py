@@ -17,6 +17,7 @@ from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText, candidates_of
 from estimator.discovery.texts import Texts, confirm, discover
+from estimator.estimates.texts import fitting
 from estimator.statistics.arrays import Counts
 from tests.support.devices.cohort import SeededCoins
 from tests.support.estimates.texts import LETTERS, drawn_tables, text_metric
@@ -170,6 +171,14 @@ def test_of_sets_shares_are_those_of_devices() -> None:
     metric = text_metric(max_items=4)
     shares = confirm(domain_of(metric), drawn_tables(metric, {"the": 25_000, "": 75_000}, 2), ["the"]).shares
     assert shares.lows[0] < 1 <= shares.highs[0]
+
+
+def test_of_sets_the_empty_text_has_no_share_because_it_fills_free_places() -> None:
+    metric = text_metric(max_items=3)
+    texts = discover(domain_of(metric), drawn_tables(metric, {"the": 30_000, "": 60_000}, 2))
+    assert (texts.shares.labels, texts.certain) == (("the",), 1)
+    assert fitting(domain_of(metric), ["", "the"]) == ["the"]
+    assert fitting(domain_of(text_metric()), ["", "the"]) == ["", "the"]
 
 
 def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals() -> None:

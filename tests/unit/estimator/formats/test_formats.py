@@ -317,6 +317,8 @@ def changed(place: str, value: object) -> str:
         ("metrics[0].reports", -1, "metrics[0].reports: expected `int` >= 0"),
         ("metrics[0].closed", 1, "metrics[0].closed: expected `bool`, got `int`"),
         ("metrics[0].window", "yesterday", "metrics[0].window: is not a window"),
+        ("metrics[0].estimates", [], "metrics[0].estimates: must be of two values or more, each with an estimate if"),
+        ("metrics[1].estimates[1].estimate", None, "metrics[1].estimates: must be of two values or more"),
         ("metrics[0].estimates[1].low", "0", "expected `float`, got `str`"),
         ("metrics[0].estimates[1].value", 0.5, "got `float`"),
         ("metrics[0].estimates[1].new", 0.5, "object contains unknown field `new`"),
@@ -330,10 +332,25 @@ def test_a_document_that_is_no_report_is_refused_by_place(place: str, value: obj
 
 
 @pytest.mark.parametrize(
+    ("part", "problem"), [("pooled", "pooled: lacks the windows"), ("joint", "joint.groups: must not be empty")]
+)
+def test_a_part_without_what_it_is_of_is_refused(part: str, problem: str) -> None:
+    document = json.loads(FORMATS["json"](report_of()))
+    if part == "pooled":
+        document["pooled"][0]["windows"] = []
+    else:
+        next(metric["joint"] for metric in document["metrics"] if "joint" in metric)["groups"] = []
+    with pytest.raises(estimator.ReportError, match=problem):
+        estimator.load_report(io.StringIO(json.dumps(document)))
+
+
+@pytest.mark.parametrize(
     ("content", "problem"),
     [
         ("{", "is not JSON; make it with report --format json"),
         ("[" * 100_000, "is not JSON"),
+        ('{"schema": 4, "confidence": NaN}', "is not JSON"),
+        ('{"schema": 4, "confidence": 1e999}', "is not JSON"),
         ("[]", "it is not a report"),
         ('{"confidence": 0.95}', "or it predates schema numbers"),
     ],

@@ -268,6 +268,7 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--check", "--at-most", 0), "0.0 is not in the range"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),
         (("--statement", "--today", "yesterday"), "yesterday"),
+        (("--check", "--today", "9999-12-31"), "--today must not be after the year 9998"),
     ],
 )
 def test_bad_usage_is_said_in_a_sentence(registry: Path, arguments: tuple[object, ...], sentence: str) -> None:

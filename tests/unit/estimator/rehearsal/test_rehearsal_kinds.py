@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from estimator.commands.cli import command
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, VECTOR, Field, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSSED_MODEL, VECTOR, Field, registry_text
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
 KINDS: dict[str, dict[str, Field]] = {
@@ -174,3 +174,14 @@ def test_what_is_no_vector_is_named_and_not_repeated(tmp_path: Path, cell: str) 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "row 2, column place: must be numbers with '|' between them: a list of 3 finite numbers" in result.stderr
     assert WRONG_CELL not in result.stderr
+
+
+def test_why_a_question_is_not_rehearsed_is_said(tmp_path: Path) -> None:
+    registry = registry_text(flag=BOOLEAN, place=VECTOR, limitation=CROSSED_MODEL)
+    drawn = run(tmp_path, "--population", "9", registry=registry).stderr
+    assert "skipped place: its answers cannot be drawn evenly; give their shares with --shares" in drawn
+    assert "skipped limitation: a model is rehearsed by rehearse-model" in drawn
+    table = {"answers": "flag,limitation\nyes,no\n"}
+    read = run(tmp_path, "--csv", str(tmp_path / "answers"), registry=registry, **table).stderr
+    assert "skipped place: no column has its name" in read
+    assert "skipped limitation: a model is rehearsed by rehearse-model" in read

@@ -21,7 +21,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.shown import Plotted, Shown
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, VECTOR, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, TEXT, VECTOR, registry_text
 from tests.support.estimates.pages import tallies
 
 REGISTRY = Registry.parse(
@@ -151,6 +151,23 @@ def test_what_nobody_reported_is_said_so() -> None:
     report = estimator.estimate(REGISTRY, decode([json.dumps(silent).encode()]))
     assert [text.get_text() for text in report.metrics[0].plot().texts] == ["no reports"]
     report.plot().canvas.draw()
+
+
+def test_texts_are_dots_on_their_intervals_and_none_are_said_to_be_none() -> None:
+    registry = Registry.parse(registry_text(dark_mode=BOOLEAN, word=TEXT))
+    report = estimator.estimate(registry, decode(tallies(registry, range(2)).splitlines()), candidates=["zebra"])
+    axes = metric(report, "word").plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["the", "zebra"]
+    assert bars(axes)[0][0] < marked(axes)[0] <= bars(axes)[0][1]
+    report.plot().canvas.draw()
+    for reports, said in ((0, "no reports"), (1, "no text was found")):
+        word = registry.metric("word")
+        counts = [reports, *[0] * (word.channel.symbols - 1)]
+        fields = {"metric": "word", "edition": word.edition, "window": "2026-11-20", "closed": True}
+        few = estimator.estimate(
+            registry, decode([json.dumps(fields | {"reports": reports, "counts": counts}).encode()])
+        )
+        assert [text.get_text() for text in few.metrics[0].plot().texts] == [said]
 
 
 def subclasses(kind: type) -> set[type]:

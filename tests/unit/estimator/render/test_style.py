@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Mapping
 
 import pytest
 
+from client_sdk.protocol import Registry
 from estimator.render.text.report import as_table
 from estimator.render.text.style import EIGHTHS, PLAIN, Style
+from estimator.render.text.summary import as_summary
+from estimator.render.text.widths import columns_of, wrapped
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
+from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
 
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -142,3 +147,45 @@ def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_r
     assert with_window.startswith(f"  {cut[0]} 2026-11-20")
     assert without.startswith("  a system with a long na…, yes ")
     assert with_window.index("none") == without.index("none")
+
+
+WORDS = {"日本語日本語日本語": 18, "שלום": 4, "e\u0301te\u0301": 3, "👍": 2, "été": 3}
+"""Values in several scripts, with the columns that a terminal gives them."""
+
+
+@pytest.mark.parametrize(("text", "columns"), WORDS.items())
+def test_wide_characters_and_combining_marks_take_the_columns_that_a_terminal_gives_them(
+    text: str, columns: int
+) -> None:
+    assert columns_of(text) == columns
+    assert columns_of(PLAIN.filled(text, 17)) == 17
+    assert columns_of(PLAIN.cut(("日本語日本語", text), 17)) <= 17
+    assert all(columns_of(line) <= 20 for line in wrapped(f"{text} " * 9, 20, "", "  "))
+
+
+def test_rows_of_values_in_all_scripts_are_aligned() -> None:
+    registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": list(WORDS), "purpose": "?"}))
+    metric = registry.metric("greeting")
+    tally = {
+        "metric": "greeting",
+        "edition": metric.edition,
+        "window": "2026-11-20",
+        "closed": True,
+        "reports": 100 * metric.channel.symbols,
+        "counts": [100] * metric.channel.symbols,
+    }
+    report = make_report(registry, decode([json.dumps(tally).encode()]), request=Request(highlights=True))
+    for text in (as_table(report), as_summary(report)):
+        assert max(map(columns_of, text.splitlines())) <= PLAIN.width
+        rows = [line for line in text.splitlines() if line.startswith("  ") and "±" in line and "interval" not in line]
+        assert len({columns_of(row[: row.index("±")]) for row in rows}) == 1
+    in_ascii = as_table(report, Style(is_ascii=True))
+    assert in_ascii.isascii()
+    assert r"\u05e9\u05dc" in in_ascii
+    assert "?" not in in_ascii
+
+
+def test_a_figure_is_never_minus_zero() -> None:
+    row = PLAIN.row("no", "", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), ".4f", (0.0, 1.0))
+    assert "-0" not in row
+    assert "0.0000 ± 0.0000" in row

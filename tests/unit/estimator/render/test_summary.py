@@ -138,3 +138,23 @@ def test_a_change_has_a_direction_and_a_size() -> None:
 
     report = make_report(DARK_MODE, decode([window(18, 400), window(19, 600)]), Selection(), Request(pool=True))
     assert "Changed since 2026-11-18: “yes” by 40 points (31 to 49) (p below 0.001)" in as_summary(report)
+
+
+def test_of_a_long_history_only_the_last_windows_are_named() -> None:
+    def summary(days: int) -> str:
+        windows = [line("dark_mode", [60, 40], window=f"2026-10-{day:02}") for day in range(1, days + 1)]
+        return " ".join(as_summary(make_report(DARK_MODE, decode(windows))).split())
+
+    assert "Other windows, the last 10 of 30 (--verbose shows all): yes " in summary(31)
+    assert summary(31).count(" in 2026-10-") == 10
+    assert "in 2026-10-30. " in f"{summary(31)} "
+    assert "Other windows: yes " in summary(11)
+    assert summary(11).count(" in 2026-10-") == 10
+
+
+def test_a_change_says_its_windows_where_the_last_one_is_not_that_of_the_answer() -> None:
+    days = [(18, [600, 400]), (19, [400, 600]), (20, [1, 2])]
+    tallies_of_days = [line("dark_mode", counts, window=f"2026-11-{day}") for day, counts in days]
+    text = as_summary(make_report(DARK_MODE, decode(tallies_of_days), Selection(), Request(pool=True)))
+    assert "Window 2026-11-20; " in text
+    assert "Changed from 2026-11-18 to 2026-11-19: “yes” by 40 points" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import Window
+from client_sdk.protocol import Registry, Window
 from estimator.formats.to_json import document_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
@@ -19,6 +20,7 @@ from estimator.results.request import Request, Selection
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.read import decode
+from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates import every_kind
 from tests.support.estimates.inverses import PRECISION
 from tests.support.estimates.tallies import REGISTRY, line
@@ -52,6 +54,20 @@ def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
     assert "An interval of one point" in FORMATS["table"](beyond)
     ordinary = make_report(REGISTRY, decode([line("startup_ms", [30, 30])]))
     assert "An interval of one point" not in FORMATS["table"](ordinary)
+
+
+@pytest.mark.parametrize("statistic", ["mean", "distribution", "quantiles"])
+def test_a_range_that_floats_cannot_hold_is_named_and_other_questions_are_answered(statistic: str) -> None:
+    narrow = NUMBER | {"low": 10**16, "high": 10**16 + 1, "statistic": statistic}
+    registry = Registry.parse(registry_text(narrow=narrow, dark_mode=BOOLEAN))
+    lines = []
+    for metric in registry.metrics.values():
+        counts = [3] * metric.channel.symbols
+        fields = {"metric": metric.name, "edition": metric.edition, "window": "2026-11-20", "closed": True}
+        lines.append(json.dumps(fields | {"reports": sum(counts), "counts": counts}).encode())
+    report = make_report(registry, decode(lines), request=Request(highlights=True, pool=True))
+    assert [metric.metric for metric in report.metrics] == ["dark_mode"]
+    assert "its range from 10000000000000000 to 10000000000000000 is too narrow for floats" in report.skipped[0].reason
 
 
 FRACTIONS = st.fractions(-1000, 1000, max_denominator=997)

@@ -15,12 +15,13 @@ from estimator.render.html.filters import estimate_text, interval_text, likelies
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
+from estimator.render.sentences import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.read import decode
-from tests.support.devices.definitions import BOOLEAN, COUNT, SET, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, SET, registry_text
 from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
 
 REGISTRY = Registry.parse(
@@ -54,6 +55,14 @@ def test_a_blank_follows_every_sentence() -> None:
 def test_the_titles_say_what_is_below_them() -> None:
     assert "<title>acme: telemetry report</title>" in page()
     assert "<bdi>acme</bdi>: telemetry report</h1>" in page()
+
+
+def test_a_sentence_is_set_from_left_to_right_whatever_the_answers_are() -> None:
+    registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": ["שלום", "مرحبا"], "purpose": "מה?"}))
+    made = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
+    shown = as_html(made, registry)
+    assert shown.count(f'<bdi dir="ltr">{answer_of(made.highlights[0].shown)}</bdi>') == 2
+    assert "<bdi>מה?</bdi>" in shown
 
 
 def test_a_column_stands_where_it_has_anything_to_say() -> None:
