@@ -10,8 +10,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Verdict, Window
-from collector.errors import ConfigError, StoreUnavailableError
-from collector.judgement import Judgement
+from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
+from collector.judgement import Allowance, Judgement
 from collector.required_settings import IN_MEMORY, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
@@ -211,6 +211,15 @@ def test_no_upload_is_counted_whose_id_the_server_would_forget_at_once(store: Re
         with pytest.raises(StoreUnavailableError, match="clocks of store and collector"):
             store.count(late)
     assert client.keys("{*}:*") == [b"{0}:name"]
+
+
+def test_a_quota_holds_until_midnight_though_the_servers_clock_is_hours_ahead(store: RedisStore, client: Any) -> None:
+    hours_ago = int(client.time()[0]) - 23 * 3600
+    ends_soon = Allowance("app", 1, hours_ago)
+    store.count(judged(upload())._replace(allowance=ends_soon))
+    with pytest.raises(QuotaExceededError):
+        store.count(judged(upload())._replace(allowance=ends_soon))
+    assert client.expiretime(f"{{0}}:quota:app:{hours_ago}") == hours_ago + 24 * 3600
 
 
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:
