@@ -61,6 +61,23 @@ def require_trusted(data_dir: Path) -> None:
         )
 
 
+def require_own_store(data_dir: Path) -> None:
+    """Refuse root a directory whose store another user runs.
+
+    That user could use nothing that root would write there.
+
+    Raises:
+        ConfigError: if so; it says what to do.
+
+    """
+    lock = data_dir / LOCK_FILE
+    if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
+        raise ConfigError(
+            f"the store in {data_dir} is that of the user {lock.stat().st_uid}, who could not use what root writes "
+            "there: run this as that user, or while its collector runs"
+        )
+
+
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory in which the store could not write.
 
@@ -116,6 +133,7 @@ def locked(data_dir: Path) -> int:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         require_trusted(data_dir)
+        require_own_store(data_dir)
         lock = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(

@@ -11,7 +11,7 @@ import pytest
 from collector.check.result import Level
 from collector.check.store import check_data_dir
 from collector.embedded.address import running_store_url
-from collector.embedded.lock import locked, require_trusted
+from collector.embedded.lock import LOCK_FILE, locked, require_trusted
 from collector.errors import ConfigError
 from tests.support.services.small_disks import fill, mounted
 
@@ -53,6 +53,18 @@ def test_a_directory_of_another_user_is_refused_unless_root_asks_or_owns_it(
     for root in (owner, owner + 1):
         monkeypatch.setattr("collector.embedded.lock.ROOT", root)
         os.close(locked(tmp_path))
+        (tmp_path / LOCK_FILE).unlink()
+
+
+def test_root_starts_no_store_that_another_user_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.close(locked(tmp_path))
+    before = [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)]
+    owner = before[1].st_uid
+    monkeypatch.setattr("collector.embedded.lock.ROOT", owner + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(ConfigError, match=rf"that of the user {owner}, .*: run this as that user"):
+        locked(tmp_path)
+    assert [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)] == before
 
 
 def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path) -> None:
