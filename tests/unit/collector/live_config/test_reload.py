@@ -90,6 +90,15 @@ def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None
     assert files.reloader.served is files.published[-1]
 
 
+def test_all_mistakes_of_a_file_stand_in_one_line_of_the_log(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    files.access.write_text("[[key]]")
+    files.registry.write_text(REGISTRY_TEXT.replace("epsilon = 1", "epsilon = 0"))
+    files.look(requested=True)
+    of_registry, of_keys = (record.getMessage() for record in caplog.records)
+    assert (of_registry.count("epsilon"), "\n" in of_registry) == (3, False)
+    assert of_keys.endswith("key[1].name: is missing; key[1].role: is missing; key[1].sha256: is missing")
+
+
 @pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 2", None])
 def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
     files: Files, caplog: pytest.LogCaptureFixture, text: str | None
