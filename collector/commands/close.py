@@ -18,7 +18,7 @@ from collector.commands.options import (
     examples,
     redis_option,
 )
-from collector.errors import ConfigError
+from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
 from collector.store.redis_store import RedisStore
 
@@ -52,7 +52,12 @@ def close(name: str, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each i
     click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
     if not yes:
         _ask(window)
-    opened.close(window)
+    try:
+        opened.close(window)
+    except StoreUnavailableError as error:
+        raise StoreUnavailableError(
+            f"{error}; a part of the store may refuse reports for {window} from now on: close it again"
+        ) from error
     click.echo(f"window {window} is closed")
 
 

@@ -11,9 +11,11 @@ import pytest
 import redis
 from click.testing import CliRunner, Result
 
+from client_sdk.protocol import Window
 from collector.access import Role
 from collector.access_file import parse_access
 from collector.commands.cli import cli
+from collector.errors import StoreUnavailableError
 from collector.required_settings import Durability
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import TODAY, judged, report, upload
@@ -105,6 +107,21 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     assert (agreed.exit_code, "it has 1 report of 1 metric;" in agreed.output) == (0, True)
     assert agreed.output.endswith(f"window {TODAY} is closed\n")
     assert run(*close, TODAY).output == f"window {TODAY} was closed already\n"
+
+
+def test_a_closing_that_broke_off_says_that_it_may_hold_in_part(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(_: RedisStore, __: Window) -> None:
+        raise StoreUnavailableError("the store cannot be reached")
+
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    store_with_a_report(embedded_url)
+    monkeypatch.setattr(RedisStore, "close", unavailable)
+    broken = run("close", "--redis", embedded_url, "--window", TODAY, "--yes")
+    said = f"cannot be reached; a part of the store may refuse reports for {TODAY} from now on: close it again\n"
+    assert (broken.exit_code, broken.stderr.endswith(said)) == (1, True)
 
 
 def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:
