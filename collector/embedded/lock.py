@@ -119,6 +119,21 @@ def _what_to_do(error: OSError) -> str:
     return MOUNT_AGAIN if error.errno == errno.EROFS else AS_SERVED
 
 
+def is_locked(data_dir: Path) -> bool:
+    """Return whether a collector, or anything that it left running, has the directory's lock."""
+    try:
+        lock = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def locked(data_dir: Path) -> int:
     """Create a data directory if there is none, and lock it.
 
