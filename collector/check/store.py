@@ -25,6 +25,7 @@ from collector.store.handle import StoreHandle
 from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name
+from collector.store.shards import Shards
 from collector.store.stored_grace import require_grace
 from collector.store.tally_memory import TallyMemory, free_bytes
 
@@ -103,15 +104,15 @@ def check_store(
 
 
 def _written(store: StoreHandle) -> CheckResult:
-    """Check whether the store takes a write: that of a key that means nothing and is removed.
+    """Check whether every shard takes a write: that of a key that means nothing and is removed.
 
     Raises:
-        StoreUnavailableError: if it does not.
+        StoreUnavailableError: if one does not.
 
     """
-    key = keys.of_shard(0, keys.CHECK)
-    store.run(0, "SET", key, "", "EX", LEFT_BEHIND_S)
-    store.run(0, "UNLINK", key)
+    shards, numbers = Shards(store.router), range(store.shards_of_new)
+    shards.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
+    shards.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
     return CheckResult(Level.OK, "write", "the store took a write")
 
 

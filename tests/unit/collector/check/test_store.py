@@ -133,6 +133,21 @@ def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> No
     assert "cluster-require-full-coverage no (now yes)" in results[0].text
 
 
+def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) -> None:
+    cluster.empty()
+    store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
+    for full in [node for node in cluster.nodes if node.is_master()]:
+        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
+        full.client.config_set("min-replicas-to-write", 5)
+        try:
+            results = list(check_store(store, ON_DISK, None))
+        finally:
+            full.client.config_set("min-replicas-to-write", 0)
+        assert of(results, "write") == []
+        assert [text for level, text in of(results, "store") if level is Level.FAILED]
+    store.disconnect()
+
+
 def test_a_store_that_does_not_answer_is_a_failure() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}", ON_DISK)
     (result,) = check_store(store, ON_DISK, REGISTRY)
