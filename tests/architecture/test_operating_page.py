@@ -50,3 +50,8 @@ def test_the_pages_that_files_of_operators_name_are_there() -> None:
     named = {page for path in files for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))}
     assert named
     assert [page for page in named if not (ROOT / page).is_file()] == []
+
+
+def test_a_new_password_of_the_store_goes_into_both_files_that_hold_it() -> None:
+    (row,) = (line for line in PAGE.splitlines() if line.startswith("| replace the store's password"))
+    assert [name for name in ("store_url", "store_users") if f"`{name}`" not in row] == []
