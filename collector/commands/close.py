@@ -46,19 +46,28 @@ def close(name: str, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each i
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
     opened = open_store(**store)
-    if window.text in opened.closed_windows():
-        click.echo(f"window {window} was closed already")
-        return
-    click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
-    if not yes:
-        _ask(window)
+    was_closed = window.text in opened.closed_windows()
+    if not was_closed:
+        click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
+        if not yes:
+            _ask(window)
+    _close(opened, window)
+    click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
+
+
+def _close(store: RedisStore, window: Window) -> None:
+    """Close a window. Of one that is closed, make sure that no failover takes it back.
+
+    Raises:
+        StoreUnavailableError: if it may be closed in part; it says what to do.
+
+    """
     try:
-        opened.close(window)
+        store.close(window)
     except StoreUnavailableError as error:
         raise StoreUnavailableError(
-            f"{error}; a part of the store may refuse reports for {window} from now on: close it again"
+            f"{error}; a part of the store may refuse reports for {window} already: run this again"
         ) from error
-    click.echo(f"window {window} is closed")
 
 
 def _content(store: RedisStore, window: Window) -> str:

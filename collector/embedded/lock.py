@@ -163,8 +163,8 @@ def locked(data_dir: Path) -> int:
             if time.monotonic() > deadline:
                 os.close(lock)
                 raise ConfigError(
-                    f"the data directory {data_dir} is in use by another collector: stop that one, "
-                    "or name another directory with --data-dir"
+                    f"the data directory {data_dir} is in use by another collector or command: wait for its end, or "
+                    "stop it, or name another directory with --data-dir"
                 ) from None
             time.sleep(0.05)
         else:

@@ -19,6 +19,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
+from collector.store.windows import close_due_windows
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, report, upload
 from tests.support.services.processes import free_port, wait_until
@@ -121,6 +122,20 @@ def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> N
         agree_on_grace(store, 51)
     store.close(Window.parse(TODAY))
     agree_on_grace(store, 51)
+
+
+def test_a_closing_that_broke_off_is_finished_though_the_window_is_not_due(embedded_url: str, client: Any) -> None:
+    client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
+    store = RedisStore(embedded_url)
+    store.prepare()
+    store.close(Window.parse("2026-11-19"))
+    client.sadd("{2}:closed", TODAY)
+    assert store.closed_windows() == {"2026-11-19"}
+    assert store.half_closed_windows() == {TODAY}
+    close_due_windows(store, now_s=NOON, grace_s=60)
+    assert store.closed_windows() == {"2026-11-19", TODAY}
+    assert store.half_closed_windows() == frozenset()
+    store.disconnect()
 
 
 def test_a_store_that_is_not_there_is_unavailable() -> None:
