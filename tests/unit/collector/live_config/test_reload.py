@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -250,6 +251,22 @@ def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="set TMPDIR"):
         Board.with_state(Served(REGISTRY, Access(())))
+
+
+def test_a_state_without_room_on_the_disk_leaves_the_one_before_for_workers_that_start_later() -> None:
+    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
+    before = os.pread(board._descriptor, 10**6, 0)
+    larger = Access(tuple(parse_access(key_entry(f"app-{number}", "upload", "secret")).keys[0] for number in range(99)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            board.post(Served(REGISTRY, larger))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.pread(board._descriptor, 10**6, 0) == before
+    board.post(Served(REGISTRY, larger))
+    assert board.latest().access == larger
 
 
 def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
