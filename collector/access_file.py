@@ -10,7 +10,7 @@ from typing import Any
 
 from client_sdk.protocol.registry.table import TomlTable
 from collector.access import NAME, NAME_RULE, Access, Key, Role
-from collector.errors import ConfigError
+from collector.errors import ConfigError, require
 
 MAX_QUOTA = 10**12
 """Reports per key and day: a thousand for each device of a large population."""
@@ -57,6 +57,7 @@ def parse_access(text: str) -> Access:
         ConfigError: naming every mistake.
 
     """
+    require(not text.startswith("\ufeff"), "begins with a byte order mark; save it as UTF-8 without one")
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -24,6 +24,8 @@ network do not find it in millions of years; a word of three letters they find a
 
 MAX_PORT = 65_535
 
+PORT = re.compile(r"[0-9]{1,9}")
+
 HOUR_S = 3600
 
 DAY_S = 24 * HOUR_S
@@ -157,7 +159,10 @@ def require_long(secret: str | None, what: str) -> None:
 
 
 def _is_origin(text: str) -> bool:
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:  # an IPv6 address without its end
+        return False
     plain = parts.scheme in ("http", "https") and bool(parts.hostname) and text == f"{parts.scheme}://{parts.netloc}"
     return plain and text == text.lower() and not set(" *@") & set(text)
 
@@ -170,7 +175,7 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
 
     """
     host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal():
+    if not host or not PORT.fullmatch(port):
         raise ConfigError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
     return host.removeprefix("[").removesuffix("]"), int(port)
 

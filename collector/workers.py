@@ -24,8 +24,9 @@ from granian.http import HTTP1Settings
 from granian.log import LogLevels
 from granian.server import Server
 
+from client_sdk.protocol.wire.base_url import is_host
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
-from collector.errors import ConfigError
+from collector.errors import ConfigError, require
 from collector.log import Event, LogFormat
 from collector.log import settings as settings_of
 
@@ -126,6 +127,7 @@ def resolve(host: str, option: str = "--bind") -> str:
         ConfigError: if this machine has no such address.
 
     """
+    require(is_host(host), f"{option}: {host} is not an address of this machine")
     try:
         address: str = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0]  # type: ignore[assignment] # str for IP
     except OSError as error:

@@ -76,7 +76,7 @@ if is_missing config/access.toml secrets/read_token; then
     token=$(secret)
     digest=$(printf %s "$token" | openssl dgst -sha256 -r)
     write config/access.toml <<END
-# Who may report, and who reads the tallies: docs/access.md.
+# Who may report, and who reads the tallies: docs/reference/access.md.
 uploads = "open"
 
 [[key]]

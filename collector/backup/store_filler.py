@@ -50,15 +50,17 @@ class StoreFiller:
         facts = self._store.facts()
         if IMPORTING not in facts and facts.get(IMPORTED) == digest:
             return False
-        if facts.get(IMPORTING, digest) != digest:
+        if IMPORTING not in facts:
+            if not self._is_empty():
+                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
+            # another import may begin at the same time
+            self._store.run_on_facts("HSETNX", keys.STORE, IMPORTING, digest)
+            facts = self._store.facts()
+        if facts.get(IMPORTING) != digest:
             raise ConfigError(
                 "the import of another backup into the store was begun and not finished: import that one again, "
                 "or empty the store"
             )
-        if IMPORTING not in facts:
-            if not self._is_empty():
-                raise ConfigError("the store is in use already: a backup can only be imported into an empty store")
-            self._store.run_on_facts("HSET", keys.STORE, IMPORTING, digest)
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import GRACE_S
 from collector.check.result import CheckResult, Level
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
@@ -21,8 +22,11 @@ from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.app_name import require_app
 from collector.store.handle import StoreHandle
+from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name
+from collector.store.shards import Shards
+from collector.store.stored_grace import require_grace
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
@@ -64,8 +68,19 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     return registry, results
 
 
-def check_store(store: StoreHandle, promise: Promise, registry: Registry | None) -> Iterator[CheckResult]:
-    """Yield the results for a store. After a failure, checks that depend on it are left out."""
+def check_store(
+    opened: RedisStore, promise: Promise, registry: Registry | None, grace_s: int = GRACE_S
+) -> Iterator[CheckResult]:
+    """Yield the results for a store. After a failure, checks that depend on it are left out.
+
+    Args:
+        opened: the store, which need not be prepared.
+        promise: what an acknowledgement is to promise.
+        registry: what is to be served, or None if it cannot be used.
+        grace_s: seconds after its end during which a window is to take reports.
+
+    """
+    store = opened.handle
     try:
         store.require_promise()
         yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
@@ -81,7 +96,7 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
         if store.logs().log_rewrite_failed():
             text = "the last rewrite of an append-only file failed: check the disk's free space and the server's log"
             yield CheckResult(Level.WARNING, "log", text)
-        yield from _content(store, registry)
+        yield from _content(opened, registry, grace_s)
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "promise", str(error))
     except StoreUnavailableError as error:
@@ -89,15 +104,15 @@ def check_store(store: StoreHandle, promise: Promise, registry: Registry | None)
 
 
 def _written(store: StoreHandle) -> CheckResult:
-    """Check whether the store takes a write: that of a key that means nothing and is removed.
+    """Check whether every shard takes a write: that of a key that means nothing and is removed.
 
     Raises:
-        StoreUnavailableError: if it does not.
+        StoreUnavailableError: if one does not.
 
     """
-    key = keys.of_shard(0, keys.CHECK)
-    store.run(0, "SET", key, "", "EX", LEFT_BEHIND_S)
-    store.run(0, "UNLINK", key)
+    shards, numbers = Shards(store.router), range(store.shards_of_new)
+    shards.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
+    shards.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
     return CheckResult(Level.OK, "write", "the store took a write")
 
 
@@ -187,7 +202,8 @@ def _tally_memory(store: StoreHandle, registry: Registry) -> TallyMemory:
     return TallyMemory.of(registry, int(shards))
 
 
-def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckResult]:
+def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:
+    store = opened.handle
     named = store.shard_names(store.shards_of_new)
     facts = store.facts()
     try:
@@ -206,6 +222,10 @@ def _content(store: StoreHandle, registry: Registry | None) -> Iterator[CheckRes
     if NAMED_FIELD not in facts:
         text = "the loss of a shard would not be noticed yet: the shards get the store's name when a collector starts"
         yield CheckResult(Level.WARNING, "shards", text)
+    try:
+        require_grace(opened, facts, grace_s)
+    except ConfigError as error:
+        yield CheckResult(Level.FAILED, "grace", str(error))
     if registry is not None:
         try:
             require_app(facts.get(APP_FIELD), registry.app)

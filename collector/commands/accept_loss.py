@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -31,8 +32,16 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
             require_embedded(data_dir)
             embedded = stack.enter_context(EmbeddedStore(data_dir, accepts_losses=True))
             losses, url = embedded.losses, embedded.url
-        losses = [*losses, *accept_lost_shards(StoreHandle(url, IN_MEMORY, is_cluster=is_cluster))]
+        store = StoreHandle(url, IN_MEMORY, is_cluster=is_cluster)
+        losses = [*losses, *accept_lost_shards(store)]
         for loss in losses:
             click.echo(f"accepted: {loss}")
-        place = data_dir if redis_url is None else "the store"
-        click.echo(f"a collector starts on {place} again" if losses else "nothing is missing that was noted")
+        click.echo(_outcome(data_dir if redis_url is None else "the store", losses, is_empty=not store.facts()))
+
+
+def _outcome(place: Path | str, losses: Sequence[str], *, is_empty: bool) -> str:
+    if losses:
+        return f"a collector starts on {place} again"
+    if is_empty:
+        return f"{place} is empty, and says nothing of what it held: a collector that starts on it begins a new store"
+    return "nothing is missing that was noted"

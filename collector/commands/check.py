@@ -16,7 +16,7 @@ from client_sdk.protocol.registry.registry import Registry
 from collector.access import new_secret
 from collector.check.access import check_access
 from collector.check.result import CheckResult, Level
-from collector.check.store import check_data_dir, check_disk, check_registry, check_store
+from collector.check.store import check_data_dir, check_disk, check_registry, check_store, check_tally_memory
 from collector.commands.open_store import embedded_url
 from collector.commands.options import (
     cluster_option,
@@ -24,13 +24,16 @@ from collector.commands.options import (
     data_dir_option,
     durability_option,
     examples,
+    grace_option,
     redis_option,
+    store_memory_option,
 )
 from collector.config import CollectorConfig
 from collector.embedded.aof import STORE_DIR
 from collector.embedded.program import server_program
 from collector.errors import ConfigError
-from collector.store.handle import StoreHandle
+from collector.redis_servers.machine_memory import embedded_limit_bytes
+from collector.store.redis_store import RedisStore
 from collector.store.shards import SHARDS
 from collector.store.tally_memory import TallyMemory
 
@@ -43,6 +46,8 @@ from collector.store.tally_memory import TallyMemory
 @cluster_option
 @durability_option
 @copies_option
+@grace_option
+@store_memory_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
     """Look at registry, keys and store before a deployment, and try to write.
 
@@ -64,6 +69,7 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
 
     An embedded store that does not run is started for the check.
     """
+    memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
     if config.redis_url is None:
         yield check_disk(config.data_dir)
         data_dir_result = check_data_dir(config.data_dir)
@@ -73,17 +79,17 @@ def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[Check
         if not (config.data_dir / STORE_DIR).is_dir():
             yield _new_store(config.data_dir)
             if registry is not None:
-                yield CheckResult(Level.OK, "room", str(TallyMemory.of(registry, SHARDS, is_new=True)))
+                yield check_tally_memory(TallyMemory.of(registry, SHARDS, is_new=True), [memory_bytes])
             return
     with contextlib.ExitStack() as stack:
         try:
-            url = embedded_url(config.data_dir, stack) if config.redis_url is None else config.redis_url
-            store = StoreHandle(url, config.promise, is_cluster=config.is_cluster)
+            url = config.redis_url or embedded_url(config.data_dir, stack, memory_bytes=memory_bytes)
+            store = RedisStore(url, config.promise, is_cluster=config.is_cluster)
         except ConfigError as error:
             yield CheckResult(Level.FAILED, "store", str(error))
             return
         stack.callback(store.disconnect)
-        yield from check_store(store, config.promise, registry)
+        yield from check_store(store, config.promise, registry, config.grace_s)
 
 
 def _new_store(data_dir: Path) -> CheckResult:

@@ -18,7 +18,7 @@ from collector.commands.options import (
     examples,
     redis_option,
 )
-from collector.errors import ConfigError
+from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
 from collector.store.redis_store import RedisStore
 
@@ -46,14 +46,28 @@ def close(name: str, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each i
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
     opened = open_store(**store)
-    if window.text in opened.closed_windows():
-        click.echo(f"window {window} was closed already")
-        return
-    click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
-    if not yes:
-        _ask(window)
-    opened.close(window)
-    click.echo(f"window {window} is closed")
+    was_closed = window.text in opened.closed_windows()
+    if not was_closed:
+        click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
+        if not yes:
+            _ask(window)
+    _close(opened, window)
+    click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
+
+
+def _close(store: RedisStore, window: Window) -> None:
+    """Close a window. Of one that is closed, make sure that no failover takes it back.
+
+    Raises:
+        StoreUnavailableError: if it may be closed in part; it says what to do.
+
+    """
+    try:
+        store.close(window)
+    except StoreUnavailableError as error:
+        raise StoreUnavailableError(
+            f"{error}; a part of the store may refuse reports for {window} already: run this again"
+        ) from error
 
 
 def _content(store: RedisStore, window: Window) -> str:

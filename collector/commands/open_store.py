@@ -7,7 +7,7 @@ from pathlib import Path
 
 from collector.embedded.address import running_store_url
 from collector.embedded.aof import STORE_DIR
-from collector.embedded.store import EmbeddedStore
+from collector.embedded.store import UNLIMITED, EmbeddedStore
 from collector.errors import ConfigError
 from collector.required_settings import Durability, promised
 from collector.store.redis_store import RedisStore
@@ -39,10 +39,15 @@ def open_store(
     return store
 
 
-def embedded_url(data_dir: Path, stack: contextlib.ExitStack) -> str:
+def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
     """Return where an embedded store listens.
 
     If no collector runs it, start it until the stack is left.
+
+    Args:
+        data_dir: the store's directory.
+        stack: ends the store, if it was started.
+        memory_bytes: how much memory the store may use, if it is started.
 
     Raises:
         ConfigError: if there is no embedded store in the directory, or it cannot be used.
@@ -52,7 +57,7 @@ def embedded_url(data_dir: Path, stack: contextlib.ExitStack) -> str:
         return running_store_url(data_dir)
     except ConfigError:
         require_embedded(data_dir)
-        return stack.enter_context(EmbeddedStore(data_dir)).url
+        return stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
 
 
 def require_embedded(data_dir: Path) -> None:

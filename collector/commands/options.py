@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from client_sdk.protocol.window import GRACE_S
 from collector.commands.secret import read_secret
+from collector.config import parse_size
 from collector.errors import ConfigError
 from collector.log import LogFormat
 from collector.required_settings import Durability
@@ -79,6 +81,24 @@ copies_option = click.option(
     default=1,
     show_default=True,
     help="Replicas that must have a report, with --durability replicated.",
+)
+
+grace_option = click.option(
+    "--grace",
+    "grace_s",
+    type=int,
+    default=GRACE_S,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long after its end a window still takes reports.",
+)
+
+store_memory_option = click.option(
+    "--store-memory",
+    "store_memory_bytes",
+    metavar="SIZE",
+    callback=lambda _context, _option, size: None if size is None else parse_size(size, "--store-memory"),
+    help="Memory that the embedded store may use, such as 2G; by default half of the machine's.",
 )
 
 log_format_option = click.option(

@@ -34,13 +34,13 @@ from collector.upkeep.retention import TallyName, before
 def retire(first_kept: str, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Remove the tallies of all closed windows that ended before a window, for good.
 
-    The windows stay closed: late reports of them are refused. Open windows are left alone, however
-    old they are. Give the --durability and --copies of the service: the removal is kept as safely
-    as reports are.
+    A removal that broke off is finished, whatever window it was given. The windows stay closed:
+    late reports of them are refused. Open windows are left alone, however old they are. Give the
+    --durability and --copies of the service: the removal is kept as safely as reports are.
     """
     window = Window.parse(first_kept)
     retirement = RedisRetirement(open_store(**store))
-    names = before(retirement, window)
+    names = sorted(retirement.begun().union(before(retirement, window)))
     if not dry_run:
         retirement.retire(names)
     for line in _lines(names, "would remove" if dry_run else "removed"):

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.window import GRACE_S
 from collector.access import new_secret
 from collector.commands.options import (
     cluster_option,
@@ -15,11 +14,13 @@ from collector.commands.options import (
     data_dir_option,
     durability_option,
     examples,
+    grace_option,
     log_format_option,
     redis_option,
+    store_memory_option,
 )
 from collector.commands.secret import read_secret
-from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind, parse_size
+from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 
@@ -39,15 +40,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @cluster_option
 @durability_option
 @copies_option
-@click.option(
-    "--grace",
-    "grace_s",
-    type=int,
-    default=GRACE_S,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long after its end a window still takes reports.",
-)
+@grace_option
 @click.option(
     "--snapshot-interval",
     "snapshot_interval_s",
@@ -75,16 +68,11 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     help="Take over the store of an app that has a new name: the registry's.",
 )
 @log_format_option
-@click.option(
-    "--store-memory",
-    metavar="SIZE",
-    help="Memory that the embedded store may use, such as 2G; by default half of the machine's.",
-)
+@store_memory_option
 @click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
 def serve(
     bind: str,
     metrics_bind: str | None,
-    store_memory: str | None,
     read_token_file: Path | None,
     **settings: Any,  # noqa: ANN401 each is typed by its option and by CollectorConfig
 ) -> None:
@@ -98,7 +86,6 @@ def serve(
 
     host, port = parse_bind(bind)
     metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
-    memory_bytes = None if store_memory is None else parse_size(store_memory, "--store-memory")
     token = read_secret(TOKEN_VARIABLE, read_token_file)
     is_new = token is None and settings["access_file"] is None
     token = new_secret() if is_new else token
@@ -107,7 +94,6 @@ def serve(
         port=port,
         read_token=token,
         metrics_bind=metrics,
-        store_memory_bytes=memory_bytes,
         **settings,
     )
     if is_new:

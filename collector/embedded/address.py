@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from collector.atomic_file import whole_file
-from collector.embedded.lock import require_trusted
+from collector.embedded.lock import is_locked, require_trusted
 from collector.errors import ConfigError
 
 ADDRESS_FILE = "store.address"
@@ -65,7 +65,8 @@ def running_store_url(data_dir: Path) -> str:
         require_trusted(data_dir)
     address = data_dir / ADDRESS_FILE
     url = address.read_text(encoding="utf-8") if address.is_file() else ""
-    if not Path(url.removeprefix("unix://")).is_socket():
+    # after a power failure a socket is left to which nobody listens
+    if not (Path(url.removeprefix("unix://")).is_socket() and is_locked(data_dir)):
         raise ConfigError(f"no collector runs on {data_dir}: start it, or name its store with --redis URL")
     return url
 

@@ -61,6 +61,23 @@ def require_trusted(data_dir: Path) -> None:
         )
 
 
+def require_own_store(data_dir: Path) -> None:
+    """Refuse root a directory whose store another user runs.
+
+    That user could use nothing that root would write there.
+
+    Raises:
+        ConfigError: if so; it says what to do.
+
+    """
+    lock = data_dir / LOCK_FILE
+    if os.geteuid() == ROOT and lock.exists() and lock.stat().st_uid != ROOT:
+        raise ConfigError(
+            f"the store in {data_dir} is that of the user {lock.stat().st_uid}, who could not use what root writes "
+            "there: run this as that user, or while its collector runs"
+        )
+
+
 def require_writable(data_dir: Path) -> None:
     """Refuse a directory in which the store could not write.
 
@@ -102,6 +119,21 @@ def _what_to_do(error: OSError) -> str:
     return MOUNT_AGAIN if error.errno == errno.EROFS else AS_SERVED
 
 
+def is_locked(data_dir: Path) -> bool:
+    """Return whether a collector, or anything that it left running, has the directory's lock."""
+    try:
+        lock = os.open(data_dir / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 def locked(data_dir: Path) -> int:
     """Create a data directory if there is none, and lock it.
 
@@ -116,6 +148,7 @@ def locked(data_dir: Path) -> int:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         require_trusted(data_dir)
+        require_own_store(data_dir)
         lock = os.open(data_dir / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ConfigError(
@@ -130,8 +163,8 @@ def locked(data_dir: Path) -> int:
             if time.monotonic() > deadline:
                 os.close(lock)
                 raise ConfigError(
-                    f"the data directory {data_dir} is in use by another collector: stop that one, "
-                    "or name another directory with --data-dir"
+                    f"the data directory {data_dir} is in use by another collector or command: wait for its end, or "
+                    "stop it, or name another directory with --data-dir"
                 ) from None
             time.sleep(0.05)
         else:

@@ -168,7 +168,8 @@ def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Ser
     try:
         return read(served)
     except HearsayError as error:
-        _log.warning("the %s that is served stays as it is: %s", file, error, extra=Event.RELOAD_REFUSED.extra)
+        mistakes = "; ".join(str(error).splitlines())  # one line for one event
+        _log.warning("the %s that is served stays as it is: %s", file, mistakes, extra=Event.RELOAD_REFUSED.extra)
         return served
 
 

@@ -53,13 +53,27 @@ class Board:
         return _adopt, (DupFd(self._descriptor),)
 
     def post(self, served: Served) -> None:
-        """Replace the state."""
+        """Replace the state.
+
+        Raises:
+            OSError: if the disk has no room for it; the one before stays.
+
+        """
         state = pickle.dumps(served)
         entry = sha256(state).digest() + state
-        written = 0
-        while written < len(entry):
-            written += os.pwrite(self._descriptor, entry[written:], written)
+        size = os.fstat(self._descriptor).st_size
+        try:
+            self._write(entry[size:], size)  # what needs more room comes first
+        except OSError:
+            os.ftruncate(self._descriptor, size)
+            raise
+        self._write(entry[:size], 0)
         os.ftruncate(self._descriptor, len(entry))
+
+    def _write(self, part: bytes, start: int) -> None:
+        written = 0
+        while written < len(part):
+            written += os.pwrite(self._descriptor, part[written:], start + written)
 
     def latest(self) -> Served:
         """Return the state: the same object until another is posted. Any thread may call this.

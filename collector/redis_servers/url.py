@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from client_sdk.protocol.wire.base_url import is_host
 from collector.errors import ConfigError, require
 
 SCHEMES: Final = ("redis", "rediss", "unix")
@@ -59,7 +60,7 @@ def require_url(url: str) -> None:
     require(parts.scheme in SCHEMES and not parts.fragment, NO_URL)
     _require_parameters(parts)
     if parts.scheme != "unix":
-        require("@" not in parts.path, NO_URL)
+        require("@" not in parts.path and is_host(parts.hostname or "localhost"), NO_URL)
         _require_database(parts.path.strip("/"))
 
 

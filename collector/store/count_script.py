@@ -33,6 +33,10 @@ bucket grows too large."""
 
 ID_BYTES = 16
 
+QUOTA_KEPT_S = 86_400
+"""Seconds after the end of its day for which a charged allowance is kept: the store's clock may be
+less than a day ahead of the collector's."""
+
 FIRST_ADDITION = 11
 """Index in the script's arguments of the first tally that gets reports."""
 
@@ -66,12 +70,12 @@ COUNT_UPLOAD = f"""
 --       remembers.
 -- ARGV: the store's name; the upload id; what to remember with it; the ends of the upload's
 --       windows, the latest first; the end under which to put the id, and when it expires (Unix
---       seconds; 0 if nothing counts, for then the id is put nowhere); name and expiry (Unix
+--       seconds; 0 if nothing counts, for then the id is put nowhere); name and end (Unix
 --       seconds) of the allowance, its size, and the upload's charge, all four empty if there is no
 --       allowance; then for each tally that gets reports: its name, its number of symbols, and the
 --       symbol of each report by its index in the upload, such as {{0: 3, 4: 1}}
 local shard = KEYS[1]
-local name, id, remembered, ends, place, expiry, allowance, allowance_expiry, allowed, charge =
+local name, id, remembered, ends, place, expiry, allowance, allowance_end, allowed, charge =
   unpack(ARGV, 1, {FIRST_ADDITION - 1})
 {PATH}
 -- A shard that was lost has forgotten what it counted. It must not start again while anybody relies
@@ -120,10 +124,10 @@ if tonumber(expiry) <= tonumber(redis.call('TIME')[1]) then
 end
 
 if allowance ~= '' then
-  local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_expiry
+  local quota = shard .. 'quota:' .. allowance .. ':' .. allowance_end
   if (redis.call('GET', quota) or 0) + charge > tonumber(allowed) then return '{chr(OVER_QUOTA)}' end
   redis.call('INCRBY', quota, charge)
-  redis.call('EXPIREAT', quota, allowance_expiry)
+  redis.call('EXPIREAT', quota, allowance_end + {QUOTA_KEPT_S})  -- for a server whose clock is hours ahead
 end
 
 for i = {FIRST_ADDITION}, #ARGV, {ARGUMENTS_AN_ADDITION} do

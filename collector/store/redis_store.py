@@ -111,6 +111,11 @@ class RedisStore:
         """See TallyStore. A window is closed when every shard has closed it."""
         return frozenset.intersection(*self._members(self._shards, keys.CLOSED))
 
+    def half_closed_windows(self) -> frozenset[str]:
+        """See TallyStore. A closing may be under way."""
+        closed = list(self._members(self._shards, keys.CLOSED))
+        return frozenset().union(*closed) - frozenset.intersection(*closed)
+
     def tallied_windows(self) -> frozenset[str]:
         """See TallyStore."""
         return frozenset().union(*self._members(self._shards, keys.WINDOWS))

@@ -112,6 +112,9 @@ class TallyStore(Protocol):
         This is asked every second and is not confirmed by replicas; ``closed_tallies`` is.
         """
 
+    def half_closed_windows(self) -> frozenset[str]:
+        """Return the names of the windows whose closing broke off: only a part of the store has closed them."""
+
     def tallied_windows(self) -> frozenset[str]:
         """Return the names of the windows that have a tally."""
 

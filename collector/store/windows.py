@@ -8,9 +8,10 @@ from collector.store.store_protocol import Snapshot, TallyStore
 
 
 def close_due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> None:
-    """Close every window whose grace period is over."""
-    for window in due_windows(store, now_s=now_s, grace_s=grace_s):
-        store.close(window)
+    """Close every window whose grace period is over, or whose closing broke off."""
+    due = {window.text for window in due_windows(store, now_s=now_s, grace_s=grace_s)}
+    for name in sorted(due | store.half_closed_windows()):
+        store.close(Window.parse(name))
 
 
 def due_windows(store: TallyStore, *, now_s: float, grace_s: int) -> list[Window]:

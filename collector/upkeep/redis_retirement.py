@@ -47,9 +47,13 @@ class RedisRetirement:
         """See Retirable."""
         return frozenset(TallyName(*name.split(":")) for name in self._store.handle.index())
 
+    def begun(self) -> frozenset[TallyName]:
+        """Return the names of tallies whose retirement broke off. The next one finishes it."""
+        return frozenset(TallyName(*name.split(":")) for name in self._all_going())
+
     def retire(self, names: Collection[TallyName]) -> None:
         """See Retirable."""
-        going = {":".join(name) for name in names}.union(*map(self._going, range(self._store.shards)))
+        going = self._all_going().union(":".join(name) for name in names)
         for shard in range(self._store.shards):
             self._take_out_of_index(shard, sorted(going))
         for shard in range(self._store.shards):
@@ -67,6 +71,9 @@ class RedisRetirement:
             part = names[start : start + NAMES_A_SCRIPT]
             self._store.handle.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
             self._store.handle.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
+
+    def _all_going(self) -> set[str]:
+        return set[str]().union(*map(self._going, range(self._store.shards)))
 
     def _going(self, shard: int) -> set[str]:
         return {name.decode() for name in self._store.handle.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

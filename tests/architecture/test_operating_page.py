@@ -36,3 +36,22 @@ def test_the_numbers_of_the_page_are_those_of_the_code() -> None:
     assert f"within {WORKER_STOP_S} seconds" in PAGE
     assert "max_conns=64 " in NGINX
     assert "more than 64 at a collector" in PAGE
+
+
+def test_the_page_names_every_file_that_the_units_read() -> None:
+    units = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "systemd").glob("*.service"))
+    named = set(re.findall(r"/etc/hearsay/[\w.-]+", units))
+    assert named >= {"/etc/hearsay/metrics.toml", "/etc/hearsay/read-token"}
+    assert {path for path in named if f"`{path}`" not in PAGE} == set()
+
+
+def test_the_pages_that_files_of_operators_name_are_there() -> None:
+    files = [path for folder in ("docker", "docs/systemd") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    named = {page for path in files for page in re.findall(r"docs/[\w/-]+\.md", path.read_text(encoding="utf-8"))}
+    assert named
+    assert [page for page in named if not (ROOT / page).is_file()] == []
+
+
+def test_a_new_password_of_the_store_goes_into_both_files_that_hold_it() -> None:
+    (row,) = (line for line in PAGE.splitlines() if line.startswith("| replace the store's password"))
+    assert [name for name in ("store_url", "store_users") if f"`{name}`" not in row] == []

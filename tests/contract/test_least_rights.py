@@ -107,7 +107,7 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     assert store.tallied_windows() == frozenset()
     wait_until(store.handle.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
     assert not store.handle.logs().log_rewrite_failed()
-    assert not [result for result in check_store(store.handle, ON_DISK, REGISTRY) if result.level is Level.FAILED]
+    assert not [result for result in check_store(store, ON_DISK, REGISTRY) if result.level is Level.FAILED]
 
 
 def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:

@@ -113,7 +113,7 @@ def said(store: RedisStore, level: Level) -> list[str]:
 
 def results(store: RedisStore) -> list[CheckResult]:
     subjects = ("schema", "shards", "editions")
-    return [result for result in check_store(store.handle, ON_DISK, REGISTRY) if result.subject in subjects]
+    return [result for result in check_store(store, ON_DISK, REGISTRY) if result.subject in subjects]
 
 
 def read_all(store: RedisStore) -> list[Callable[[], Any]]:

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from client_sdk.protocol import Window, WindowKind
+from tests.support.devices.definitions import TEXT, registry_text
 from tests.support.services.collecting import OPEN, key_entry, report, upload
 from tests.support.services.processes import free_port, run_command, running_collector
 from tests.support.services.wire import post
@@ -37,3 +38,33 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     assert (away.returncode, "failed  store: the store cannot be reached" in away.stdout) == (1, True)
     contradicting = run_command([*local, "--durability", "replicated"])
     assert (contradicting.returncode, "--redis" in contradicting.stderr) == (1, True)
+
+
+def complaint(*words: str) -> tuple[int, str]:
+    """Return the exit status of a command, and what it says is wrong."""
+    done = run_command([sys.executable, "-m", "collector", *words])
+    failed = [line for line in done.stdout.splitlines() if line.startswith("failed")]
+    return done.returncode, " ".join((*failed, done.stderr.strip().rpartition("\n")[2])).strip()
+
+
+def test_a_check_refuses_what_a_start_refuses_for_its_memory(tmp_path: Path) -> None:
+    text = TEXT | {"cells": 131_072, "max_length": 16}
+    large = tmp_path / "large.toml"
+    large.write_text(registry_text(a=text, b=text))
+    words = ("--registry", str(large), "--data-dir", str(tmp_path / "data"), "--store-memory", "16M")
+    new = complaint("check", *words)
+    started = complaint("serve", *words, "--bind", f"127.0.0.1:{free_port()}")
+    stopped = complaint("check", *words)
+    for status, said in (new, started, stopped):
+        assert (status, "a window of every question takes up to 24 MB in 1 shard" in said) == (1, True)
+
+
+def test_a_check_refuses_what_a_start_refuses_for_its_grace(registry_file: Path, tmp_path: Path) -> None:
+    words = ("--registry", str(registry_file), "--data-dir", str(tmp_path / "data"))
+    with running_collector(registry_file, tmp_path / "data", "--grace", "86400") as collector:
+        post(collector.url, upload(report(window=Window.of(WindowKind.DAY, time.time()).text)))
+    checked = complaint("check", *words)
+    started = complaint("serve", *words, "--bind", f"127.0.0.1:{free_port()}")
+    for status, said in (checked, started):
+        assert (status, "--grace can grow from 86400 seconds only when no window" in said) == (1, True)
+    assert complaint("check", *words, "--grace", "86400") == (0, "")

@@ -175,15 +175,37 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
         assert {shard: post(collector.url, one)[0] for shard, one in sent.items()} == {
             shard: 503 if shard in theirs else 200 for shard in sent
         }
+        lost.start()
+        wait_until(lambda: post(collector.url, sent[0])[0] == 200, what="the node to be back")
+        assert counted(collector) == CLUSTER_SHARDS - len(theirs) + 1
+
+
+def test_a_closing_that_a_node_missed_is_finished_by_the_collector(tmp_path: Path, registry_file: Path) -> None:
+    window = Window.of(WindowKind.DAY, time.time()).text
+    with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
+        for shard in range(CLUSTER_SHARDS):
+            assert post(collector.url, of_shard(shard, window))[0] == 200
+        lost = cluster.holder_of_shard(0)
+        lost.kill()
         nodes = tuple(("127.0.0.1", node.port) for node in cluster.nodes)
         store = RedisStore(cluster.url, is_cluster=True, layout=Layout(CLUSTER_SHARDS, nodes))
         with pytest.raises(StoreUnavailableError):
             store.close(Window.parse(window))
         lost.start()
-        wait_until(lambda: post(collector.url, sent[0])[0] == 200, what="the node to be back")
-        assert counted(collector) == CLUSTER_SHARDS - len(theirs) + 1
-        assert store.closed_windows() == frozenset()
+        wait_until(lambda: is_closed(store, window), what="the rest to close the window")
+        late = {"accepted": 0, "refused": [{"index": 0, "code": "window_closed"}]}
+        assert [post(collector.url, of_shard(shard, window)) for shard in range(CLUSTER_SHARDS)] == [
+            (200, late)
+        ] * CLUSTER_SHARDS
+        assert counted(collector) == CLUSTER_SHARDS
         store.disconnect()
+
+
+def is_closed(store: RedisStore, window: str) -> bool:
+    try:
+        return window in store.closed_windows()
+    except StoreUnavailableError:  # a node is not back yet
+        return False
 
 
 def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster) -> None:

@@ -10,11 +10,19 @@ _THIS_MACHINE = re.compile(r"localhost\.?|.+\.localhost\.?|127(\.\d{1,3}){3}|::1
 3.2.1.3; RFC 4291, section 2.5.3)."""
 
 
+def is_host(name: str) -> bool:
+    """Whether a text may name a machine: a name with a part that is empty or too long, as in `a..b`, cannot."""
+    try:
+        return bool(name.encode("idna"))
+    except UnicodeError:
+        return False
+
+
 def is_base_url(text: str) -> bool:
     """Whether a text is an http or https URL without user, query, fragment or blanks."""
     try:
         parts = urlsplit(text)
-        well_formed = parts.scheme in ("https", "http") and bool(parts.hostname) and parts.port != 0
+        well_formed = parts.scheme in ("https", "http") and is_host(parts.hostname or "") and parts.port != 0
     except (AttributeError, ValueError):  # no text, or an invalid port or IPv6 address
         return False
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")

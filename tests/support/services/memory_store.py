@@ -71,6 +71,10 @@ class MemoryStore:
         self._require_up()
         return frozenset(self._closed)
 
+    def half_closed_windows(self) -> frozenset[str]:
+        self._require_up()
+        return frozenset()
+
     def tallied_windows(self) -> frozenset[str]:
         self._require_up()
         return frozenset(window for _, _, window in self._counts)

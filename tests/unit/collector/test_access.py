@@ -103,6 +103,7 @@ MISTAKES = [
     (key_entry("a", "read", OLD, "preliminary = 1"), "preliminary: must be true or false"),
     (key_entry("a", "upload", OLD) + key_entry("b", "read", OLD), "two keys have the same digest"),
     ("[[key]", "is not TOML"),
+    ("\ufeff" + key_entry("a", "upload", OLD), "begins with a byte order mark; save it as UTF-8 without one"),
     ('uploads = "all"\n' + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
     ("uploads = true\n" + key_entry("a", "upload", OLD), "uploads: must be one of: open, keys"),
     (OPEN + key_entry("a", "upload", OLD), 'uploads: is "open", and a key is for uploads: remove that key'),

@@ -27,7 +27,9 @@ def test_a_bind_names_host_and_port(text: str, bind: tuple[str, int]) -> None:
     assert parse_bind(text) == bind
 
 
-@pytest.mark.parametrize("text", ["", "8080", ":8080", "host:", "host:x", "host:-1", "host:8080:"])
+@pytest.mark.parametrize(
+    "text", ["", "8080", ":8080", "host:", "host:x", "host:-1", "host:8080:", f"host:{'9' * 5000}"]
+)
 def test_another_bind_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ConfigError, match=r"127\.0\.0\.1:8080"):
         parse_bind(text)
@@ -56,6 +58,7 @@ def test_another_bind_is_refused_with_an_example(text: str) -> None:
         ({"cors_origins": ("https://",)}, "--cors-origin"),
         ({"cors_origins": ("https://App.example.com",)}, "--cors-origin"),
         ({"cors_origins": ("https://a b",)}, "--cors-origin"),
+        ({"cors_origins": ("https://[::1",)}, "--cors-origin"),
         ({"cors_origins": ("http://*",)}, "--cors-origin"),
         ({"read_token": None}, "HEARSAY_READ_TOKEN"),
         ({"access_file": Path("access.toml")}, "--access"),

@@ -12,6 +12,9 @@ def test_a_host_that_is_no_address_is_refused_by_the_option_that_names_it(monkey
     def find_none(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "not known")
 
+    for name in ("127.0.0..1", f"{'x' * 64}.example", ""):
+        with pytest.raises(ConfigError, match="is not an address of this machine"):
+            resolve(name)
     monkeypatch.setattr(socket, "getaddrinfo", find_none)
     with pytest.raises(ConfigError, match="--bind: nowhere is not an address"):
         resolve("nowhere")

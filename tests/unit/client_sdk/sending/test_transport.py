@@ -146,6 +146,7 @@ def test_where_nobody_listens_nothing_comes_back() -> None:
         *("https://example.com?", "https://example.com?a=b", "https://example.com#", "https://example.com/#x"),
         *("https://exam ple.com", "https://example.com ", "https://example.com\n", "https://example.com/\t"),
         *("https://example.com:99999", "https://example.com:0", "https://example.com:port", "https://[::1"),
+        *("https://example..com", f"https://{'x' * 64}.com"),
         *("https://user:secret@example.com", "https://user@example.com", "https://example.com\\path"),
         *(None, 5, b"https://example.com", Path("https://example.com")),
     ],

@@ -285,6 +285,20 @@ def test_a_store_with_a_part_of_a_backup_is_not_served(opened: Opener, tmp_path:
     opened(1)
 
 
+def test_of_two_imports_that_begin_at_once_one_is_refused(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = opened(1, purpose=Purpose.IMPORT)
+    first, second = StoreFiller(store), StoreFiller(store)
+
+    def overtaken() -> bool:
+        assert first.begin("one backup")
+        return True
+
+    monkeypatch.setattr(second, "_is_empty", overtaken)
+    with pytest.raises(ConfigError, match="the import of another backup into the store was begun"):
+        second.begin("another backup")
+    assert store.handle.facts()["importing"] == "one backup"
+
+
 def test_a_backup_is_put_once_even_if_the_store_has_counted_since(opened: Opener, tmp_path: Path) -> None:
     old, new = opened(0), opened(1, purpose=Purpose.IMPORT)
     old.count(judged(upload()))

@@ -51,7 +51,7 @@ def test_every_mistake_of_a_registry_is_a_failure(registry_file: Path) -> None:
 
 
 def test_a_new_store_is_well_and_left_as_it_is(store: RedisStore) -> None:
-    results = list(check_store(store.handle, ON_DISK, REGISTRY))
+    results = list(check_store(store, ON_DISK, REGISTRY))
     assert {result.level for result in results} == {Level.OK}
     assert of(results, "schema") == [(Level.OK, "the store is new")]
     assert "valkey 9" in of(results, "store")[0][1]
@@ -65,7 +65,7 @@ def test_a_clock_that_is_wrong_is_a_warning(
 ) -> None:
     own_s = time.time() + hours * 3600
     monkeypatch.setattr("collector.redis_servers.clocks.time", SimpleNamespace(time=lambda: own_s))
-    ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "clocks")
+    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "clocks")
     assert level is Level.WARNING
     assert text.startswith(f"the clock of a server of the store is {said} this machine's")
 
@@ -73,10 +73,10 @@ def test_a_clock_that_is_wrong_is_a_warning(
 def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: RedisStore) -> None:
     store.prepare()
     store.count(judged(upload(report(), report("os", 1))))
-    (known,) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "editions")
+    (known,) = of(list(check_store(store, ON_DISK, REGISTRY)), "editions")
     assert known == (Level.OK, "the registry holds all editions that have tallies: 2")
     edited = Registry.parse(REGISTRY_TEXT.replace('"other"', '"others"'))
-    ((level, text),) = of(list(check_store(store.handle, ON_DISK, edited)), "editions")
+    ((level, text),) = of(list(check_store(store, ON_DISK, edited)), "editions")
     assert level is Level.WARNING
     assert f"tallies of os in the edition {REGISTRY.metric('os').edition}" in text
 
@@ -85,7 +85,7 @@ def test_tallies_of_editions_that_the_registry_does_not_hold_are_named(store: Re
 def test_a_store_that_cannot_be_served_is_a_failure(store: RedisStore, field: str, value: str, says: str) -> None:
     store.prepare()
     store.handle.run_on_facts("HSET", keys.STORE, field, value)
-    ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "schema")
+    ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "schema")
     assert (level, says in text) == (Level.FAILED, True)
 
 
@@ -93,9 +93,9 @@ def test_a_promise_that_a_server_does_not_keep_is_a_failure(store: RedisStore, e
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set("appendfsync", "everysec")
         try:
-            results = list(check_store(store.handle, ON_DISK, REGISTRY))
+            results = list(check_store(store, ON_DISK, REGISTRY))
             relaxed = RedisStore(embedded_url, IN_MEMORY)
-            assert {result.level for result in check_store(relaxed.handle, IN_MEMORY, REGISTRY)} == {Level.OK}
+            assert {result.level for result in check_store(relaxed, IN_MEMORY, REGISTRY)} == {Level.OK}
             relaxed.disconnect()
         finally:
             client.config_set("appendfsync", "always")
@@ -112,7 +112,7 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
     with redis.Redis.from_url(embedded_url) as client:
         client.config_set(setting, value)
         try:
-            ((level, text),) = of(list(check_store(store.handle, ON_DISK, REGISTRY)), "privacy")
+            ((level, text),) = of(list(check_store(store, ON_DISK, REGISTRY)), "privacy")
         finally:
             client.config_set(setting, usual)
     assert level is Level.WARNING
@@ -121,11 +121,11 @@ def test_a_server_that_keeps_when_uploads_came_is_warned_of(
 
 def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> None:
     store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
-    (described,) = of(list(check_store(store.handle, ON_DISK, None)), "store")
+    (described,) = of(list(check_store(store, ON_DISK, None)), "store")
     assert "servers: 3, replicas: 3" in described[1]
     cluster.nodes[0].client.config_set("cluster-require-full-coverage", "yes")
     try:
-        results = list(check_store(store.handle, ON_DISK, None))
+        results = list(check_store(store, ON_DISK, None))
     finally:
         cluster.nodes[0].client.config_set("cluster-require-full-coverage", "no")
         store.disconnect()
@@ -133,9 +133,24 @@ def test_a_cluster_that_stops_with_one_node_is_a_failure(cluster: Cluster) -> No
     assert "cluster-require-full-coverage no (now yes)" in results[0].text
 
 
+def test_a_node_of_a_cluster_that_takes_no_write_is_a_failure(cluster: Cluster) -> None:
+    cluster.empty()
+    store = RedisStore(cluster.url, ON_DISK, is_cluster=True)
+    for full in [node for node in cluster.nodes if node.is_master()]:
+        assert of(list(check_store(store, ON_DISK, None)), "write") == [(Level.OK, "the store took a write")]
+        full.client.config_set("min-replicas-to-write", 5)
+        try:
+            results = list(check_store(store, ON_DISK, None))
+        finally:
+            full.client.config_set("min-replicas-to-write", 0)
+        assert of(results, "write") == []
+        assert [text for level, text in of(results, "store") if level is Level.FAILED]
+    store.disconnect()
+
+
 def test_a_store_that_does_not_answer_is_a_failure() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}", ON_DISK)
-    (result,) = check_store(store.handle, ON_DISK, REGISTRY)
+    (result,) = check_store(store, ON_DISK, REGISTRY)
     assert (result.level, result.subject) == (Level.FAILED, "store")
 
 

@@ -45,7 +45,7 @@ def test_strata_have_tallies_of_their_own() -> None:
 
 
 def room(store: RedisStore) -> str:
-    (text,) = (each.text for each in check_store(store.handle, ON_DISK, TEXTS) if each.subject == "room")
+    (text,) = (each.text for each in check_store(store, ON_DISK, TEXTS) if each.subject == "room")
     return text
 
 

@@ -11,9 +11,11 @@ import pytest
 import redis
 from click.testing import CliRunner, Result
 
+from client_sdk.protocol import Window
 from collector.access import Role
 from collector.access_file import parse_access
 from collector.commands.cli import cli
+from collector.errors import StoreUnavailableError
 from collector.required_settings import Durability
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import TODAY, judged, report, upload
@@ -105,6 +107,37 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     assert (agreed.exit_code, "it has 1 report of 1 metric;" in agreed.output) == (0, True)
     assert agreed.output.endswith(f"window {TODAY} is closed\n")
     assert run(*close, TODAY).output == f"window {TODAY} was closed already\n"
+
+
+def test_a_closing_that_broke_off_says_that_it_may_hold_in_part(
+    embedded_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(_: RedisStore, __: Window) -> None:
+        raise StoreUnavailableError("the store cannot be reached")
+
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    store_with_a_report(embedded_url)
+    close = ("close", "--redis", embedded_url, "--window", TODAY, "--yes")
+    said = f"cannot be reached; a part of the store may refuse reports for {TODAY} already: run this again\n"
+    with monkeypatch.context() as patched:
+        patched.setattr(RedisStore, "close", unavailable)
+        broken = run(*close)
+    assert (broken.exit_code, broken.stderr.endswith(said)) == (1, True)
+    assert run(*close).exit_code == 0
+    # its replicas may not have what an earlier command has closed
+    monkeypatch.setattr(RedisStore, "close", unavailable)
+    again = run(*close)
+    assert (again.exit_code, again.stdout, again.stderr.endswith(said)) == (1, "", True)
+
+
+def test_of_an_emptied_server_no_loss_can_be_accepted_and_a_whole_one_has_none(embedded_url: str) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    said = "the store is empty, and says nothing of what it held: a collector that starts on it begins a new store\n"
+    assert run("accept-loss", "--redis", embedded_url).output == said
+    store_with_a_report(embedded_url)
+    assert run("accept-loss", "--redis", embedded_url).output == "nothing is missing that was noted\n"
 
 
 def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:

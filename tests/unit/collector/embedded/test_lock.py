@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 
 from collector.check.result import Level
 from collector.check.store import check_data_dir
-from collector.embedded.address import running_store_url
-from collector.embedded.lock import locked, require_trusted
+from collector.embedded.address import running_store_url, write_address
+from collector.embedded.lock import LOCK_FILE, locked, require_trusted
 from collector.errors import ConfigError
 from tests.support.services.small_disks import fill, mounted
 
@@ -53,6 +54,33 @@ def test_a_directory_of_another_user_is_refused_unless_root_asks_or_owns_it(
     for root in (owner, owner + 1):
         monkeypatch.setattr("collector.embedded.lock.ROOT", root)
         os.close(locked(tmp_path))
+        (tmp_path / LOCK_FILE).unlink()
+
+
+def test_root_starts_no_store_that_another_user_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.close(locked(tmp_path))
+    before = [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)]
+    owner = before[1].st_uid
+    monkeypatch.setattr("collector.embedded.lock.ROOT", owner + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(ConfigError, match=rf"that of the user {owner}, .*: run this as that user"):
+        locked(tmp_path)
+    assert [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)] == before
+
+
+def test_a_socket_that_was_left_is_no_running_collector(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "s"))
+    write_address(tmp_path, f"unix://{tmp_path / 's'}")
+    lock = locked(tmp_path)
+    assert running_store_url(tmp_path) == f"unix://{tmp_path / 's'}"
+    os.close(lock)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="no collector runs on"):
+            running_store_url(tmp_path)
+    (tmp_path / LOCK_FILE).unlink()
+    with pytest.raises(ConfigError, match="no collector runs on"):
+        running_store_url(tmp_path)
 
 
 def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path) -> None:

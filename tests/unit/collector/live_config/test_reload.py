@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,15 @@ def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None
     files.look(requested=True)
     assert [list(served.registry.metrics)[-1] for served in files.published] == ["tabs"]
     assert files.reloader.served is files.published[-1]
+
+
+def test_all_mistakes_of_a_file_stand_in_one_line_of_the_log(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    files.access.write_text("[[key]]")
+    files.registry.write_text(REGISTRY_TEXT.replace("epsilon = 1", "epsilon = 0"))
+    files.look(requested=True)
+    of_registry, of_keys = (record.getMessage() for record in caplog.records)
+    assert (of_registry.count("epsilon"), "\n" in of_registry) == (3, False)
+    assert of_keys.endswith("key[1].name: is missing; key[1].role: is missing; key[1].sha256: is missing")
 
 
 @pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 2", None])
@@ -241,6 +251,22 @@ def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="set TMPDIR"):
         Board.with_state(Served(REGISTRY, Access(())))
+
+
+def test_a_state_without_room_on_the_disk_leaves_the_one_before_for_workers_that_start_later() -> None:
+    board = Board.with_state(Served(REGISTRY, Access.of_token("one")))
+    before = os.pread(board._descriptor, 10**6, 0)
+    larger = Access(tuple(parse_access(key_entry(f"app-{number}", "upload", "secret")).keys[0] for number in range(99)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 100, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            board.post(Served(REGISTRY, larger))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert os.pread(board._descriptor, 10**6, 0) == before
+    board.post(Served(REGISTRY, larger))
+    assert board.latest().access == larger
 
 
 def test_a_state_that_is_being_written_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ def connections(url: str) -> Connections:
         ("redis://:12/canary@127.0.0.1:1", "--redis must be a URL"),
         ("http://127.0.0.1:1/canary", "--redis must be a URL"),
         ("redis://[canary", "--redis must be a URL"),
+        ("redis://canary..example:1", "--redis must be a URL"),
     ],
 )
 def test_a_url_that_would_be_misunderstood_is_refused_without_showing_its_values(url: str, named: str) -> None:

@@ -29,6 +29,7 @@ def test_settings_at_their_limits_are_taken_and_the_key_is_not_shown() -> None:
             ({"collector": url}, "--to")
             for url in ("", "example.com", "ftp://example.com", "https://", "https://user:secret@example.com")
         ),
+        ({"collector": "https://example..com"}, "--to"),
         *(({"collector": f"https://example.com{rest}"}, "--to") for rest in ("?a=b", "#x", "/ x", ":0", ":99999")),
         *(({"key": key}, "relay key") for key in ("", "two words", "schl\u00fcssel", "line\n")),
         *(({"port": port}, "--bind") for port in (0, 65_536)),

@@ -61,7 +61,7 @@ def test_a_store_of_before_names_were_kept_takes_the_first(store: RedisStore) ->
 def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
     agree_on_app(store.handle, REGISTRY.app)
     for registry, failed in ((REGISTRY, []), (OTHER, ["app"])):
-        results = check_store(store.handle, ON_DISK, registry)
+        results = check_store(store, ON_DISK, registry)
         assert [result.subject for result in results if result.level is Level.FAILED] == failed
 
 

@@ -10,8 +10,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Verdict, Window
-from collector.errors import ConfigError, StoreUnavailableError
-from collector.judgement import Judgement
+from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
+from collector.judgement import Allowance, Judgement
 from collector.required_settings import IN_MEMORY, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
@@ -19,6 +19,7 @@ from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
+from collector.store.windows import close_due_windows
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.processes import free_port, wait_until
@@ -123,6 +124,20 @@ def test_the_grace_can_grow_only_while_no_window_is_open(store: RedisStore) -> N
     agree_on_grace(store, 51)
 
 
+def test_a_closing_that_broke_off_is_finished_though_the_window_is_not_due(embedded_url: str, client: Any) -> None:
+    client.hset(keys.STORE, mapping={"schema": str(SCHEMA), "shards": "4"})
+    store = RedisStore(embedded_url)
+    store.prepare()
+    store.close(Window.parse("2026-11-19"))
+    client.sadd("{2}:closed", TODAY)
+    assert store.closed_windows() == {"2026-11-19"}
+    assert store.half_closed_windows() == {TODAY}
+    close_due_windows(store, now_s=NOON, grace_s=60)
+    assert store.closed_windows() == {"2026-11-19", TODAY}
+    assert store.half_closed_windows() == frozenset()
+    store.disconnect()
+
+
 def test_a_store_that_is_not_there_is_unavailable() -> None:
     store = RedisStore(f"redis://127.0.0.1:{free_port()}")
     for question in (store.require_writable, store.closed_windows, lambda: store.count(judged(upload()))):
@@ -211,6 +226,15 @@ def test_no_upload_is_counted_whose_id_the_server_would_forget_at_once(store: Re
         with pytest.raises(StoreUnavailableError, match="clocks of store and collector"):
             store.count(late)
     assert client.keys("{*}:*") == [b"{0}:name"]
+
+
+def test_a_quota_holds_until_midnight_though_the_servers_clock_is_hours_ahead(store: RedisStore, client: Any) -> None:
+    hours_ago = int(client.time()[0]) - 23 * 3600
+    ends_soon = Allowance("app", 1, hours_ago)
+    store.count(judged(upload())._replace(allowance=ends_soon))
+    with pytest.raises(QuotaExceededError):
+        store.count(judged(upload())._replace(allowance=ends_soon))
+    assert client.expiretime(f"{{0}}:quota:app:{hours_ago}") == hours_ago + 24 * 3600
 
 
 def test_a_script_that_the_server_forgot_is_sent_again(store: RedisStore, client: Any) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 import redis
+from click.testing import CliRunner
 
 from client_sdk.protocol import Refusal, Verdict, Window
+from collector.commands.cli import cli
 from collector.errors import StoreUnavailableError
 from collector.store import keys
 from collector.store.handle import StoreHandle
@@ -91,6 +93,31 @@ def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     assert closed_metrics(store) == {"dark_mode": 16}
     RedisRetirement(store).retire([])
     assert keys_with(store, ":tally:os:") == []
+
+
+class Stopping(StoreHandle):
+    """A handle on a store that stops answering before the names of the third shard go."""
+
+    def run(self, shard: int, *command: bytes | str | int) -> object:
+        if command[0] == "EVAL" and shard == 2:
+            raise StoreUnavailableError("for the test")
+        return super().run(shard, *command)
+
+
+def test_a_dry_run_lists_what_a_retirement_that_broke_off_left(store: RedisStore, embedded_url: str) -> None:
+    breaking = RedisStore(embedded_url)
+    breaking.handle = Stopping(embedded_url, layout=store.layout)
+    with pytest.raises(StoreUnavailableError):
+        RedisRetirement(breaking).retire([OS])
+    breaking.disconnect()
+    assert closed_metrics(store) == {"dark_mode": 16, "os": 16}
+    words = ["retire", "--redis", embedded_url, "--before", "2026-01-01"]
+    dry = CliRunner().invoke(cli, [*words, "--dry-run"])
+    assert dry.stdout == f"{TODAY}: 1 tally\nwould remove 1 tally of 1 closed window\n"
+    assert closed_metrics(store) == {"dark_mode": 16, "os": 16}
+    assert CliRunner().invoke(cli, words).stdout == dry.stdout.replace("would remove", "removed")
+    assert closed_metrics(store) == {"dark_mode": 16}
+    assert RedisRetirement(store).begun() == frozenset()
 
 
 def test_a_reader_that_came_in_between_skips_what_it_may_have_seen_in_part(
