@@ -46,8 +46,8 @@ export class FileStore implements Store {
 
   /** Take a path, which means the same folder wherever the program goes later. */
   constructor(folder: string) {
-    if (typeof folder !== "string" || !folder || folder.includes("\0")) {
-      throw new HearsayError("dataDir must be the path of a folder of the app, as a text");
+    if (typeof folder !== "string" || /^(~[/\\]|~?$)|\0/.test(folder)) {
+      throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
     }
     this.#folder = resolve(folder);
   }

@@ -64,7 +64,7 @@ test("a folder that cannot be used is named, with what the system says", async (
 });
 
 test("a folder that is no path is refused by name", () => {
-  for (const dataDir of [undefined, null, "", 5, "a\0b"]) {
+  for (const dataDir of [undefined, null, "", "~/acme", 5, "a\0b"]) {
     assert.throws(() => new Telemetry(registry(["a"]), { ...OPTIONS, dataDir: dataDir as string }), /^HearsayError: dataDir/);
   }
 });
