@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
@@ -128,21 +128,18 @@ class Telemetry:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
-                not given; if ``data_dir`` is an empty text; if ``upload_key`` is not printable
-                ASCII without blanks; if a fraction is not above 0, or is above 1; if ``coins`` are
-                given without a ``transport``; if ``sender`` is neither of the two, or is a process
-                without a ``data_dir`` or with a ``transport``; or if ``strata`` names a variable
-                that the registry lacks.
+                not given; if ``data_dir`` is an empty text, begins with ``~`` or holds a NUL; if
+                ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0, or is
+                above 1; if ``coins`` are given without a ``transport``; if ``sender`` is neither of the
+                two, or is a process without a ``data_dir`` or with a ``transport``; or if ``strata``
+                names a variable that the registry lacks.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither None
                 nor a path; if ``consent`` is neither a bool nor a set of texts; if ``upload_key`` is
                 neither None nor a text; or if ``warn_at`` is no list of numbers.
 
         """
         agreed = consent_of(consent)
-        if data_dir == "":  # a variable that is not set: it would mean wherever the program is started
-            raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
-        if not isinstance(data_dir, str | PathLike | None):
-            raise TypeError("data_dir must be the path of the app's folder, or None to store nothing")
+        _check_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
@@ -550,3 +547,18 @@ class Telemetry:
         if self._closed:
             raise LedgerError("this Telemetry is closed; make a new one")
         return self._processes.current.ledger_thread.run(work, timeout_s, **options)
+
+
+def _check_folder(data_dir: object) -> None:
+    """Refuse what would be another folder wherever the program is started, or none at all."""
+    if data_dir is None:
+        return
+    if not isinstance(data_dir, str | PathLike):
+        raise TypeError("data_dir must be the path of the app's folder, or None to store nothing")
+    text = str(fspath(data_dir))
+    if not text:  # a variable that is not set
+        raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
+    if Path(text).parts[:1] == ("~",):
+        raise ValueError("data_dir begins with ~, which only shells replace: give Path(data_dir).expanduser()")
+    if "\0" in text:
+        raise ValueError("data_dir holds a NUL, as no path does")

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from inspect import signature
+from os import PathLike
 from pathlib import Path
 from unittest import mock
 
@@ -48,7 +49,14 @@ class FakeClock:
     """
 
     def __init__(self, now: datetime = SUMMER) -> None:
-        """Start at an instant with a time zone."""
+        """Start at an instant with a time zone.
+
+        Raises:
+            ValueError: if it has none: it would be another instant on another machine.
+
+        """
+        if now.tzinfo is None:
+            raise ValueError("now must have a time zone, such as datetime(2026, 7, 1, 12, tzinfo=UTC)")
         self.now = now
 
     def __call__(self) -> float:
@@ -90,8 +98,8 @@ class KeptUploads:
 class SeededCoins(PrfCoins):
     """Coins that fall alike in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
-    Without a ``transport``, a `Telemetry` refuses them. Permanent answers depend on the ledger's secret instead, which
-    is always drawn at random.
+    Without a ``transport``, a `Telemetry` refuses them. Permanent answers, and the windows that ``sample`` and ``pace``
+    draw, depend on the ledger's secret instead, which is always drawn at random.
     """
 
     __slots__ = ()
@@ -165,7 +173,8 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         if given["transport"] is None:
             # without consent, and where no ledger is, it only raises for mistakes, as it does in the app
             folder = given["data_dir"]
-            elsewhere = None if folder is None else Path(folder) / "none"
+            is_path = isinstance(folder, str | PathLike) and folder != ""
+            elsewhere = Path(folder) / "none" if is_path else folder
             original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
             # without a file, a test spends no budget of the developer's, and leaves no report to be sent later; a
             # helper process would know nothing of it

@@ -21,7 +21,7 @@ from client_sdk.ledger.back_off import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending import transactions
-from client_sdk.sending.responses import Transient, explain, judge
+from client_sdk.sending.responses import explain, judge
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LIFE_S = 120.0
@@ -155,7 +155,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
         if parcel is not None:
             reply = transport.post(parcel.body)
             outcome = judge(reply, parcel.reports, clock())
-            problem = explain(reply) if isinstance(outcome, Transient) else None
+            problem = explain(reply, outcome)
             carry_out = partial(
                 transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, reply=reply, problem=problem
             )

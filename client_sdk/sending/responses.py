@@ -93,7 +93,22 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
     return Transient(retry_after_s(reply.retry_after, now_s))
 
 
-def explain(reply: Reply | None) -> str:
+def explain(reply: Reply | None, outcome: AttemptOutcome) -> str | None:
+    """Return what a developer should know about an attempt; None if it delivered everything."""
+    match outcome:
+        case Acknowledged(verdict):
+            sentences = [code.sentence for _, code in verdict.refused]
+            return f"the collector refused a report: {sentences[0]}" if sentences else None
+        case Rejected(status):
+            return (
+                f"the collector rejected an upload with status {status}, and its reports are dropped: "
+                "has it the version of this SDK or a later one?"
+            )
+        case Transient():
+            return _why_again(reply)
+
+
+def _why_again(reply: Reply | None) -> str:
     """Return what a developer should know about an attempt that failed and will be repeated."""
     if reply is None:
         return "the collector could not be reached; reports wait: is its address right, and this device online?"

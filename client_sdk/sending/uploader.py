@@ -47,7 +47,7 @@ class Uploader:
     """Sends waiting reports, in one process.
 
     Attributes:
-        problem: why the latest attempt failed and what to do; None if it did not fail.
+        problem: why the latest attempt did not deliver everything and what to do; None if it did.
 
     """
 
@@ -274,7 +274,7 @@ class Uploader:
 
     def _note(self, reply: Reply | None, outcome: AttemptOutcome) -> None:
         """Remember what developers and flushes want to know of an attempt."""
-        self.problem = explain(reply) if isinstance(outcome, Transient) else None
+        self.problem = explain(reply, outcome)
         with self._changed:
             match outcome:
                 case Transient():

@@ -22,6 +22,6 @@ export class MalformedError extends HearsayError {
     readonly code: string,
     readonly place: string,
   ) {
-    super(`${place}: ${code}`);
+    super(code);
   }
 }

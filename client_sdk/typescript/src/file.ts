@@ -12,7 +12,7 @@
 
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readFile, readdir, stat, truncate, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { HearsayError } from "./errors.js";
 import { contradicts, mark, originOf, type Origin } from "./origin.js";
 import type { State, Store } from "./state.js";
@@ -44,17 +44,21 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
+  /** Take a path, which means the same folder wherever the program goes later. */
   constructor(folder: string) {
-    this.#folder = folder;
+    if (typeof folder !== "string" || /^(~[/\\]|~?$)|\0/.test(folder)) {
+      throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
+    }
+    this.#folder = resolve(folder);
   }
 
   async exists(): Promise<boolean> {
-    return (await this.#latest()) > 0;
+    return (await this.#latest().catch(rethrown)) > 0;
   }
 
   /** Work of one process is done one after the other. */
   transact<T>(work: (state: State | undefined) => readonly [State | undefined, T]): Promise<T> {
-    const turn = this.#turn.then(() => this.#commit(work));
+    const turn = this.#turn.then(() => this.#commit(work)).catch(rethrown);
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
@@ -179,6 +183,11 @@ async function modifiedMs(path: string): Promise<number> {
     ({ mtimeMs }) => mtimeMs,
     () => Infinity,
   );
+}
+
+/** Throw an error again; the system's own says in words which file cannot be used, and why. */
+function rethrown(error: unknown): never {
+  throw codeOf(error) === undefined ? error : new HearsayError((error as Error).message);
 }
 
 function codeOf(error: unknown): unknown {

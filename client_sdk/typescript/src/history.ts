@@ -16,9 +16,11 @@ export interface Words {
   readonly nothing: string;
   readonly forget: string;
   readonly forgotten: string;
+  /** Said when the storage cannot be used; in English by default. */
+  readonly failed?: string;
 }
 
-const ENGLISH: Words = {
+const ENGLISH = {
   caption: "What left this device. Every answer was changed at random before.",
   window: "When",
   question: "Question",
@@ -26,6 +28,7 @@ const ENGLISH: Words = {
   nothing: "Nothing has left this device.",
   forget: "Stop, and erase this list",
   forgotten: "Erased. Nothing is recorded any more.",
+  failed: "This could not be erased. Nothing is recorded here any more; please try again.",
 };
 
 /** Return an element with a table of the history, a button that opts out, and a line that says what happened. */
@@ -43,11 +46,14 @@ export async function historyElement(telemetry: Shown, words: Words = ENGLISH): 
   const button = add(section, "button", words.forget);
   button.setAttribute("type", "button");
   button.addEventListener("click", () => {
-    void telemetry.forget().then(() => {
-      table.remove();
-      button.remove();
-      said.textContent = words.forgotten;
-    });
+    void telemetry.forget().then(
+      () => {
+        table.remove();
+        button.remove();
+        said.textContent = words.forgotten;
+      },
+      () => (said.textContent = words.failed ?? ENGLISH.failed),
+    );
   });
   return section;
 }

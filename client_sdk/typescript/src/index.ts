@@ -24,7 +24,7 @@ export interface BrowserOptions extends Omit<Options, "store" | "alone"> {
 
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> extends Base<Answers, Counts> {
   constructor(registry: CompiledRegistry<Answers, Counts>, options: BrowserOptions) {
-    if (registry.target !== "web") throw new HearsayError("the registry was compiled for node; use --target web");
+    if (registry.target !== "web") throw new HearsayError("the registry is not for browsers; compile the registry again with --target web");
     const isShut = !options.allowPartitioned && isInForeignFrame();
     const store = isShut ? noStore : new IndexedDbStore(registry.app);
     super(registry, { ...options, store, alone: (task) => aloneInOrigin(`hearsay upload ${registry.app}`, task) });

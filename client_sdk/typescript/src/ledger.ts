@@ -46,7 +46,8 @@ export function charge(
   const [nanos, attos] = [BigInt(metric.nanos), BigInt(metric.attos)];
   const isWithin =
     spentIn(state, budget.window, day) + nanos <= BigInt(budget.per_window) &&
-    (budget.per_month === undefined || spentIn(state, "month", day) + nanos <= BigInt(budget.per_month)) &&
+    // a month never costs more than the life does
+    spentIn(state, "month", day) + nanos <= BigInt(budget.per_month ?? budget.lifetime) &&
     BigInt(state.lifeNanos) + nanos <= BigInt(budget.lifetime) &&
     BigInt(state.lifeAttos) + attos <= BigInt(budget.delta);
   if (!isWithin) return "out_of_budget";
@@ -61,14 +62,12 @@ export function charge(
 export function spentIn(state: State, kind: WindowKind, day: number): bigint {
   const { firstDay, endDay } = windowOn(kind, day);
   let sum = 0n;
-  for (const [spent, nanos] of Object.entries(state.days)) {
-    if (+spent >= firstDay && +spent < endDay) sum += BigInt(nanos);
-  }
+  for (const spent in state.days) if (+spent >= firstDay && +spent < endDay) sum += BigInt(state.days[spent]!);
   return sum;
 }
 
 function forgetPast(state: State): void {
   const least = Math.floor(state.latestS / DAY_S) - REMEMBERED_DAYS;
-  for (const day of Object.keys(state.days)) if (+day < least) delete state.days[+day];
-  for (const [key, lastDay] of Object.entries(state.done)) if (lastDay < least) delete state.done[key];
+  for (const day in state.days) if (+day < least) delete state.days[day];
+  for (const key in state.done) if (state.done[key]! < least) delete state.done[key];
 }

@@ -19,7 +19,9 @@ export interface NodeOptions extends Omit<Options, "store" | "alone"> {
 
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> extends Base<Answers, Counts> {
   constructor(registry: CompiledRegistry<Answers, Counts>, options: NodeOptions) {
-    if (registry.target !== "node") throw new HearsayError("the registry was compiled for web; use --target node");
-    super(registry, { ...options, store: new FileStore(options.dataDir) });
+    if (registry?.target !== "node") {
+      throw new HearsayError("the registry is not for Node: give what a module of compile --target node exports as default");
+    }
+    super(registry, { ...options, store: new FileStore(options?.dataDir) });
   }
 }

@@ -2,7 +2,7 @@
 
 import { COIN_SCALE, pick, type Coins } from "./coins.js";
 import { drop, keep, keyOf, type Sent, type State, type Waiting } from "./state.js";
-import { decodeStopped, stop } from "./stops.js";
+import { STOPPED, decodeStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, parseWindow } from "./window.js";
 import { REFUSALS, decodeVerdict, reportOf } from "./wire.js";
 
@@ -33,9 +33,7 @@ const FINAL = [400, 413, 415, 422];
 export type Reply =
   | {
       readonly status: number;
-      readonly retryAfter: string | null;
-      /** The header that lists stopped questions. */
-      readonly stopped: string | null;
+      readonly headers: Pick<Headers, "get">;
       readonly body: string;
     }
   | undefined;
@@ -64,7 +62,7 @@ export function afterWindow(endDay: number, coins: Coins): number {
  */
 export function nextUpload(state: State, nowS: number, coins: Coins, hurried: boolean): Sent | undefined {
   if (state.sent) return hurried || nowS >= state.sent.retryS ? state.sent : undefined;
-  const isTaken = ({ window }: Waiting) => nowS < (parseWindow(window)?.endDay ?? 0) * DAY_S + GRACE_S;
+  const isTaken = ({ window }: Waiting) => nowS < parseWindow(window)!.endDay * DAY_S + GRACE_S;
   keep(state, isTaken, "window_closed");
   const due = state.queue.filter((report) => (report.releaseS ?? 0) <= nowS);
   const fit = shuffled(due.filter((report) => !report.refused), coins);
@@ -80,10 +78,16 @@ export function nextUpload(state: State, nowS: number, coins: Coins, hurried: bo
   return (state.sent = { id: word() + word(), reports: taken, failures: 0, retryS: 0 });
 }
 
+/** Return the instant from which something is to be sent; in a day at the latest, for counts and what other tabs leave. */
+export function dueS({ sent, queue }: State, nowS: number): number {
+  const leaving = sent ? [sent.retryS] : queue.map(({ releaseS = 0 }) => releaseS);
+  return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
+}
+
 /** Note the answer to an upload, and what it stops. Another tab may have noted it before. */
 export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
   const outcome = settled(state, id, reply, nowS, coins);
-  stop(state, decodeStopped(reply?.stopped));
+  stop(state, decodeStopped(reply?.headers.get(STOPPED)));
   return outcome;
 }
 
@@ -91,17 +95,13 @@ function settled(state: State, id: string, reply: Reply, nowS: number, coins: Co
   const sent = state.sent;
   if (sent?.id !== id) return "sent";
   const refused = reply?.status === 200 ? attempt(() => decodeVerdict(reply.body, sent.reports.length)) : undefined;
-  if (refused) {
+  const isRejected = reply && FINAL.includes(reply.status) && isProblem(reply);
+  if (refused || isRejected) {
     delete state.sent;
-    const codes = new Map(refused.map(({ index, code }) => [index, code]));
-    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? "accepted", nowS, coins));
-    return "sent";
-  }
-  if (reply && FINAL.includes(reply.status) && isProblem(reply)) {
-    delete state.sent;
-    for (const report of sent.reports) note(state, report, "rejected");
-    drop(state, "rejected", sent.reports.length);
-    return "rejected";
+    const codes = new Map(refused?.map(({ index, code }) => [index, code]));
+    const others = refused ? "accepted" : "rejected";
+    sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
+    return refused ? "sent" : "rejected";
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
   sent.failures += 1;
@@ -124,12 +124,9 @@ function note(state: State, report: Waiting, outcome: string): void {
 }
 
 function shuffled<T>(items: readonly T[], coins: Coins): T[] {
-  const all = [...items];
-  for (let last = all.length - 1; last > 0; last--) {
-    const other = pick(coins, last + 1);
-    [all[last], all[other]] = [all[other]!, all[last]!];
-  }
-  return all;
+  const [left, drawn] = [[...items], [] as T[]];
+  while (left.length) drawn.push(...left.splice(pick(coins, left.length), 1));
+  return drawn;
 }
 
 /** Whether an error is a problem document (RFC 9457) with a code, as only a collector sends. */
@@ -151,6 +148,6 @@ function attempt<T>(read: () => T): T | undefined {
 
 /** Return the seconds that a reply asks to wait, at most an hour; a date counts as nothing. */
 function retryAfterS(reply: Reply): number {
-  const text = reply?.retryAfter ?? "";
+  const text = reply?.headers.get("Retry-After") ?? "";
   return /^\d+$/.test(text) ? Math.min(+text, HOUR_S) : 0;
 }

@@ -6,9 +6,9 @@ import { consentOf, covers, type Consent } from "./consent.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
 import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
-import { afterWindow, conclude, enqueue, nextUpload, type Reply } from "./outbox.js";
+import { afterWindow, conclude, dueS, enqueue, nextUpload, type Reply } from "./outbox.js";
 import { drop, fresh, keyOf, nothing, type HistoryEntry, type Purposed, type State, type Store } from "./state.js";
-import { STOPPED, isStopped, stop } from "./stops.js";
+import { isStopped, stop } from "./stops.js";
 import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
 
@@ -64,9 +64,6 @@ export interface Options {
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
 
-/** Bodies of this size travel even while a page closes; browsers allow 64 KiB for all of a page's requests. */
-const KEEPALIVE_BYTES = 60_000;
-
 const TIMEOUT_MS = 20_000;
 
 /** Reports leave at a random instant within a minute, so that it does not tell when the user did something. */
@@ -96,19 +93,21 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #clock: () => number;
   #consent: Consent = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Since when, in Unix seconds, the timer has something to send. */
+  #timedS = Infinity;
 
   constructor(registry: CompiledRegistry<Answers, Counts>, options: Options) {
     if (registry.format !== 1) throw new HearsayError("the registry is of another version; compile the registry again");
     if (!ADDRESS.test(options.collector) || (!options.allowPlainHttp && PLAIN.test(options.collector))) {
       throw new HearsayError(
-        "collector must be an address such as https://telemetry.example.com, or http:// with allowPlainHttp",
+        "collector must be an address such as https://example.com, or http:// with allowPlainHttp",
       );
     }
     this.#registry = registry;
     this.#options = options;
     this.#coins = options.coins ?? systemCoins();
     this.#clock = options.clock ?? (() => Date.now() / 1000);
-    for (const variable of Object.keys(options.strata ?? {})) {
+    for (const variable in options.strata) {
       if (!registry.variables?.includes(variable)) {
         throw new HearsayError(`the registry has no public variable ${variable}`);
       }
@@ -132,7 +131,6 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     // An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told
     // since. Without a ledger there is nothing to note, and none is made.
     void this.#transact(() => undefined, agreesAnew);
-    this.#sendSoon();
   }
 
   /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
@@ -149,17 +147,20 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Add to the count of the present window, which is reported when the window has ended. */
   async count(name: Counts, by = 1): Promise<Recorded> {
     const metric = this.#metric(name);
-    if (!metric.compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
+    const { compiled } = metric;
+    if (!compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
     if (!Number.isSafeInteger(by) || by < 1) throw new HearsayError(`${name} is counted up by whole numbers from 1`);
-    const { consent, edition } = metric.compiled;
+    const { consent, edition } = compiled;
     if (!covers(this.#consent, consent)) return "no_consent";
     return this.#recording((state, nowS) => {
       if (isStopped(state, { metric: name, edition: metric.edition })) return "stopped";
-      const none = { metric: name, edition, window: windowOf(metric.compiled.window, nowS).text, consent, count: 0 };
+      const window = windowOf(compiled.window, nowS);
+      if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
+      const none = { metric: name, edition, window: window.text, consent, count: 0 };
       if (keyOf(none) in state.done) return "already_recorded";
       let counted = state.counts.find((each) => keyOf(each) === keyOf(none));
       if (!counted) state.counts.push((counted = none));
-      counted.count = Math.min(counted.count + by, metric.compiled.domain.max!);
+      counted.count = Math.min(counted.count + by, compiled.domain.max!);
       return "counted";
     });
   }
@@ -196,7 +197,6 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Opt out and erase everything but what was spent, in this and all other tabs. */
   async forget(): Promise<void> {
     this.consent = false;
-    clearTimeout(this.#timer);
     const { store } = this.#options;
     if (!(await store.exists())) return;
     await store.transact((state) => [state && { ...state, ...nothing(), optedOut: true }, undefined]);
@@ -219,7 +219,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!covers(this.#consent, consent)) return "no_consent";
     const report = { metric: name, edition, window: window.text, symbol, consent, releaseS };
     if (isStopped(state, report)) return "stopped";
-    if (compiled.expires !== undefined && compiled.expires < dayText(window.firstDay)) return "expired";
+    if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
     const skipsFirst = this.#registry.target === "web";
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
@@ -228,13 +228,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   async #recording(work: (state: State, nowS: number) => Recorded): Promise<Recorded> {
-    const recorded = await this.#transact((state, nowS) => {
+    return this.#transact((state, nowS) => {
       const outcome = work(state, nowS);
       if (LOST.includes(outcome)) drop(state, outcome);
       return outcome;
     });
-    if (recorded === "queued") this.#sendSoon();
-    return recorded;
   }
 
   /** Do what is due and then the work, in one transaction; without consent nothing is opened. */
@@ -252,14 +250,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (state.optedOut || !this.#consent || (agreesAnew && !found)) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.problem = "the device's clock is absurd, or went back a day";
+          this.problem = "the clock is absurd, or went back a day";
           return [undefined, "unavailable"];
         }
         this.problem = undefined;
         this.#withdraw(state);
         stop(state, this.#registry.stopped ?? []);
         this.#reportCounts(state, nowS);
-        return [state, work(state, nowS)];
+        const result = work(state, nowS);
+        this.#sendFrom(dueS(state, nowS), nowS);
+        return [state, result];
       });
     } catch (error) {
       const why = error instanceof HearsayError ? error.message : (error as Error).name;
@@ -330,14 +330,14 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   async #post(body: string): Promise<Reply> {
     const { collector, fetch = globalThis.fetch, uploadKey } = this.#options;
     try {
-      const response = await fetch(`${collector.replace(/\/+$/, "")}/v1/reports`, {
+      const response = await fetch(`${String(collector).replace(/\/+$/, "")}/v1/reports`, {
         method: "POST",
         body,
         headers: {
           "Content-Type": "application/json",
           ...(uploadKey !== undefined && { Authorization: `Bearer ${uploadKey}` }),
         },
-        keepalive: body.length < KEEPALIVE_BYTES,
+        keepalive: true, // even while a page closes; an upload is far below the 64 KiB that browsers allow then
         credentials: "omit",
         referrerPolicy: "no-referrer",
         cache: "no-store",
@@ -345,19 +345,25 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       const { status, headers } = response;
-      const text = await textOf(response);
-      return { status, retryAfter: headers.get("Retry-After"), stopped: headers.get(STOPPED), body: text };
+      return { status, headers, body: await textOf(response) };
     } catch {
       return undefined; // offline, refused, too slow or too long: the same upload is sent again
     }
   }
 
-  #sendSoon(): void {
-    if (this.#options.sends === false || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      void this.send(false).then((flushed) => flushed === "waiting" && this.#sendSoon());
-    }, pick(this.#coins, SPREAD_MS));
+  /** Send within a minute after an instant, or after an earlier one that was named before. */
+  #sendFrom(dueS: number, nowS: number): void {
+    if (this.#options.sends === false || dueS >= this.#timedS) return;
+    this.#timedS = dueS;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => {
+        this.#timedS = Infinity;
+        // the transaction sets the timer again, also if another tab sends and is closed
+        void this.#transact(() => undefined).then(() => this.send(false));
+      },
+      (dueS - nowS) * 1000 + pick(this.#coins, SPREAD_MS),
+    );
     (this.#timer as { unref?: () => void }).unref?.();
   }
 }

@@ -24,7 +24,7 @@ export class MemoryStore implements Store {
 }
 
 /** Return the names of the questions whose editions are not those of their integers: somebody edited the file. */
-export async function edited(registry: CompiledRegistry): Promise<string[]> {
+export async function edited(registry: CompiledRegistry<unknown, unknown>): Promise<string[]> {
   const found: string[] = [];
   for (const [name, metric] of Object.entries(registry.metrics)) {
     const editions = [[undefined, metric.edition], ...Object.entries(metric.strata ?? {})] as const;

@@ -52,6 +52,40 @@ test("a process that slept while others went on commits on their state", async (
   assert.ok(attempts >= 1);
 });
 
+const OPTIONS = { collector: "http://127.0.0.1:9", consent: true, sends: false };
+
+test("a folder that cannot be used is named, with what the system says", async () => {
+  const path = join(folder, "no folder");
+  await writeFile(path, "");
+  const telemetry = new Telemetry(registry(["a"]), { ...OPTIONS, dataDir: path });
+  assert.equal(await telemetry.record("a", true), "unavailable");
+  assert.match(telemetry.problem!, /ENOTDIR.*no folder/);
+  await assert.rejects(telemetry.history(), /ENOTDIR.*no folder/);
+});
+
+test("a folder that is no path is refused by name", () => {
+  for (const dataDir of [undefined, null, "", "~/acme", 5, "a\0b"]) {
+    assert.throws(() => new Telemetry(registry(["a"]), { ...OPTIONS, dataDir: dataDir as string }), /^HearsayError: dataDir/);
+  }
+});
+
+test("a registry that is none for Node is refused in words", () => {
+  for (const wrong of [undefined, null, "metrics.toml", { default: registry(["a"]) }, registry(["a"], {}, "web")]) {
+    const given = wrong as ReturnType<typeof registry>;
+    assert.throws(() => new Telemetry(given, { ...OPTIONS, dataDir: folder }), /^HearsayError: .*--target node/);
+  }
+});
+
+test("a program that goes to another folder keeps its ledger", async (context) => {
+  const before = process.cwd();
+  context.after(() => process.chdir(before));
+  process.chdir(folder);
+  const telemetry = new Telemetry(registry(["a"]), { ...OPTIONS, dataDir: "relative" });
+  assert.equal(await telemetry.record("a", true), "queued");
+  process.chdir(tmpdir());
+  assert.equal(await telemetry.record("a", true), "already_recorded");
+});
+
 test("a ledger that cannot be read records nothing, and is not made anew", async () => {
   const path = join(folder, "broken");
   await new FileStore(path).transact(up);

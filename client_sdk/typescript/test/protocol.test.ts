@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import type { CompiledRegistry } from "../src/compiled.js";
 import { OutsideDomainError } from "../src/errors.js";
 import { edited } from "../src/testing.js";
 import { shake256 } from "../src/mechanisms/shake.js";
@@ -39,4 +40,12 @@ test("a compiled file that somebody edited is found, whatever edition was change
   const first = { ...metrics["m0"]!, strata: { "platform=ios": metrics["m0"]!.edition } };
   const second = { ...metrics["m1"]!, domain: { ...metrics["m1"]!.domain, max_items: 99 } };
   assert.deepEqual(await edited({ ...asking, metrics: { ...metrics, m0: first, m1: second } }), ["m0", "m1"]);
+});
+
+test("a compiled file with types is checked as it is", async () => {
+  interface Answers {
+    a: boolean;
+  }
+  const typed: CompiledRegistry<Answers, never> = { ...registry(["a"]), types: { answers: { a: true }, counts: undefined as never } };
+  assert.deepEqual(await edited(typed), []);
 });

@@ -286,6 +286,22 @@ test("a question is not asked after its last day", async () => {
   assert.equal(await open.record("a", true), "expired");
 });
 
+test("a count is not kept after the last day of its question", async () => {
+  const device = new Device(registry(["clicks"]));
+  const metrics = { clicks: { ...device.registry.metrics["clicks"]!, expires: "2026-11-18" } };
+  const open = new Telemetry({ ...device.registry, metrics }, { store: device.store, collector: "https://x", consent: true, sends: false, clock: () => device.nowS });
+  assert.equal(await open.count("clicks"), "counted");
+  device.nowS += DAY_S;
+  assert.equal(await open.count("clicks"), "expired");
+  assert.deepEqual(device.store.state!.counts, []);
+});
+
+test("an address may be an object, as programs without types give it", async () => {
+  const device = new Device(registry(["a"]), { collector: new URL("https://collector.example.com") as unknown as string });
+  await device.telemetry.record("a", true);
+  assert.equal(await device.telemetry.flush(), "sent");
+});
+
 const OTHER = "0123456789ab";
 
 test("a question that the collector has stopped is asked no more, and nothing else is asked in its place", async () => {

@@ -51,6 +51,8 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         f"  in this device's life: {spent(used):.9f} of 4\n"
         "Waiting to be sent or answered: 0\n"
         "Dropped (window_closed): 1\n"
+        "Latest problem (2026-11-20 12:00 UTC): the collector refused a report: "
+        f"{Refusal.WINDOW_CLOSED.sentence}\n"
     )
 
 

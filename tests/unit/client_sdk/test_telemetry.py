@@ -149,12 +149,21 @@ def test_what_was_recorded_before_can_be_read_without_consent_and_is_not_sent(tm
     assert transport.bodies == []
 
 
-def test_a_data_dir_without_a_name_is_not_wherever_the_program_is_started(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("folder", "sentence"),
+    [
+        ("", "data_dir is empty: name the app's folder"),
+        ("~/acme", "data_dir begins with ~"),
+        (Path("~"), "data_dir begins with ~"),
+        ("acme\0", "data_dir holds a NUL"),
+    ],
+)
+def test_a_data_dir_that_is_no_folder_of_the_app_is_not_wherever_the_program_is_started(
+    folder: str | Path, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match="data_dir is empty: name the app's folder"):
-        Telemetry(REGISTRY, collector="https://a.example", data_dir="", consent=True)
+    with pytest.raises(ValueError, match=sentence):
+        Telemetry(REGISTRY, collector="https://a.example", data_dir=folder, consent=True)
     assert not list(tmp_path.iterdir())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,8 @@ MISTAKES: dict[str, tuple[dict[str, object], str]] = {
     "coins without a transport": ({"coins": SeededCoins(1)}, "coins are for tests"),
     "another machine without TLS": ({"collector": "http://a.example"}, "must be an https:// URL"),
     "a key that no header holds": ({"upload_key": "a b"}, "upload_key must be"),
-    "a directory that is no path": ({"data_dir": 5}, "PathLike"),
+    "a directory that is no path": ({"data_dir": 5}, "^data_dir must be the path"),
+    "a directory without a name": ({"data_dir": ""}, "^data_dir is empty"),
 }
 
 
@@ -121,6 +122,11 @@ def test_a_kept_upload_is_accepted_and_offline_nothing_is() -> None:
         uploads.is_online = True
         assert telemetry.flush(timeout_s=60)
         assert [str(entry.outcome) for entry in telemetry.history()] == ["accepted"]
+
+
+def test_a_clock_is_at_the_same_instant_on_every_machine() -> None:
+    with pytest.raises(ValueError, match="time zone"):
+        FakeClock(datetime(2026, 7, 1, 12))  # noqa: DTZ001 the mistake
 
 
 def test_a_clock_moves_by_hand_only() -> None:

@@ -477,3 +477,18 @@ def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Ans
         assert said in str(simulated.uploader.problem)
         assert simulated.uploader.flush(LONG_S)
         assert simulated.uploader.problem is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (refuse(Refusal.UNKNOWN_METRIC), "deploy the collector's registry first"),
+        (refuse(Refusal.WINDOW_IN_FUTURE), "check the device's clock"),
+        (problem(400), "rejected an upload with status 400"),
+    ],
+)
+def test_a_developer_learns_why_a_collector_that_answers_does_not_take_everything(answer: Answer, said: str) -> None:
+    with device(answer, accept, uniform=in_days) as simulated:
+        simulated.queue()
+        assert not simulated.uploader.flush(LONG_S)
+        assert said in str(simulated.uploader.problem)
