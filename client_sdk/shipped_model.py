@@ -104,9 +104,9 @@ class ShippedModel:
             raise ShippedModelError(
                 "the model has a number that is not finite; make it with hearsay-estimator report --model"
             )
-        wanted = [each.cells if norm is None else len(each.coordinates) for each in features]
+        lengths = [each.cells if norm is None else len(each.coordinates) for each in features]
         bins = {each.bins for each in features if norm is None and isinstance(each.domain, Number)}
-        if not features or list(map(len, weights)) != wanted or not bins <= {FEW_BINS, BINS}:
+        if not features or list(map(len, weights)) != lengths or not bins <= {FEW_BINS, BINS}:
             raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --model")
         return model
 

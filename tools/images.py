@@ -36,12 +36,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Build the images.")
     parser.add_argument("images", nargs="*", metavar="|".join(IMAGES), default=IMAGES)
     parser.add_argument("--build-arg", action="append", default=[], metavar="NAME=VALUE")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         build = [*engine(), *pip_secrets(Path(folder))]
-        for image in asked.images:
+        for image in options.images:
             file = f"docker/{image}.Dockerfile"
-            arguments = [f"--build-arg={argument}" for argument in asked.build_arg]
+            arguments = [f"--build-arg={argument}" for argument in options.build_arg]
             tag = f"hearsay-{image}:{version()}"
             subprocess.run([*build, *arguments, "--file", file, "--tag", tag, "."], cwd=ROOT, check=True)
             print(f"built {tag}")

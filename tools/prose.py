@@ -27,8 +27,8 @@ def pages() -> list[Path]:
 
 def instead() -> dict[str, str]:
     """Return what the pages say instead of each avoided word."""
-    found: dict[str, str] = tomllib.loads(WORDS.read_text(encoding="utf-8"))["instead"]
-    return found
+    replacements: dict[str, str] = tomllib.loads(WORDS.read_text(encoding="utf-8"))["instead"]
+    return replacements
 
 
 def prose(text: str) -> Iterator[tuple[int, str]]:
@@ -73,13 +73,13 @@ def mistakes(text: str, avoided: dict[str, str]) -> Iterator[tuple[int, str]]:
 def main() -> None:
     """Name every mistake, and fail if there is one."""
     avoided = instead()
-    found = [
+    violations = [
         f"{path.relative_to(ROOT)}:{number}: {wrong}"
         for path in pages()
         for number, wrong in mistakes(path.read_text(encoding="utf-8"), avoided)
     ]
-    print(*found, sep="\n", end="\n" if found else "")
-    sys.exit(1 if found else 0)
+    print(*violations, sep="\n", end="\n" if violations else "")
+    sys.exit(1 if violations else 0)
 
 
 if __name__ == "__main__":

@@ -32,12 +32,12 @@ def has_slots(registry: Registry, definition: Metric) -> bool:
 
 def window_nanos(registry: Registry, day: Window) -> int:
     """Return the most that a device spends in a window of a day in which it answers, in billionths."""
-    asked = (
+    unexpired = (
         metric
         for metric in registry.metrics.values()
         if not metric.has_expired(Window.of(metric.window, day.starts_at))
     )
-    dearest = sorted((metric.charge_nanos for metric in asked), reverse=True)
+    dearest = sorted((metric.charge_nanos for metric in unexpired), reverse=True)
     return sum(dearest[: registry.budget.answers])
 
 

@@ -107,9 +107,9 @@ class Schedule:
         """Look up what earlier registries asked: an update that ends a question withdraws no purpose."""
         unknown = erase.questions(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
-            found = registries.definitions(connection, unknown)
-            self._former |= {name: found.get(name) for name in unknown}
-            self.groups |= groups_of(found)
+            definitions = registries.definitions(connection, unknown)
+            self._former |= {name: definitions.get(name) for name in unknown}
+            self.groups |= groups_of(definitions)
 
     def randomise(
         self, definition: Metric, answer: object, read_secret: Callable[[], Secret], clock_s: float = 0.0

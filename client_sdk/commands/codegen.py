@@ -129,11 +129,11 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
         name += "_"
     taken.add(name)
     domain = _answered(metric.domain)
-    made, kind = "Question", f"Question[{_type(domain)}]"
+    class_name, kind = "Question", f"Question[{_type(domain)}]"
     if isinstance(domain, Count):
-        made = kind = "Activity" if isinstance(domain, Activity) else "Count"
+        class_name = kind = "Activity" if isinstance(domain, Activity) else "Count"
     yield f"        #: {metric.purpose}"  # with the colon no purpose is an order to a type checker
-    yield f'        self.{name}: {kind} = {made}(telemetry, "{metric.name}")'
+    yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'
 
 
 def _answered(domain: Domain) -> Domain:

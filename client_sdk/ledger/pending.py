@@ -21,8 +21,8 @@ def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]
         now_s: Unix seconds.
 
     """
-    found = [*_never_sent(connection, now_s), *_under_way(connection)]
-    return sorted(found, key=lambda report: (report.window, report.metric))
+    reports = [*_never_sent(connection, now_s), *_under_way(connection)]
+    return sorted(reports, key=lambda report: (report.window, report.metric))
 
 
 def _never_sent(connection: sqlite3.Connection, now_s: float) -> Iterator[PendingReport]:

@@ -45,14 +45,14 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
     """Return questions as the latest kept registry that has each defines it; those that none has are left out."""
-    found: dict[str, Metric] = {}
+    latest: dict[str, Metric] = {}
     for packed in kept(connection):
-        if len(found) == len(names):
+        if len(latest) == len(names):
             break
         with contextlib.suppress(RegistryError):  # a later version of the SDK wrote it
             metrics = Registry.parse(unpacked(packed)).metrics
-            found = {name: metrics[name] for name in names if name in metrics} | found
-    return found
+            latest = {name: metrics[name] for name in names if name in metrics} | latest
+    return latest
 
 
 def unpacked(source: bytes) -> str:

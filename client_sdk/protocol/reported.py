@@ -70,8 +70,8 @@ def _axis(symbol: int, channel: Channel) -> str:
 def _some_cells(symbol: int, channel: GroupedGeometry) -> str:
     """Return the many cells that a symbol of a text speaks for."""
     group, point = divmod(symbol, channel.inputs)
-    some, of = channel.geometry.orthogonal, channel.inputs
-    return f"texts in {some:,} of {of:,} cells, those of point {point} in group {group}"
+    orthogonal, cells = channel.geometry.orthogonal, channel.inputs
+    return f"texts in {orthogonal:,} of {cells:,} cells, those of point {point} in group {group}"
 
 
 def _drawn(symbol: int, metric: Metric) -> str:

@@ -141,7 +141,9 @@ def _purposes(registry: Registry) -> Iterator[str]:
     for name, metric in registry.metrics.items():
         names.setdefault(" and ".join(sorted(metric.consent)) or "everything", []).append(name)
     if any(metric.consent for metric in registry.metrics.values()):
-        lines = [f"* {escaped(purposes)}: {escaped(', '.join(asked))}" for purposes, asked in sorted(names.items())]
+        lines = [
+            f"* {escaped(purposes)}: {escaped(', '.join(questions))}" for purposes, questions in sorted(names.items())
+        ]
         yield "\n".join([BY_PURPOSE, *lines, ""])
 
 

@@ -42,7 +42,7 @@ def best_scores(shape: Shape) -> tuple[float, Floats]:
 
     falling = np.eye(half) - np.eye(half, k=1)
     column, row = np.zeros((half, 1)), np.zeros(half)
-    found = minimize(
+    solution = minimize(
         lambda free: free[-1],
         np.append(start, variances(start).max()),
         jac=lambda _: np.append(row, 1.0),
@@ -62,6 +62,6 @@ def best_scores(shape: Shape) -> tuple[float, Floats]:
             },
         ],
     )
-    scores: Floats = mirror @ found.x[:-1]
+    scores: Floats = mirror @ solution.x[:-1]
     of_bands = shape.law() @ np.column_stack([scores, scores**2])
     return worst_variance(of_bands[:, 0], of_bands[:, 1]), scores

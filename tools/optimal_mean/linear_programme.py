@@ -42,7 +42,7 @@ def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> fl
     mirror = (eye_array(size) - eye_array(size).tocsr()[::-1]).tocsr()[: size // 2]
     of_zero = hstack([mirror, np.zeros((size // 2, (answers - 1) * size))])
     equal = block_array([[vstack([sums, of_zero]), np.zeros((2 * answers + size // 2, base + 1))]])
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(answers * size + base), 1.0),
         A_ub=vstack([above, below, bounded]).tocsr(),
         b_ub=np.concatenate([np.zeros(2 * answers * size), places**2]),
@@ -51,4 +51,4 @@ def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> fl
         bounds=(0, None),
         method="highs-ipm",
     )
-    return float(found.fun)
+    return float(solution.fun)

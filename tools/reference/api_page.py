@@ -98,15 +98,15 @@ def _default(value: object) -> str:
 
 
 def _body(_: object, docstring: str) -> str:
-    found = sections(docstring)
-    text = f"\n{paragraphs(found[''])}\n"
-    if "Args" in found:
-        rows = [(f"`{name}`", says) for name, says in entries(found["Args"])]
+    parts = sections(docstring)
+    text = f"\n{paragraphs(parts[''])}\n"
+    if "Args" in parts:
+        rows = [(f"`{name}`", says) for name, says in entries(parts["Args"])]
         text += f"\n{table(('argument', 'is'), rows)}"
-    if "Returns" in found:
-        text += f"\nReturns {_lower(in_markdown(found['Returns']))}\n"
-    if "Raises" in found:
-        text += f"\n{table(('raises', 'when'), [(f'`{name}`', says) for name, says in entries(found['Raises'])])}"
+    if "Returns" in parts:
+        text += f"\nReturns {_lower(in_markdown(parts['Returns']))}\n"
+    if "Raises" in parts:
+        text += f"\n{table(('raises', 'when'), [(f'`{name}`', says) for name, says in entries(parts['Raises'])])}"
     return text
 
 

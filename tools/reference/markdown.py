@@ -36,12 +36,12 @@ def sections(docstring: str) -> dict[str, str]:
 
 def entries(section: str) -> list[tuple[str, str]]:
     """Return the names of a section, each with what it says."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for line in section.splitlines():
         match = re.fullmatch(r"    (\w+): ?(.*)", line)
         if match:
-            found.append((match[1], match[2]))
-        elif found and line.strip():
-            name, says = found[-1]
-            found[-1] = (name, f"{says} {line.strip()}".strip())
-    return [(name, in_markdown(says)) for name, says in found]
+            pairs.append((match[1], match[2]))
+        elif pairs and line.strip():
+            name, says = pairs[-1]
+            pairs[-1] = (name, f"{says} {line.strip()}".strip())
+    return [(name, in_markdown(says)) for name, says in pairs]

@@ -146,8 +146,8 @@ PARTS: Final = (
 def properties(name: str) -> dict[str, dict[str, Any]]:
     """Return the schema's keys of a table of the registry: ``app``, ``budget`` or ``metric``."""
     part = registry_schema()["properties"][name]
-    found: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
-    return found
+    keys: dict[str, dict[str, Any]] = part.get("properties") or part["additionalProperties"]["properties"]
+    return keys
 
 
 def page() -> str:

@@ -59,13 +59,13 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
 
     Questions that are no longer asked on the day cost nothing.
     """
-    asked = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
+    unexpired = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []
     for ceiling in Ceiling:
         most = budget.most(ceiling)
-        if most is None or not asked:
+        if most is None or not unexpired:
             continue
-        sums = list(_sums(budget, ceiling, asked))
+        sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):
             when, terms = max(sums, key=lambda pair: _total(pair[1]))  # whoever pays for it can pay for all
@@ -81,9 +81,9 @@ def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[t
         return
     filled = [metric for metric in metrics if metric.fill is not None]
     yield budget.window, [_term(metric, ceiling, 1) for metric in filled]  # paid for before anything is recorded
-    asked = {metric.window for metric in metrics if metric.fill is None}
+    unfilled_kinds = {metric.window for metric in metrics if metric.fill is None}
     counted = {metric.window for metric in metrics if metric.fill is None and isinstance(metric.domain, Count)}
-    for kind in (kind for kind in WindowKind if kind in asked):
+    for kind in (kind for kind in WindowKind if kind in unfilled_kinds):
         yield (
             kind,
             [_term(metric, ceiling, _times(budget, ceiling, kind, metric, kind in counted)) for metric in metrics],

@@ -41,18 +41,18 @@ def telemetry(folder: Path | None, **changes: Any) -> Telemetry:
     return device_of(folder, **({"registry": REGISTRY} | changes))
 
 
-def asked(consent: Consent) -> set[str]:
+def covered_questions(consent: Consent) -> set[str]:
     return {name for name, metric in REGISTRY.metrics.items() if covers(consent, metric)}
 
 
 def test_a_question_is_asked_if_all_of_its_purposes_were_agreed_to() -> None:
-    assert asked(consent=True) == set(NAMES)
-    assert asked(consent=False) == set()
-    assert asked(frozenset({"usage"})) == {"used"}
-    assert asked(frozenset({"crashes"})) == {"broke", "taps", "filled", "lasting"}
-    assert asked(frozenset({"usage", "crashes"})) == {"used", "broke", "taps", "filled", "lasting", "pair"}
-    assert asked(frozenset({"usage", "crashes", "research"})) == set(NAMES) - {"plain", "half"}
-    assert asked(frozenset({"unknown"})) == set()
+    assert covered_questions(consent=True) == set(NAMES)
+    assert covered_questions(consent=False) == set()
+    assert covered_questions(frozenset({"usage"})) == {"used"}
+    assert covered_questions(frozenset({"crashes"})) == {"broke", "taps", "filled", "lasting"}
+    assert covered_questions(frozenset({"usage", "crashes"})) == {"used", "broke", "taps", "filled", "lasting", "pair"}
+    assert covered_questions(frozenset({"usage", "crashes", "research"})) == set(NAMES) - {"plain", "half"}
+    assert covered_questions(frozenset({"unknown"})) == set()
     assert not covers(frozenset({"usage"}), None)
 
 

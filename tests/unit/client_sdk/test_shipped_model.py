@@ -52,9 +52,9 @@ def test_a_device_scores_as_the_estimator_does(
     file.write_text(json.dumps(document(weights, norm)), encoding="utf-8")
     model, (answers, columns) = ShippedModel.read(file), people()
     inputs = tuple(ModelInput(**each, weights=own) for each, own in zip(INPUTS, weights, strict=True))
-    wanted = predict(LearnedModel(mechanism="m", norm=norm, penalty=None, intercept=-0.4, inputs=inputs), columns)
+    predictions = predict(LearnedModel(mechanism="m", norm=norm, penalty=None, intercept=-0.4, inputs=inputs), columns)
     scores = [model.score(answer) for answer in answers]
-    assert scores == pytest.approx(wanted.tolist(), abs=1e-5)
+    assert scores == pytest.approx(predictions.tolist(), abs=1e-5)
     assert len({round(score, 3) for score in scores}) > 10
     shares = [model.probability(answer) for answer in answers]
     assert shares == pytest.approx([1 / (1 + math.exp(-score)) for score in scores])

@@ -154,12 +154,12 @@ MAY_BE_ERASED = "What left before an erasure is not on it.\n"
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
     """A permanent answer is paid for beside its report; a filled-in report waits before anybody answers."""
-    asked = ask(
+    two_questions = ask(
         '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\n'
         'permanent_epsilon = 2.0\nmax_values = 2\nprotects = "pattern"\n'
         '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
     )
-    with telemetry(tmp_path, registry=asked) as device:
+    with telemetry(tmp_path, registry=two_questions) as device:
         assert device.record("kept", value=True) is Recorded.QUEUED
     out = shown(tmp_path, capsys)
     assert NOTHING_LEFT in out
@@ -183,8 +183,8 @@ def test_nothing_that_left_is_denied_after_its_list_was_erased(later_s: float, t
 
 
 def test_nothing_that_left_is_denied_after_one_purpose_was_withdrawn(tmp_path: Path, capsys: Capture) -> None:
-    asked = registry(REGISTRY.replace("[metric.dark_mode]\n", '[metric.dark_mode]\nconsent = "looks"\n'))
-    with telemetry(tmp_path, registry=asked) as device:
+    with_purpose = registry(REGISTRY.replace("[metric.dark_mode]\n", '[metric.dark_mode]\nconsent = "looks"\n'))
+    with telemetry(tmp_path, registry=with_purpose) as device:
         device.record("dark_mode", value=True)
         assert device.flush(timeout_s=60)
         device.consent = {"other"}

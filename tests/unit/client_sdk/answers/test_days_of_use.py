@@ -72,8 +72,8 @@ def test_a_window_counts_the_days_of_use_that_end_with_its_last_day(
         for _ in range(number % 3 + 1 if number in used else 0):  # a day counts once, however often it is said
             assert schedule.count(connection, clock_s, definition, 1) is Recorded.COUNTED
     ended = "SELECT window, symbol FROM queue JOIN charges USING (metric, edition, window) WHERE reported = 1"
-    found = dict(connection.execute(ended).fetchall())
-    assert found == expected(used, used | started, kind, days, filled=filled)
+    symbols = dict(connection.execute(ended).fetchall())
+    assert symbols == expected(used, used | started, kind, days, filled=filled)
     kept = [date.fromisoformat(day) for _, day in connection.execute(DAYS_ON_DISK)]
     assert len(kept) <= days + 31 + 3
     connection.close()

@@ -144,18 +144,18 @@ LACKING = {"activity", "vector", "model", "model-of-crosses", "text"}
 
 @pytest.mark.slow
 def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -> None:
-    found = compiled_vectors()
+    compiled = compiled_vectors()
     coins = vectors("coins")
-    assert found.keys() == {
+    assert compiled.keys() == {
         vector["definition"] for vector in (*coins["answers"], *coins["kinds"], *vectors("editions"))
     }
-    metrics = {text: next(iter(Registry.parse(text).metrics.values())) for text in found}
+    metrics = {text: next(iter(Registry.parse(text).metrics.values())) for text in compiled}
     left_out = {
         text
         for text, metric in metrics.items()
         if metric.kind in LACKING or metric.fill is not None or isinstance(metric.domain, OrdinalMean)
     }
-    assert {text for text, question in found.items() if isinstance(question, str)} == left_out
+    assert {text for text, question in compiled.items() if isinstance(question, str)} == left_out
 
 
 def test_every_kind_of_the_vectors_is_known_or_refused_by_name() -> None:

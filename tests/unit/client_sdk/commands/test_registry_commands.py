@@ -203,8 +203,8 @@ def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
     ).stdout
     first_wrong = len(head.splitlines()) + len(RIGHT.splitlines()) + 1
     expected = {f"app.py:{line}" for line in range(first_wrong, first_wrong + len(WRONG.splitlines()))}
-    found = {":".join(line.split(":")[:2]) for line in shown.splitlines()}
-    assert found == expected, shown
+    flagged_lines = {":".join(line.split(":")[:2]) for line in shown.splitlines()}
+    assert flagged_lines == expected, shown
 
 
 def test_the_typed_module_records_by_the_names_of_the_registry(typed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,9 +177,9 @@ def test_odds_of_a_million_are_as_good_as_knowing() -> None:
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
     assert "on how many of the 28 days that end with a week the application was used" in page
-    told = "What an answer tells by being sent: that the application was used in that week"
-    assert told in page
-    assert told not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
+    disclosure = "What an answer tells by being sent: that the application was used in that week"
+    assert disclosure in page
+    assert disclosure not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
     assert "your device keeps for that: the days themselves, until they are counted no more or you opt out" in page
     assert "the days themselves" not in _page(registry_text(used=BOOLEAN))
 

@@ -64,9 +64,9 @@ def test_an_answer_becomes_the_products_of_its_scaled_features(
         {"age": age, "sex": sex, "health": health, "label": label}, **({} if norm is None else {"norm": norm})
     )
     scaled = [min(max((age - 18) / 72, 0), 1) * 2 - 1, 1.0 if sex == "m" else -1.0, health == "fair", health == "poor"]
-    wanted = by_definition([float(each) for each in scaled], 1.0 if label else -1.0, norm or math.sqrt(2))
-    assert vector[: len(wanted)] == pytest.approx(wanted, abs=8 / UNIT)
-    assert not vector[len(wanted) + 1 :].any()
+    products = by_definition([float(each) for each in scaled], 1.0 if label else -1.0, norm or math.sqrt(2))
+    assert vector[: len(products)] == pytest.approx(products, abs=8 / UNIT)
+    assert not vector[len(products) + 1 :].any()
 
 
 def test_a_number_as_label_is_scaled_and_clipped_to_its_ends() -> None:
@@ -173,14 +173,14 @@ def test_the_most_features_fill_the_longest_vector() -> None:
     ],
 )
 def test_a_mistake_of_the_registry_is_told_at_its_place(changes: dict[str, Field], place: str, said: str) -> None:
-    told = mistakes(m=MODEL | changes)
-    assert list(told) == [f"metric.m.{place}"]
-    assert told[f"metric.m.{place}"].startswith(said)
+    sentences = mistakes(m=MODEL | changes)
+    assert list(sentences) == [f"metric.m.{place}"]
+    assert sentences[f"metric.m.{place}"].startswith(said)
 
 
 def test_only_a_model_has_a_population() -> None:
-    told = mistakes(m={"purpose": "Why?", "kind": "boolean", "epsilon": 1, "population": 5})
-    assert told == {"metric.m.population": "is for a model, whose mechanism is chosen by it; remove it"}
+    sentences = mistakes(m={"purpose": "Why?", "kind": "boolean", "epsilon": 1, "population": 5})
+    assert sentences == {"metric.m.population": "is for a model, whose mechanism is chosen by it; remove it"}
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class OneCoin:
         raise AssertionError(bound)
 
 
-def asked(**more: Field) -> Registry:
+def mood_registry(**more: Field) -> Registry:
     return Registry.parse(registry_text(m=MOOD | more))
 
 
@@ -62,7 +62,7 @@ def test_each_step_becomes_its_place_on_the_grid_on_average_by_one_coin(inputs: 
 @pytest.mark.parametrize("answer", ["Never", "", 1, 1.0, True, None, ["never"], b"never"])
 def test_what_is_no_step_is_refused_without_being_named(answer: object) -> None:
     with pytest.raises(OutsideDomainError) as caught, ScriptedCoins([]) as coins:
-        asked().metric("m").perturb(answer, coins)
+        mood_registry().metric("m").perturb(answer, coins)
     assert "'never', 'at times'" in str(caught.value)
     assert repr(answer) not in str(caught.value) or answer == ""
 
@@ -73,7 +73,7 @@ def test_auto_takes_for_it_what_it_takes_for_the_mean_of_a_number() -> None:
             text = registry_text(m=MOOD | {"epsilon": epsilon}, n=NUMBER | {"epsilon": epsilon})
             registry = Registry.parse(text.replace("schema = 1", f"schema = {schema}"))
             assert registry.metric("m").channel == registry.metric("n").channel
-    assert asked(mechanism="optimal-mean").metric("m").channel.name == "optimal-mean"
+    assert mood_registry(mechanism="optimal-mean").metric("m").channel.name == "optimal-mean"
 
 
 def test_its_edition_differs_from_that_of_the_shares_and_by_the_order_of_its_steps() -> None:
@@ -81,15 +81,15 @@ def test_its_edition_differs_from_that_of_the_shares_and_by_the_order_of_its_ste
         "mechanism": "k-ary-randomized-response"
     }
     editions = {
-        asked().metric("m").edition,
-        asked(values=STEPS[::-1]).metric("m").edition,
+        mood_registry().metric("m").edition,
+        mood_registry(values=STEPS[::-1]).metric("m").edition,
         Registry.parse(registry_text(m=shares)).metric("m").edition,
     }
     assert len(editions) == 3
 
 
 def test_a_permanent_answer_is_an_end_of_the_scale() -> None:
-    metric = asked(permanent_epsilon=Toml("2"), protects="history").metric("m")
+    metric = mood_registry(permanent_epsilon=Toml("2"), protects="history").metric("m")
     assert (metric.channel.name, metric.channel.inputs) == ("permanent one-bit", 2)
 
 
@@ -107,12 +107,12 @@ def test_what_it_cannot_be_is_named() -> None:
 
 
 def test_a_report_is_shown_by_the_names_of_steps() -> None:
-    metric = asked(mechanism="optimal-mean", epsilon=4).metric("m")
+    metric = mood_registry(mechanism="optimal-mean", epsilon=4).metric("m")
     said = {reported(metric, symbol) for symbol in range(metric.channel.symbols)}
     assert {part for text in said for part in text.split(" to ")} == set(STEPS)
 
 
 def test_typed_code_takes_the_steps() -> None:
     literals = "Literal[" + ", ".join(f'"{step}"' for step in STEPS) + "]"
-    assert f"self.m: Question[{literals}]" in module_of(asked())
+    assert f"self.m: Question[{literals}]" in module_of(mood_registry())
     assert parsed(m=MOOD)["m"].kind == "ordinal"

@@ -51,7 +51,7 @@ def test_different_texts_merge_before_the_most_items_apply_and_one_text_twice_is
 
 
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("answer", "expected"),
     [
         (["a", "x", "y", "z"], [0, 2]),
         (["x", "c"], [2]),
@@ -63,17 +63,17 @@ def test_different_texts_merge_before_the_most_items_apply_and_one_text_twice_is
     ],
     ids=str,
 )
-def test_what_is_new_makes_no_set_too_large(answer: object, found: list[int] | None) -> None:
-    assert members(OTHER, answer) == found
+def test_what_is_new_makes_no_set_too_large(answer: object, expected: list[int] | None) -> None:
+    assert members(OTHER, answer) == expected
 
 
 def test_texts_that_are_not_listed_have_the_law_of_the_value_that_stands_for_them() -> None:
-    asked = metric(other="c")
+    with_other = metric(other="c")
     same = [("a", "c"), ("a", "x"), ("c", "a", "x"), ("x", "y", "a", "z")]
-    laws = [exact_law(partial(asked.perturb, answer)) for answer in same]
+    laws = [exact_law(partial(with_other.perturb, answer)) for answer in same]
     assert all(law == laws[0] for law in laws)
     assert laws[0] == exact_law(partial(metric().perturb, ("a", "c")))
-    coins = {path.coins for answer in [(), *same] for path in exact_paths(partial(asked.perturb, answer))}
+    coins = {path.coins for answer in [(), *same] for path in exact_paths(partial(with_other.perturb, answer))}
     assert len(coins) == 1
 
 

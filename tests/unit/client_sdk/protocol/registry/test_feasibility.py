@@ -162,8 +162,8 @@ def test_paced_questions_of_which_some_is_never_asked_are_short(ceilings: str, s
     last = "expires = 2026-12-31"
     registry = questions(f'strategy = "pace"\n{ceilings}', {"a": last, "b": last, "c": last})
     assert [sentence.split(":")[0] for sentence in registry.shortages(TODAY)] == short
-    asked = {charge.metric for charge in live(registry, 5, YEAR)}
-    assert (asked != set(registry.metrics)) is bool(short)
+    charged = {charge.metric for charge in live(registry, 5, YEAR)}
+    assert (charged != set(registry.metrics)) is bool(short)
 
 
 @pytest.mark.parametrize("one_kind", [True, False])
@@ -255,8 +255,8 @@ def test_a_delta_that_not_all_questions_fit_is_short() -> None:
     registry = ask(f"[metric.a]\n{gaussian}\n[metric.b]\n{gaussian}\n", "delta = 1.5e-6")
     (sentence,) = registry.shortages(TODAY)
     assert sentence.startswith("budget.delta: the first day of a device may cost 0.00000")
-    one = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
-    assert one.shortages(TODAY) == []
+    single_question = ask(f"[metric.a]\n{gaussian}\n", "delta = 1.5e-6")
+    assert single_question.shortages(TODAY) == []
 
 
 def test_many_terms_are_cut_to_a_line() -> None:
