@@ -82,7 +82,7 @@ class Budget:
 
     @property
     def may_be_wiped(self) -> bool:
-        """Whether the ledger may be deleted by a browser: then nothing holds for longer than a window."""
+        """Whether a browser may delete the ledger: then nothing holds for longer than a window."""
         return self.web_year_nanos is not None
 
     @property
@@ -104,7 +104,7 @@ class Budget:
                 return self.lifetime_attos
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
-        """Return the ceilings that a cost would exceed after what was spent; none if it may be charged."""
+        """Return the ceilings that a cost exceeds after what was spent; none if it is allowed."""
         totals = {
             Ceiling.PER_WINDOW: spent.window_nanos + cost.nanos,
             Ceiling.PER_MONTH: spent.month_nanos + cost.nanos,

@@ -110,9 +110,9 @@ def _least(*bounds: int | None) -> int | None:
 def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
     """Return the most that all charges within a horizon add up to, in billionths.
 
-    Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger reports nothing in the
-    windows in which it was made. Its month and year are those of a browser that wipes it again and again, and its life
-    is that of one storage.
+    Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
+    reports nothing in the windows in which it was made. Its month and year are those of a browser
+    that wipes it again and again, and its life is that of one storage.
     """
     budget = registry.budget
     most = sum(

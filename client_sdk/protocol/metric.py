@@ -162,7 +162,7 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def channel_in(self, window: str) -> Channel:
-        """Return the channel of a window's reports, by the window's name: that of a vector has its own rotations."""
+        """Return the channel of a window's reports, by name; a vector's has its own rotations."""
         if not isinstance(self.domain, Vector):
             return self.channel
         return cast("RotatedAxes", self.channel).in_window(window)  # no other channel takes vectors
@@ -197,7 +197,7 @@ class Metric:
         return self.channel.perturb(self.encode(answer, coins), coins)
 
     def perturb_in(self, window: str, answer: object, coins: Coins) -> int:
-        """Return the symbol to report in a window, by its name, as `perturb` does. Run on the device."""
+        """Return the symbol to report in a named window, as `perturb` does. Run on the device."""
         return self.channel_in(window).perturb(self.encode(answer, coins), coins)
 
 
@@ -216,9 +216,9 @@ def _fill_value(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry, unit, consent and the list of strata are not part of it: editing them must not redraw
-    anything. The stratum of a report is, so that each stratum has tallies of its own. Consent decides whether there is
-    a report, and never what it says.
+    Purpose, owner, expiry, unit, consent and the list of strata are not part of it: editing them
+    must not redraw anything. The stratum of a report is, so that each stratum has tallies of its
+    own. Consent decides whether there is a report, and never what it says.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition

@@ -32,7 +32,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from client_sdk.protocol.metric import Metric
 
 SHOWN: Final = 3
-"""Of more answers that one report speaks for, only so many are named."""
+"""The most answers to name of those that one report speaks for."""
 
 PADDING: Final = "nothing more"
 """The member of a set that stands for a place without one."""
@@ -62,7 +62,7 @@ def _either(named: list[str]) -> str:
 
 
 def _axis(symbol: int, channel: Channel) -> str:
-    """Return the random direction of a symbol in words: its rotation and axis are named as they are counted."""
+    """Return a symbol's random direction in words: its rotation and axis, as they are counted."""
     rotation, axis = divmod(symbol, 2 * channel.inputs)
     return f"{'against' if axis % 2 else 'along'} axis {axis // 2} of random rotation {rotation}"
 

@@ -44,7 +44,7 @@ TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""Characters with a meaning in Markdown within a line. ``<``, ``>`` and ``&`` become entities instead."""
+"""Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
 
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody who
@@ -136,7 +136,7 @@ def odds(nanos: float) -> str:
 
 
 def _purposes(registry: Registry) -> Iterator[str]:
-    """Yield what the user can agree to, and the questions of each purpose, if any question has one."""
+    """Yield what users can agree to, and the questions of each purpose, if any question has one."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
         names.setdefault(" and ".join(sorted(metric.consent)) or "everything", []).append(name)

@@ -19,7 +19,7 @@ class Category:
 
     Attributes:
         values: at least two different texts, in the registry's order.
-        other: the value that stands for every text which is not listed; None if such a text is no answer.
+        other: the value for every text that is not listed; None if such a text is no answer.
 
     """
 
@@ -45,7 +45,10 @@ class Category:
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain: reports of ``other`` mean more if it takes what is new."""
+        """The part of the edition that describes the domain.
+
+        Reports of ``other`` mean more if it takes what is new.
+        """
         return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
 
     @property

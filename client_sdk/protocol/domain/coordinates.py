@@ -17,7 +17,8 @@ def sizes_of(numbers: object) -> Iterator[float]:
     """Return the numbers of a list, tuple or array as floats.
 
     Raises:
-        DomainError: if it has no order, at once; or when what is no finite number of moderate size is reached.
+        DomainError: if it has no order, at once; or when what is no finite number of moderate size
+            is reached.
 
     """
     if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):

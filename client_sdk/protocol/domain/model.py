@@ -4,8 +4,8 @@ Two kinds of answer are made of the same features. For a mechanism of vectors it
 products, from whose mean a linear model follows. For crosses it is a cell of each feature, together
 with the label, from which log-odds follow. Both are integers on every machine.
 
-Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate sufficient
-statistics for scalable Bayesian GLM inference" (degree 2).
+Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
+sufficient statistics for scalable Bayesian GLM inference" (degree 2).
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ MAX_INPUTS: Final = 88
 """The most coordinates of all features: their products fill the longest vector."""
 
 BINS: Final = 6
-"""Into so many even parts the range of a number is cut where it is crossed with the label."""
+"""The number of even parts of a number's range where it is crossed with the label."""
 
 FEW_BINS: Final = 3
 """The same where few reports are expected, of which each cell has too few of its own."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
-"""The weights of the parts of the vector: label * feature, feature * feature, feature and label. The norm is shared by
-all, so that weight for one is noise for the others; docs/research/models.md has what was tried."""
+"""The weights of the parts of the vector: label * feature, feature * feature, feature and label.
+All share the norm, so that weight for one is noise for the others; docs/research/models.md has what
+was tried.
+"""
 
 _WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
 
@@ -60,7 +62,10 @@ class ModelFeature:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The names of its coordinates: one of a number or of two values, else one of each value but the first."""
+        """The names of its coordinates.
+
+        A number or two values have one. Of more values, each but the first has one.
+        """
         if isinstance(self.domain, Number):
             return (self.name,)
         return tuple(f"{self.name} = {value}" for value in self.domain.values[1:])
@@ -79,10 +84,10 @@ class ModelFeature:
         return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
 
     def scaled(self, value: Fraction | int) -> Iterator[int]:
-        """Yield the coordinates of a position or a value, as `place` returns it, each from -`UNIT` to `UNIT`.
+        """Yield the coordinates of what `place` returns, each from -`UNIT` to `UNIT`.
 
-        A number is spread evenly; the first of two values is -1 and the second 1. Of more values each but the
-        first has a coordinate, which is 1 for it and else 0.
+        A number is spread evenly; the first of two values is -1 and the second 1. Of more values,
+        each but the first has a coordinate, which is 1 for it and else 0.
         """
         if isinstance(self.domain, Number):
             yield round((2 * value - 1) * UNIT)
@@ -96,7 +101,7 @@ class ModelFeature:
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.domain, Number) else int(value)
 
     def place(self, answer: object, coins: Coins) -> Fraction | int:
-        """Return where in its range a number lies, from 0 to 1, or which of the values it is, from 0.
+        """Return where in its range a number lies, from 0 to 1, or which value it is, from 0.
 
         Raises:
             DomainError: naming the feature, without the answer.
@@ -159,7 +164,8 @@ class Observation:
         """Return the place of each feature, and the label from -`UNIT` to `UNIT`.
 
         Raises:
-            DomainError: if the answer has other keys, or a value is outside its domain. It holds no value.
+            DomainError: if the answer has other keys, or a value is outside its domain. It holds no
+                value.
 
         """
         if not isinstance(answer, Mapping) or set(answer) != set(self.names):
@@ -179,11 +185,12 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Model(Vector):
-    """Features and a label as one vector of norm 1: their products, by which a linear model is fitted.
+    """Features and a label as one vector of norm 1: their products, to fit a linear model.
 
     Attributes:
         observation: the features and the label.
-        radius: the greatest length of the scaled features together, in steps of 1 / `UNIT`; longer are shortened.
+        radius: the greatest length of the scaled features together, in steps of 1 / `UNIT`; longer
+            ones are shortened.
 
     """
 
@@ -194,7 +201,7 @@ class Model(Vector):
 
     @classmethod
     def of(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model of features whose length is at most the norm: usually the root of half their number."""
+        """Return the model of features up to a norm: usually the root of half their number."""
         inputs = len(observation.coordinates)
         radius = isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT)
         return cls(length_for(inputs), Fraction(1), observation, radius)
@@ -213,7 +220,8 @@ class Model(Vector):
         """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
 
         Raises:
-            DomainError: if the answer is no mapping from every feature and the label to a value of its domain.
+            DomainError: if the answer is no mapping from every feature and the label to a value of
+                its domain.
 
         """
         places, label = self.observation.read(answer, coins)
@@ -243,7 +251,7 @@ class CrossedModel:
 
     @classmethod
     def of(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
-        """Return the model whose numbers are cut into so many even parts."""
+        """Return the model whose numbers are cut into ``bins`` even parts."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
 
     @property
@@ -281,7 +289,7 @@ def length_for(inputs: int) -> int:
 
 
 def products(features: Sequence[int], label: int) -> list[int]:
-    """Return label * feature, feature * feature of each pair i <= j, feature, and label, with their weights.
+    """Return label * feature, feature * feature of pairs i <= j, feature and label, all weighted.
 
     Args:
         features: of norm `UNIT` at most.
@@ -302,7 +310,7 @@ def products(features: Sequence[int], label: int) -> list[int]:
 
 
 def weights() -> tuple[int, int, int, int, int]:
-    """Return the weights of the products, times `UNIT`: of label, square, pair, feature and label alone.
+    """Return `UNIT` times the weights of the products: label, square, pair, feature, label alone.
 
     A pair i < j stands for two equal ones, so that the norm of all is that of the matrix.
     """

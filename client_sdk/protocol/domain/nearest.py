@@ -1,4 +1,4 @@
-"""The nearest of some prototypes: which of the registry's vectors a vector of the app is closest to.
+"""The nearest of some prototypes: which vector of the registry an app's vector is closest to.
 
 A vector is a text, a picture or a sound as an embedding model of the app sees it. The device
 reports one label, as of a category, and nothing else of the vector.
@@ -29,7 +29,7 @@ GRID: Final = 2**24
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The most numbers of all prototypes together: 1,024 vectors of 64, which take some milliseconds."""
+"""The most numbers of all prototypes together: 1,024 vectors of 64, in some milliseconds."""
 
 Point = tuple[int, ...]
 """A vector in steps of the grid."""
@@ -67,7 +67,7 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain: the labels, and a digest of the vectors in order."""
+        """The edition's part that describes the domain: labels, and a digest of ordered vectors."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 
@@ -85,7 +85,7 @@ class Nearest(Category):
         return self._nearest(point_of(answer))
 
     def _nearest(self, point: Point) -> int:
-        """Return the index of the nearest prototype; |p - x|^2 and |p|^2 - 2 p x have the same order."""
+        """Return the nearest prototype's index; |p - x|^2 and |p|^2 - 2 p x have the same order."""
         twice = tuple(2 * coordinate for coordinate in point)
         distances = [
             square - sum(map(mul, prototype, twice))

@@ -130,7 +130,7 @@ class Count(Number):
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction; numbers of other libraries that register as numbers are numbers, too."""
+    """Return a number as a fraction, also one of a library that registers its numbers as such."""
     if isinstance(answer, bool):
         raise DomainError
     if isinstance(answer, Integral):
@@ -145,7 +145,7 @@ def exact(answer: object) -> Fraction:
 
 
 def _as_float(answer: Real) -> float:
-    """Return the float of a real number: exactly that of one with less precision, such as `numpy.float32`."""
+    """Return a real number as a float: exactly, if it has less precision, like `numpy.float32`."""
     try:
         return float(answer)
     except (ArithmeticError, TypeError, ValueError):

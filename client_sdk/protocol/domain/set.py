@@ -28,7 +28,7 @@ class Subset:
     Attributes:
         values: at least two different texts, in the registry's order.
         max_items: s, from 1 to the number of values.
-        other: the value that stands for every text which is not listed; None if such a text is no member.
+        other: the value for every text that is not listed; None if such a text is no member.
 
     """
 

@@ -1,11 +1,12 @@
 """A text that nobody listed: its letters as bits, and its cell in every group that hears of it.
 
-A text of at most L letters becomes an integer of L * c bits, c a letter. The letters are numbered from 1 in the
-registry's order; 0 ends the text and fills up what follows. A device answers for one of several groups (`text_groups`).
-The group is drawn by the channel, with coins that know nothing of the text. Here all groups' cells are computed, so
-that nothing depends on the group.
+A text of at most L letters becomes an integer of L * c bits, c for each letter. The letters are
+numbered from 1 in the registry's order; 0 ends the text and fills up what follows. A device answers
+for one of several groups (`text_groups`). The group is drawn by the channel, with coins that know
+nothing of the text. Here all groups' cells are computed, so that nothing depends on the group.
 
-Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (prefixes, heard by groups).
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (prefixes,
+heard by groups).
 """
 
 from __future__ import annotations
@@ -26,19 +27,21 @@ MAX_TEXT_LENGTH: Final = 32
 """The most letters of a text. Longer texts need more groups, each of fewer devices."""
 
 MAX_TEXTS: Final = 100
-"""The most texts of one answer. One of them is drawn, so that each is heard of so many times less often."""
+"""The most texts of one answer. One is drawn: of n texts, each is heard of n times less often."""
 
 CELLS: Final = 2**17
 """About how many cells a group's hash has, unless the registry says otherwise."""
 
 BYTES: Final = "".join(map(chr, range(1, 256)))
-"""Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so that it is none."""
+"""Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so
+that it is none.
+"""
 
 CUT: Final = "…"
-"""What stands behind a text of the most letters where it is shown: it may be the beginning of a longer one."""
+"""Follows a text of the most letters where it is shown: it may be the beginning of a longer one."""
 
 FIRST_BARE_BYTE: Final = 0xDC80
-"""The code point as which Python reads byte 128 where it is no UTF-8; the others follow (PEP 383)."""
+"""The code point as which Python reads byte 128 where it is no UTF-8; others follow (PEP 383)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,10 @@ class Text:
     Attributes:
         letters: at least two different letters, in the registry's order.
         max_length: L, the letters of a text that are heard of; a longer text is cut.
-        other: the letter that stands for each letter which is not listed; None if a text with such a letter is no
-            answer.
+        other: the letter for every letter that is not listed; None if a text with one is no answer.
         discover: whether texts can be found that nobody names. Otherwise all groups confirm.
-        max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text; otherwise it is a
-            set of texts.
+        max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text;
+            otherwise it is a set of texts.
         cells: about how many cells a group's hash has; the channel says how many exactly.
 
     """
@@ -106,7 +108,7 @@ class Text:
 
     @property
     def definition(self) -> dict[str, object]:
-        """The part of the edition that describes the domain. How many cells there are, the channel says."""
+        """The edition's part that describes the domain; the channel tells the number of cells."""
         fields = {
             "letters": self.letters,
             "max_length": self.max_length,
@@ -116,13 +118,14 @@ class Text:
         return fields if self.other is None else {**fields, "other": self.other}
 
     def groups(self, cells: int) -> tuple[Group, ...]:
-        """Return the groups for hashes of exactly so many cells: the levels, then those that confirm."""
+        """Return the groups for hashes of ``cells`` cells: the levels, then those that confirm."""
         return _groups(self.letters, self.max_length, cells, self.discover)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
         """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
 
-        Of a set one of ``max_items`` places is drawn. The empty text fills the places that are left.
+        Of a set, one of ``max_items`` places is drawn. The empty text fills the places that are
+        left.
 
         Raises:
             DomainError: as `numbers` does.
@@ -133,11 +136,11 @@ class Text:
         return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
 
     def numbers(self, answer: object) -> list[int]:
-        """Return the integers of an answer's texts, in rising order. Texts that are alike once cut are one.
+        """Return the integers of an answer's texts, in rising order; texts alike once cut are one.
 
         Raises:
-            DomainError: if it is no text, or no set, list or tuple of at most ``max_items`` different texts, or if a
-                text has a letter that is not listed while `other` is None.
+            DomainError: if it is no text, or no set, list or tuple of at most ``max_items``
+                different texts, or if a text has a letter that is not listed while `other` is None.
 
         """
         if self.max_items == 1:
@@ -168,19 +171,19 @@ class Text:
         return number << self.letter_bits * max(0, self.max_length - len(spelt))
 
     def text_of(self, number: int) -> str:
-        """Return the letters of an integer, up to its end. L letters may be the beginning of a longer text."""
+        """Return the letters of an integer, up to its end; L letters may begin a longer text."""
         code = (1 << self.letter_bits) - 1
         codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
         return "".join(self.letters[code - 1] for code in codes if code)
 
     def label_of(self, number: int) -> str:
-        """Return the text of an integer as it is shown: `CUT` follows one of L letters, which may have been cut."""
+        """Return an integer's text as shown: `CUT` follows L letters, which may have been cut."""
         spelt = self.text_of(number)
         text = _shown(spelt) if self.letters == BYTES else spelt
         return text + CUT if len(spelt) == self.max_length else text
 
     def bits_to_end(self, number: int) -> int:
-        """Return how many leading bits of a text's integer tell the whole text: its letters' and its end's."""
+        """Return the number of leading bits that tell a whole text: its letters' and its end's."""
         return min(self.bits, (len(self.text_of(number)) + 1) * self.letter_bits)
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
@@ -205,8 +208,9 @@ def _as_bytes(text: str) -> str:
 def _shown(spelt: str) -> str:
     r"""Return the text of letters for bytes, on one line.
 
-    What is no printable character is escaped: bytes that are no UTF-8, such as those of a character that was cut, as
-    ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so that no two texts look alike.
+    What is no printable character is escaped: bytes that are no UTF-8, such as those of a character
+    that was cut, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so
+    that no two texts look alike.
     """
     text = spelt.encode("latin-1").decode(errors="surrogateescape")
     return "".join(map(_shown_character, text))

@@ -1,11 +1,12 @@
 """The groups that hear of a text, and the public hash of each.
 
-A group of a level hears of the text's leading bits; a confirming group hears of all bits. Of what a group hears, a
-device reports the cell of the group's own hash. Groups, weights and hashes follow from the question alone.
+A group of a level hears of the text's leading bits; a confirming group hears of all bits. Of what a
+group hears, a device reports the cell of the group's own hash. Groups, weights and hashes follow
+from the question alone.
 
-The hash is multilinear over the integers modulo 2**31 - 1, then modulo the number of cells. Two texts share a cell of
-one group with a chance of about one in as many as there are cells, independently in each group (Carter & Wegman 1979,
-"Universal classes of hash functions").
+The hash is multilinear over the integers modulo 2**31 - 1, then modulo the number of cells. Two
+texts share a cell of one group with a chance of about one over the number of cells, independently
+in each group (Carter & Wegman 1979, "Universal classes of hash functions").
 """
 
 from __future__ import annotations
@@ -15,25 +16,28 @@ from hashlib import sha256, shake_256
 from typing import Final
 
 MOST_STEP_BITS: Final = 10
-"""The most bits that a level adds to those of the level before: each prefix found so far has 1,024 continuations."""
+"""The most bits that a level adds to the level before: a found prefix has 1,024 continuations."""
 
 LEAST_STEP_BITS: Final = 4
 """The least. With fewer, a text of many letters needs too many levels."""
 
 CROWD_BITS: Final = 7
-"""Cells must be 2**7 times as many as continuations of a prefix. Otherwise some continuation shares a cell with one of
-the hundred most common texts at every level, and candidates that nobody has multiply.
+"""Cells must be 2**7 times as many as continuations of a prefix. Otherwise some continuation shares
+a cell with one of the hundred most common texts at every level, and candidates that nobody has
+multiply.
 """
 
 EARLY_LETTERS: Final = 8
-"""Most words differ from all others within so many letters. The levels within them get twice the devices."""
+"""Within these letters most words differ from all others. Their levels get twice the devices."""
 
 EARLY_WEIGHT: Final = 8
 
 LATE_WEIGHT: Final = 4
 
 CONFIRMING_QUARTERS: Final = 3
-"""A confirming group weighs so many quarters of the last level: both together confirm what that level lets through."""
+"""The weight of a confirming group, in quarters of the last level's: both together confirm what
+that level lets through.
+"""
 
 CONFIRMING: Final = 2
 """The number of confirming groups. In one alone, two texts of one cell could not be told apart."""
@@ -57,7 +61,8 @@ class Group:
     Attributes:
         bits: the number of leading bits.
         weight: the group's part of all devices is its weight by the sum of all weights.
-        multipliers: of its hash: the summand, then one for each limb of `LIMB_BITS` bits, the lowest first.
+        multipliers: of its hash: the summand, then one for each limb of `LIMB_BITS` bits, lowest
+            first.
 
     """
 
@@ -66,7 +71,7 @@ class Group:
     multipliers: tuple[int, ...]
 
     def cell(self, heard: int, cells: int) -> int:
-        """Return the cell of what the group hears, an integer of `bits` bits: from 0 to ``cells`` - 1."""
+        """Return the cell, from 0 to ``cells`` - 1, of the `bits` bits that the group hears."""
         return self.hashed(heard) % cells
 
     def hashed(self, heard: int) -> int:
@@ -95,7 +100,7 @@ def groups_of(letters: str, max_length: int, cells: int, *, discover: bool) -> t
 
 
 def step_bits(cells: int) -> int:
-    """Return the bits that a level adds to those of the level before, for hashes of exactly so many cells."""
+    """Return the bits that a level adds to the level before, for hashes of ``cells`` cells."""
     return max(LEAST_STEP_BITS, min(MOST_STEP_BITS, cells.bit_length() - 1 - CROWD_BITS))
 
 
@@ -105,7 +110,7 @@ def letter_bits(letters: str) -> int:
 
 
 def _sizes(bits: int, of_letter: int, cells: int) -> list[tuple[int, int]]:
-    """Return the bits and the weight of each group. The first level has no more prefixes than there are cells."""
+    """Return each group's bits and weight; the first level has no more prefixes than cells."""
     ends = [*range(cells.bit_length() - 1, bits, step_bits(cells)), bits]
     levels = [(end, EARLY_WEIGHT if end <= EARLY_LETTERS * of_letter else LATE_WEIGHT) for end in ends]
     return levels + [(bits, levels[-1][1] * CONFIRMING_QUARTERS // 4)] * CONFIRMING

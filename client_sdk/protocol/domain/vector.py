@@ -19,7 +19,7 @@ from client_sdk.protocol.domain.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.domain.error import DomainError
 
 UNIT: Final = 2**20
-"""The integer that stands for the norm. Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles."""
+"""The integer norm. Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles."""
 
 MAX_LENGTH: Final = 4095
 """The most coordinates. With the one that is added they fill a rotation of 4,096."""
@@ -77,7 +77,7 @@ class Vector:
 
 
 def clipped(coordinates: list[int]) -> list[int]:
-    """Return a vector no longer than `UNIT`: itself, or shortened with each coordinate rounded towards 0."""
+    """Return a vector no longer than `UNIT`: itself, or shortened and rounded towards 0."""
     square = sum(map(mul, coordinates, coordinates))
     if square <= UNIT**2:
         return coordinates
@@ -86,7 +86,7 @@ def clipped(coordinates: list[int]) -> list[int]:
 
 
 def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
-    """Return a vector of norm `UNIT`, up to rounding: the coordinates, what the norm lacks, and zeros.
+    """Return a vector of norm `UNIT`, up to rounding: coordinates, what the norm lacks, and zeros.
 
     Raises:
         ValueError: if the coordinates are too many, or their norm is above `UNIT`.

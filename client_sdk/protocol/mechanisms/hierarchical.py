@@ -1,4 +1,4 @@
-"""Hierarchical histogram: which half of the range an answer is in, or which quarter, and so on down.
+"""Hierarchical histogram: which half of the range an answer is in, or which quarter, and so on.
 
 The inputs are points in order. A tree halves them again and again: level 1 has two nodes, each next
 level up to twice as many, and on the last one each point is a node of its own. A coin that does not
@@ -143,7 +143,7 @@ def _nodes(points: int, span: int) -> int:
 
 
 def level_channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
-    """Return the channel of a row of nodes: k-ary randomised response if a symbol stands for one of them."""
+    """Return the channel of a row of nodes: k-ary randomised response if a symbol is one node's."""
     if block_size == 1:
         return KAryRandomizedResponse(nodes, keep_numerator)
     return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)

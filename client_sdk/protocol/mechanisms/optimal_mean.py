@@ -1,15 +1,15 @@
 """Optimal mean: a sliding band whose inputs stand at uneven places of the range.
 
-Source: derived here. Of all unbiased channels within epsilon, one of least worst variance has the same
-variance for every answer. It weighs the symbols of a band e**epsilon times as much as the others; the
-band slides with the answer, while the scores of the symbols, and the places of the bands, are uneven
-(``docs/research/optimal-mean.md``). Its relatives are the N-output mechanism (arXiv 2510.11116) and
-OGPM (arXiv 2505.15483).
+Source: derived here. Of all unbiased channels within epsilon, one of least worst variance has the
+same variance for every answer. It weighs the symbols of a band e**epsilon times as much as the
+others; the band slides with the answer, while the scores of the symbols, and the places of the
+bands, are uneven (``docs/research/optimal-mean.md``). Its relatives are the N-output mechanism
+(arXiv 2510.11116) and OGPM (arXiv 2505.15483).
 
 Band i begins at symbol i. It stands at a knot of an even grid: `steps` says how far the knots are
-apart, in points of the grid. An input between two knots takes one of their bands at random, by a coin
-that resolves every step. So this is exact, and some score of the symbols is exactly unbiased: one that
-rises by step i from symbol i to symbol i + width.
+apart, in points of the grid. An input between two knots takes one of their bands at random, by a
+coin that resolves every step. So this is exact, and some score of the symbols is exactly unbiased:
+one that rises by step i from symbol i to symbol i + width.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class OptimalMean:
         return Fraction(self.weight(symbol, given), self.total)
 
     def between(self, given: int) -> tuple[int, int]:
-        """Return the band at or before an input, and the numerator of the next one over `resolution`."""
+        """Return the band at or before an input, and the next one's numerator over `resolution`."""
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
@@ -165,7 +165,7 @@ class OptimalMean:
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:
-    """Return the steps between two tables: in proportion if they are of one shape, else those of the upper one.
+    """Return the steps between two tables: in proportion if of one shape, else the upper one's.
 
     Args:
         below: the table of a lower epsilon; the upper one itself if it is the first.
@@ -193,8 +193,9 @@ FINEST: Final = 300
 """The largest step of a table, in points of the grid."""
 
 RESOLUTION: Final = 18235280659403808000
-"""Of all integers up to 2**64, which is the greatest bound of a coin, the one whose divisors from 90 to
-`FINEST` lie closest."""
+"""Of all integers up to 2**64, which is the greatest bound of a coin, the one whose divisors from
+90 to `FINEST` lie closest.
+"""
 
 STEPS: Final = tuple(step for step in range(1, FINEST + 1) if RESOLUTION % step == 0)
 """The steps of tables: divisors of `RESOLUTION`."""

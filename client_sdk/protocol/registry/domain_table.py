@@ -131,7 +131,7 @@ def _read_category(table: TomlTable) -> Category | None:
 
 
 def _read_with_other(table: TomlTable, most: int = MAX_CATEGORIES) -> tuple[tuple[str, ...] | None, str | None]:
-    """Return values, None if they or the one that stands for other texts have a mistake, and that one."""
+    """Return values and the one that stands for other texts; None for values if either is wrong."""
     values, other = _read_values(table, most), table.text("other")
     if other and values is not None and other not in values:
         table.mistake("other", f"must be one of values{suggestion(other, values)}")

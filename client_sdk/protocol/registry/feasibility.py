@@ -101,7 +101,7 @@ def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
-    """Return how often a metric may be charged to a ceiling before the first window of a kind is paid for.
+    """Return how often a metric may charge a ceiling before the first window of a kind is paid for.
 
     Args:
         budget: the ceilings.

@@ -19,7 +19,7 @@ _MARKS = r"""(?sx)
     | '[^'\n]*'
     | [][{}\n]
     """
-"""What decides where a statement of TOML ends, and what may hold the same letters without deciding it.
+"""What ends a statement of TOML, and what may hold the same letters without ending it.
 
 `re` compiles it when a mistake needs it: importing the SDK must stay quick.
 """
@@ -28,7 +28,7 @@ _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def line_of(place: str, lines: dict[str, int]) -> int:
-    """Return the line of a place such as ``metric.os.epsilon``; if it is missing, of what should hold it."""
+    """Return the line of a place such as ``metric.os.epsilon``, or else of what should hold it."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
     return lines.get(place, 1)

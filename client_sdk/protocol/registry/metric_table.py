@@ -130,7 +130,7 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
 def _model_for(
     table: TomlTable, model: Model, epsilon: RequestedEpsilon, mechanism: str, population: int | None
 ) -> Model | CrossedModel:
-    """Return the model as its mechanism takes it: as a vector, or as features of which one is drawn."""
+    """Return the model as its mechanism takes it: a vector, or features of which one is drawn."""
     may_cross = isinstance(model.observation.label, Boolean)
     if mechanism not in (AUTO, ROTATED_AXES, CROSSES):
         table.mistake("mechanism", f"must be one of those for a model: {AUTO}, {ROTATED_AXES}, {CROSSES}")

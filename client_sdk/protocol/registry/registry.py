@@ -112,7 +112,7 @@ class Registry:
         return sentences
 
     def shortages(self, today: date) -> list[str]:
-        """Return a sentence for each ceiling under which a question of today may lack its first answer."""
+        """Return a sentence for each ceiling that may deny a question of today its first answer."""
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
@@ -185,7 +185,7 @@ class Registry:
 
 
 def _depth_of_the_app() -> int:
-    """Return the ``stacklevel`` at which a warning of the caller points at the first line outside the SDK."""
+    """Return the ``stacklevel`` that points a caller's warning at the first line beyond the SDK."""
     frame, depth = sys._getframe(1), 1  # noqa: SLF001 `inspect` would slow the import; 3.12 has skip_file_prefixes
     while frame.f_code.co_filename.startswith(_SDK) and frame.f_back is not None:
         frame, depth = frame.f_back, depth + 1

@@ -1,4 +1,4 @@
-"""Public strata: variables whose values a device sends in the clear, so that questions are counted apart by them."""
+"""Public strata: variables that a device sends in the clear, to count questions apart by them."""
 
 from __future__ import annotations
 

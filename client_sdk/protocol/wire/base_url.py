@@ -11,7 +11,7 @@ _THIS_MACHINE = re.compile(r"localhost\.?|.+\.localhost\.?|127(\.\d{1,3}){3}|::1
 
 
 def is_host(name: str) -> bool:
-    """Whether a text may name a machine: a name with a part that is empty or too long, as in `a..b`, cannot."""
+    """Whether a text may name a machine: one with an empty or too long part, as `a..b`, cannot."""
     try:
         return bool(name.encode("idna"))
     except UnicodeError:

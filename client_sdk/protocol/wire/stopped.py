@@ -1,8 +1,9 @@
 """The header by which a collector tells every device which questions it has stopped.
 
-The body of a verdict is closed, so that the list travels beside it: a device that does not know the header ignores it.
-An entry names a metric and an edition, because two metrics that ask alike have the same edition. Whoever answers can
-only silence with it. So what is malformed is left out, and nobody is told.
+The body of a verdict is closed, so that the list travels beside it: a device that does not know the
+header ignores it. An entry names a metric and an edition, because two metrics that ask alike have
+the same edition. Whoever answers can only silence with it. So what is malformed is left out, and
+nobody is told.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAX_STOPPED: Final = 64
 """The most questions of a list: of more, an app needs a new registry."""
 
 MAX_STOPPED_CHARS: Final = 2048
-"""The longest list in characters: proxies take 4 KiB of headers in all, and others stand beside it."""
+"""The longest list in characters: proxies take 4 KiB of headers in all, and there are others."""
 
 Question = tuple[str, str]
 """A metric's name and an edition of it."""
@@ -29,7 +30,7 @@ _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
 def question(entry: object) -> Question | None:
-    """Return the question that an entry names, such as ``dark_mode:0123456789ab``; None if it names none."""
+    """Return the question of an entry such as ``dark_mode:0123456789ab``; None if it names none."""
     match = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
     return None if match is None else (match[1], match[2])
 

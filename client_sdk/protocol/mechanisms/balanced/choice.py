@@ -19,7 +19,7 @@ MAX_SYMBOLS: Final = 2**16
 """The tally stays below half a megabyte."""
 
 TOLERANCE: Final = 4000
-"""One part in so many of the least variance: no table of four digits shows it."""
+"""The tolerated excess is the least variance over this: no table of four digits shows it."""
 
 PRIMES_TRIED: Final = 12
 """The primes from k on that are looked at: a farther one has too much variance."""
@@ -68,7 +68,7 @@ class _Family(NamedTuple):
 
 
 def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
-    """Return the design for k values at e**epsilon = ``odds``; None if all have too many symbols."""
+    """Return the design of k values at e**epsilon = ``odds``; None if all have too many symbols."""
     scaled = int(odds * UNIT)
     families = [*_of_all_values(inputs), *(family for prime in _primes(inputs) for family in _of_prime(prime))]
     designs = [design for family in families for design in _designs(family, inputs, scaled)]
@@ -92,7 +92,7 @@ def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
 
 
 def _of_all_values(points: int) -> Iterator[_Family]:
-    """Yield the designs of exactly the values, unless their number is prime or has many divisors."""
+    """Yield designs of exactly the values, unless their number is prime or has many divisors."""
     if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
         units = sum(gcd(unit, points) == 1 for unit in range(points))
         divisors = len(proper_divisors(points))

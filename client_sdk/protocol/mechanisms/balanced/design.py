@@ -1,10 +1,10 @@
 """Balanced designs: a report names a block of s values; every two values share equally many blocks.
 
 With a known probability the block holds the answer; otherwise it does not. Within either case the
-blocks have fixed weights. Because values and pairs of values are balanced, the variance is *exactly*
-that of subset selection among v values, which is the least of all channels if s is the best size
-and v is k (Ye & Barg 2018). A prime v a little above k has about 1 + 2 (v - k) / k**2 times that
-variance, and fewer symbols.
+blocks have fixed weights. Because values and pairs of values are balanced, the variance is
+*exactly* that of subset selection among v values, which is the least of all channels if s is the
+best size and v is k (Ye & Barg 2018). A prime v a little above k has about 1 + 2 (v - k) / k**2
+times that variance, and fewer symbols.
 
 Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
 distribution estimation", section IV (the channel of a design); Pan 2026, "Strict optimality of

@@ -43,7 +43,7 @@ def non_negative_solution(equations: list[Row], totals: Row) -> dict[int, int] |
 
 
 def _leaving(rows: list[Row], basis: Row, entering: int) -> int:
-    """Return the row that bounds the entering weight most; of equal ones that of the least column."""
+    """Return the row that bounds the entering weight most; of equal ones, the least column's."""
     best = None
     for index, row in enumerate(rows):
         if row[entering] > 0:

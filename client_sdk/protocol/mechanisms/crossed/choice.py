@@ -1,10 +1,10 @@
 """When crosses learn more than one vector of products, and into how many parts they cut a number.
 
-A vector holds the products of all features, and its noise is shared by them: some d**2 numbers of
-d coordinates. Crosses spend their reports on d features alone, and take them to be independent
-given the label. So the vector needs the more devices the more features there are, and then knows
-more. A cell of a third of a range has more reports than one of a sixth, and says less of each value.
-Where each two meet was measured on real data (docs/research/models.md).
+A vector holds the products of all features, and its noise is shared by them: some d**2 numbers of d
+coordinates. Crosses spend their reports on d features alone, and take them to be independent given
+the label. So the vector needs the more devices the more features there are, and then knows more. A
+cell of a third of a range has more reports than one of a sixth, and says less of each value. Where
+each two meet was measured on real data (docs/research/models.md).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ FEW_FEATURES: Final = 10
 """With more features than this a drawn one is seen too rarely."""
 
 DEVICES: Final = 1300
-"""Times the cube of the coordinates, over the square of epsilon: the devices from which a vector learns more."""
+"""Times coordinates**3 / epsilon**2: the devices from which a vector learns more."""
 
 FEW_REPORTS: Final = 4000
-"""Of each feature, over the square of epsilon: with fewer, three cells of a number usually predict better than six."""
+"""Per feature, over epsilon**2: with fewer, 3 cells of a number usually predict better than 6."""
 
 
 def crosses_are_better(features: int, coordinates: int, odds: Fraction, population: int) -> bool:

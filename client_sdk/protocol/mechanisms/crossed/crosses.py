@@ -31,9 +31,10 @@ class Crosses:
 
     Attributes:
         cells: of each feature, how many cells it has, at least 2.
-        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomised response.
+        block_sizes: of each feature, how many cells a symbol has; 1 for k-ary randomised response.
         base_blocks: of each feature; 1 for k-ary randomised response.
-        keep_numerators: of each feature, the probability that the symbol stands for the true cell, times 2**64.
+        keep_numerators: of each feature, the probability that the symbol stands for the true cell,
+            times 2**64.
         features: the same as channels.
         firsts: of each feature, its first symbol.
 
@@ -59,7 +60,7 @@ class Crosses:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel of features with so many cells, whose epsilon is within the request."""
+        """Return the channel of features with ``cells`` cells, within the requested epsilon."""
         designs = [auto.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -70,7 +71,7 @@ class Crosses:
 
     @property
     def inputs(self) -> int:
-        """The number of features: an input is a tuple of so many cells."""
+        """The number of features: an input is a tuple of their cells."""
         return len(self.cells)
 
     @property
@@ -94,7 +95,7 @@ class Crosses:
         return max(feature.worst_ratio for feature in self.features)
 
     def feature_of(self, symbol: int) -> tuple[int, int]:
-        """Return which feature a symbol speaks of, and which of the symbols of its channel it is."""
+        """Return which feature a symbol speaks of, and which symbol of its channel it is."""
         feature = bisect_right(self.firsts, symbol) - 1
         return feature, symbol - self.firsts[feature]
 

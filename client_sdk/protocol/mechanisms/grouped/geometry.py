@@ -1,12 +1,12 @@
-"""Grouped geometry: a group is drawn, and the input's cell in that group goes through a projective geometry.
+"""Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
 
-An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know nothing of the
-input, and stands in the symbol in the clear. Were it chosen by whoever encodes an answer, it could tell the answer,
-and no ratio of probabilities would be finite.
+An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know
+nothing of the input, and stands in the symbol in the clear. Were it chosen by whoever encodes an
+answer, it could tell the answer, and no ratio of probabilities would be finite.
 
-Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via projective geometry",
-section 3. Groups of devices, each with a question of its own: Bassily, Nissim, Stemmer & Thakurta 2017, "Practical
-locally private heavy hitters", section 3.
+Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
+projective geometry", section 3. Groups of devices, each with a question of its own: Bassily,
+Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy hitters", section 3.
 """
 
 from __future__ import annotations

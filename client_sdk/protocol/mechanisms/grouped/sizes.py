@@ -1,7 +1,7 @@
 """Which projective geometry hides the cells of a grouped geometry.
 
-The variance of a cell's share hardly depends on the number of cells. Fewer cells make smaller tallies; more let fewer
-texts share a cell.
+The variance of a cell's share hardly depends on the number of cells. Fewer cells make smaller
+tallies; more let fewer texts share a cell.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PER_TWOFOLD: Final = Fraction(1, 50)
 
 
 class Geometry(NamedTuple):
-    """PG(dimension - 1, prime), with so many points."""
+    """PG(dimension - 1, prime) and its number of points."""
 
     prime: int
     dimension: int
@@ -30,7 +30,7 @@ class Geometry(NamedTuple):
 
 @lru_cache
 def geometry_for(odds: Fraction, cells: int) -> Geometry:
-    """Return the geometry with about so many points that suits e**epsilon = ``odds`` best.
+    """Return the geometry with about ``cells`` points that suits e**epsilon = ``odds`` best.
 
     Args:
         odds: e**epsilon, above 1.
@@ -49,7 +49,7 @@ def geometry_for(odds: Fraction, cells: int) -> Geometry:
 
 
 def _geometries(cells: int) -> Iterator[tuple[Geometry, int, int]]:
-    """Yield every geometry of the right size, the points of a hyperplane, and those that two of them share."""
+    """Yield each geometry of the right size, a hyperplane's points, and those that two share."""
     prime = 2
     while prime * prime <= FARTHEST * cells:
         common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3

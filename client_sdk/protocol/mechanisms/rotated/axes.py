@@ -1,15 +1,16 @@
-"""Rotated axes: one signed axis of a public random rotation, likelier if the vector points along it.
+"""Rotated axes: a signed axis of a public random rotation, likelier if the vector points along it.
 
-A rotation is drawn from B public ones. It turns the vector, and the s coordinates of the largest magnitude name s
-favoured of the 2 D signed axes. A favoured axis is reported with a known probability, otherwise one of the 2 D - s
-others. Only the number of favoured axes matters to privacy, which therefore holds for every vector and rotation.
+A rotation is drawn from B public ones. It turns the vector, and the s coordinates of the largest
+magnitude name s favoured of the 2 D signed axes. A favoured axis is reported with a known
+probability, otherwise one of the 2 D - s others. Only the number of favoured axes matters to
+privacy, which therefore holds for every vector and rotation.
 
-The rotations are finitely many, which biases their mean a little. Each window therefore has its own, so that the
-biases of several windows average out.
+The rotations are finitely many, which biases their mean a little. Each window therefore has its
+own, so that the biases of several windows average out.
 
-Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility tradeoffs in
-distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle 2009, "The fast
-Johnson-Lindenstrauss transform" (Hadamard transforms of random signs).
+Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
+tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
+2009, "The fast Johnson-Lindenstrauss transform" (Hadamard transforms of random signs).
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
 
 OFFSET = 2**8
-"""Half the step of offsets. A turned coordinate is usually of size 2**20 * D, of which 512 times it is an eighth."""
+"""Half the step of offsets, over D. 512 times this is an eighth of 2**20, the usual size of a
+turned coordinate over D.
+"""
 
 ROUNDS = 3
 """Fewer rounds leave a vector of few coordinates recognisably far from a random direction."""
@@ -41,8 +44,8 @@ class RotatedAxes:
         rotations: B, at least 1.
         favoured: s, from 1 to D.
         keep_numerator: the probability that a favoured axis is reported, times 2**64.
-        window: the name of the window whose rotations they are. It changes no probability of a report, and is not part
-            of the edition.
+        window: the name of the window whose rotations they are. It changes no probability of a
+            report, and is not part of the edition.
 
     """
 
@@ -69,7 +72,7 @@ class RotatedAxes:
 
     @property
     def inputs(self) -> int:
-        """D: an input is a vector of so many integers."""
+        """D: an input is a vector of D integers."""
         return self.dimension
 
     @property
@@ -104,7 +107,8 @@ class RotatedAxes:
     def perturb(self, value: Sequence[int], coins: Coins) -> int:
         """Return the symbol to report for a vector of D integers, as its domain encodes it.
 
-        Both axes are drawn in either case: a draw made for one only would reveal by its time which it was.
+        Both axes are drawn in either case: a draw made for one only would reveal by its time which
+        it was.
         """
         rotation = coins.below(self.rotations)
         favoured = self.favoured_axes(shifted(value, rotation, self.window))
@@ -114,7 +118,7 @@ class RotatedAxes:
         return 2 * self.dimension * rotation + (kept if keep else other)
 
     def favoured_axes(self, turned: Sequence[int]) -> list[int]:
-        """Return the s signed axes of the largest magnitudes, in rising order: 2 j, or 2 j + 1 for -e_j.
+        """Return the s signed axes of largest magnitude, in rising order: 2 j, or 2 j + 1 for -e_j.
 
         Of equal magnitudes the earlier coordinate counts as larger, and 0 as positive.
         """
@@ -129,16 +133,17 @@ class RotatedAxes:
 
 
 def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
-    """Return a vector of D integers under a rotation, with a small offset of each coordinate, by which they are ranked.
+    """Return a vector of D integers under a rotation, each with a small offset, to be ranked.
 
-    A vector of few coordinates turns into few different numbers. Without offsets, what is added to it decides
-    between equal ones, however small it is, and the mean would show it a hundred times too large.
+    A vector of few coordinates turns into few different numbers. Without offsets, what is added to
+    it decides between equal ones, however small it is, and the mean would show it a hundred times
+    too large.
     """
     return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
 
 
 def offsets(dimension: int, rotation: int, window: str) -> list[int]:
-    """Return D offsets, even within a sixteenth to either side of the usual size of a turned coordinate."""
+    """Return D offsets, even within a sixteenth of a turned coordinate's usual size either way."""
     stream = shake_256(f"hearsay offset 1 {window} {dimension} {rotation}".encode())
     return [(2 * byte - 255) * OFFSET * dimension for byte in stream.digest(dimension)]
 
@@ -152,7 +157,7 @@ def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
 
 
 def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
-    """Return D signs: -1 where the bit is set, from the lowest bit of the first byte of SHAKE-256 on."""
+    """Return D signs: -1 where a bit of SHAKE-256 is set, from the first byte's lowest bit on."""
     stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
     bits = int.from_bytes(stream.digest(dimension // 8), "little")
     return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]
@@ -161,7 +166,8 @@ def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
 def hadamard(values: list[int]) -> list[int]:
     """Return the unnormalised Walsh-Hadamard transform of 2**k integers, in natural order.
 
-    Each pass transforms the lowest bit of the index and makes it the highest, so that k passes restore the order.
+    Each pass transforms the lowest bit of the index and makes it the highest, so that k passes
+    restore the order.
     """
     for _ in range(len(values).bit_length() - 1):
         even, odd = values[::2], values[1::2]

@@ -14,10 +14,12 @@ from typing import Final, NamedTuple
 from client_sdk.protocol.exact import ln_ceiling
 
 AXES: Final = 2**19
-"""The axes of all rotations together; a tally counts both directions of each. They take some megabytes in a store."""
+"""The axes of all rotations. A tally counts both directions of each: some megabytes in a store."""
 
 _DIMENSIONS: Final = ((6, 128), (7, 512), (20, 1024))
-"""Up to which epsilon a dimension is enough. In lower ones too few axes are favoured, and the mean is less precise."""
+"""Up to which epsilon a dimension is enough. In lower ones too few axes are favoured, and the mean
+is less precise.
+"""
 
 DIGITS: Final = 9
 """Digits of epsilon: the logarithm is rounded, and a whole epsilon is to be whole."""
