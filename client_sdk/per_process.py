@@ -105,7 +105,7 @@ class Processes:
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:
-        """End this process's threads; wait a moment for an answer or a request that is under way."""
+        """End this process's threads; wait a moment for an answer or a request under way."""
         self.end()
         process = self._by_process.get(forks.this_process())
         if process is not None:

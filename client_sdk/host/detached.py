@@ -28,13 +28,13 @@ _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 
 
 def can_start() -> bool:
-    """Whether there is a Python to start; a frozen program, or one that embeds Python, has only itself."""
+    """Whether there is a Python to start; programs that are frozen or embed Python have none."""
     is_python = Path(sys.executable or "").name.lower().startswith(("python", "pypy"))
     return is_python and not getattr(sys, "frozen", False)
 
 
 def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
-    """Call ``main`` of a module in a new process, without waiting for it; give up if none starts."""
+    """Call a module's ``main`` in a new process without waiting for it; give up if none starts."""
     import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
 
     path = [str(Path(entry).absolute()) for entry in sys.path if isinstance(entry, str)]

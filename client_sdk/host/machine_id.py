@@ -1,8 +1,8 @@
 """Which machine this is, so that a ledger carried to another machine is known to be a copy.
 
-Linux and the BSDs are asked by file (machine-id(5)), macOS by gethostuuid(2), and Windows by the value ``MachineGuid``
-that its set-up writes. A ledger that was made without an id belongs to any machine; one that was made with
-an id does not belong to a machine without one.
+Linux and the BSDs are asked by file (machine-id(5)), macOS by gethostuuid(2), and Windows by the
+value ``MachineGuid`` that its set-up writes. A ledger that was made without an id belongs to any
+machine; one that was made with an id does not belong to a machine without one.
 """
 
 from __future__ import annotations

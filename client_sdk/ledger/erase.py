@@ -33,8 +33,9 @@ WIPED = (
     "problems",
     "stops",
 )
-"""The tables of which opting out leaves nothing. Stops are among them: whoever sent one device another list than the
-others has marked it, and the mark must not outlive the user's consent."""
+"""The tables that opting out empties. Stops are among them: whoever sent one device another list
+than the others has marked it, and the mark must not outlive the user's consent.
+"""
 
 
 def wipe(connection: sqlite3.Connection) -> None:
@@ -57,7 +58,7 @@ def questions(connection: sqlite3.Connection) -> set[str]:
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
-    """Delete of some questions what `wipe` deletes of all; return whether there was a running count.
+    """For some questions, delete what `wipe` deletes of all; return whether a count was running.
 
     The secret stays, because the other questions speak by it. So an equal answer after a new
     agreement gets an equal permanent answer, which reveals less than another one would. What was
@@ -87,7 +88,7 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether a charge that is no reserve lacks its report: it was erased, or dropped before it left."""
+    """Whether a charge that is no reserve lacks its report: erased, or dropped before it left."""
     query = (
         "SELECT metric, edition, window FROM charges WHERE reported = 1 AND window NOT LIKE 'generation %'"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
@@ -96,7 +97,7 @@ def may_have_erased(connection: sqlite3.Connection) -> bool:
 
 
 def wipe_counts(connection: sqlite3.Connection) -> None:
-    """Delete the running counts and the days of use, which are true values: the user does not agree any more."""
+    """Delete running counts and days of use: they are true values, and the user agrees no more."""
     connection.execute("DELETE FROM counts")
 
 

@@ -94,7 +94,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, in the present schema, to look at it.
+    """Open a copy in memory of the ledger at an absolute path, in the present schema, to read it.
 
     The file stays as it is, so that an app whose SDK is older goes on using it.
 

@@ -69,7 +69,7 @@ class Parcel(NamedTuple):
 def new_parcel(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str] = ALL_TOGETHER, *, hurried: bool = True
 ) -> Parcel | None:
-    """Make an upload of reports that wait and were never sent; if hurried, before their random instant, too.
+    """Make an upload of waiting, unsent reports; if hurried, also before their random instant.
 
     The reports are chosen and ordered at random, so that their order says nothing.
 
@@ -145,8 +145,8 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 def drop_stopped(connection: sqlite3.Connection) -> None:
     """Drop and count what waits of stopped questions.
 
-    An upload under way that holds other reports, too, stays as it is: it has left once, and the collector counts the
-    same bytes once.
+    An upload under way that holds other reports, too, stays as it is: it has left once, and the
+    collector counts the same bytes once.
     """
     questions = set(stops.stopped(connection))
     if not questions:

@@ -1,4 +1,4 @@
-"""The latest problem, noted for people who look at the ledger after the process that met it has ended.
+"""The latest problem, for people who look at the ledger after the process that met it has ended.
 
 Each function is one step of a transaction that the caller has begun.
 """

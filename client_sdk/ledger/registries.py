@@ -1,7 +1,8 @@
-"""The registries that wrote to this ledger: they say what its reports mean, and to which purposes users agreed.
+"""The registries that wrote to this ledger: what reports mean, which purposes users agreed to.
 
-A registry ships inside the app and is the same on every device: it says nothing about a user. It is kept packed, and is
-wiped by opting out. Each function is one step of a transaction that the caller has begun.
+A registry ships inside the app and is the same on every device: it says nothing about a user. It is
+kept packed, and is wiped by opting out. Each function is one step of a transaction that the caller
+has begun.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 20
-"""Registries of that many releases name every report of some years, in less than 100 kB; with a thousand prototypes in
-some MB."""
+"""The registries of this many releases name every report of some years. They take less than 100 kB,
+or some MB with a thousand prototypes.
+"""
 
 
 def keep(connection: sqlite3.Connection, source: str) -> None:
@@ -44,7 +46,7 @@ def kept(connection: sqlite3.Connection) -> list[bytes]:
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:
-    """Return questions as the latest kept registry that has each defines it; those that none has are left out."""
+    """Return each question that a kept registry has, as the latest registry with it defines it."""
     latest: dict[str, Metric] = {}
     for packed in kept(connection):
         if len(latest) == len(names):

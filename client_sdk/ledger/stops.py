@@ -1,7 +1,7 @@
 """The questions that a collector has stopped: this device asks them no more.
 
-Each function is one step of a transaction that the caller has begun. A stop holds for one edition of a metric, and is
-remembered until the user opts out. Nothing that a collector says ends it.
+Each function is one step of a transaction that the caller has begun. A stop holds for one edition
+of a metric, and is remembered until the user opts out. Nothing that a collector says ends it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     import sqlite3
 
 MOST_KEPT: Final = 1000
-"""More stops than an app ever has editions take no more room on the disk: none of those kept is forgotten for them."""
+"""More than an app ever has editions. Stops beyond it take no room on the disk, and none of those
+kept is forgotten for them.
+"""
 
 
 def learn(connection: sqlite3.Connection, questions: Iterable[Question]) -> None:
-    """Remember stopped questions; after opting out, when there is no secret, nothing is remembered any more."""
+    """Remember stopped questions; after opting out, when there is no secret, remember nothing."""
     connection.executemany(
         "INSERT OR IGNORE INTO stops SELECT ?, ? FROM device"
         " WHERE secret IS NOT NULL AND (SELECT COUNT(*) FROM stops) < ?",

@@ -147,7 +147,7 @@ class LedgerThread:
     def run_or_leave(
         self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
     ) -> T | None:
-        """Return what the work returns; or None if it takes longer, and ``late`` is told its result.
+        """Return what the work returns; None if it takes longer, and ``late`` gets its result.
 
         ``late`` is called in this thread, with the result or an error. It is not called if the
         process is killed before.
@@ -197,7 +197,7 @@ class LedgerThread:
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs queued so far, so that the next job opens the ledger anew.
+        """Close the connection after the jobs queued so far; the next job opens the ledger anew.
 
         Wait up to ``timeout_s`` seconds for that.
         """
@@ -263,7 +263,7 @@ class LedgerThread:
         forks.unregister(self)
 
     def _do_again(self, until_s: float, connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
-        """Do what waits in memory, as often as another process keeps it from being done before an instant."""
+        """Do what waits in memory; try again, until an instant, what another process prevents."""
         while self._again:
             time.sleep(max(0.0, min(self._again_at_s, until_s) - time.monotonic()))
             self._ends = time.monotonic() >= until_s
@@ -304,7 +304,7 @@ class LedgerThread:
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
-        """Keep a job that another process has kept from being done, if anybody still waits for it."""
+        """Keep a job that another process has prevented, if anybody still waits for it."""
         if self._ends or not job.is_patient or job.is_decided:
             return False
         self._again.append(job)

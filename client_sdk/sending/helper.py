@@ -143,7 +143,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> bool:
-    """Send what is due and will be within `LIFE_S`; return whether new reports wait for an instant after it.
+    """Send what is due within `LIFE_S`; return whether new reports wait for a later instant.
 
     An upload that was sent before goes first or not at all, so that it keeps apart from others. New
     reports that became due during a request get another random instant, as in

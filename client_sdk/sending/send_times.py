@@ -7,8 +7,9 @@ the first moment from that instant on at which a program runs. Given when progra
 says no more about the time of recording than the random instant does, which is what everybody sees
 of a program that keeps running.
 
-An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retry_times` keeps.
-The two are independent: no answer to one upload decides when another leaves, or what it holds.
+An upload that was sent before leaves at a time of its own, which `client_sdk.ledger.retry_times`
+keeps. The two are independent: no answer to one upload decides when another leaves, or what it
+holds.
 """
 
 from __future__ import annotations
@@ -90,14 +91,14 @@ class Departures:
         return min(self.next_s, math.inf if self.news_s is None else self.news_s)
 
     def next_departure(self, now_s: float, clock_s: float) -> Departure:
-        """Return when a report that is recorded now leaves: with the latest ones, or at a new random instant."""
+        """Return when a report recorded now leaves: with the latest, or at a new random instant."""
         if self._departure.at_s <= now_s:
             in_s = self.uniform(0.0, SPREAD_S)
             self._departure = Departure(now_s + in_s, clock_s + in_s)
         return self._departure
 
     def notify(self, departure: Departure) -> None:
-        """Look for new reports when one leaves, unless an earlier look for them is planned already."""
+        """Look for new reports when one leaves, unless an earlier look is planned already."""
         self._departure = max(self._departure, departure)
         if self.news_s is None or self.rests:
             self.look(departure.at_s if self.news_s is None else min(departure.at_s, self.news_s))
@@ -115,7 +116,7 @@ class Departures:
         self.news_s, self.rests = at_s, True
 
     def take(self, now_s: float) -> tuple[bool, Retry | None]:
-        """Begin an attempt: return whether it looks for new reports, and the retry that was planned."""
+        """Begin an attempt; return whether it looks for new reports, and the planned retry."""
         news, wake = self.news_s is not None and self.news_s <= now_s, self.wake
         if news:
             self.news_s, self.rests, self._departure = None, False, NEVER

@@ -94,14 +94,14 @@ class Uploader:
         self._thread: threading.Thread | None = None
 
     def start(self, later_s: float = 0.0) -> None:
-        """Send what is due and left over from an earlier process: at once, or some seconds later."""
+        """Send what is due and left over from an earlier process, at once or some seconds later."""
         with self._changed:
             look = self._departures.look_later if later_s else self._departures.look
             look(time.monotonic() + later_s)
             self._wake()
 
     def departure(self, clock_s: float) -> Departure:
-        """Return when a report that is recorded now leaves: within a minute, and with those that wait."""
+        """Return when a report recorded now leaves: within a minute, and with those that wait."""
         with self._changed:
             return self._departures.next_departure(time.monotonic(), clock_s)
 
@@ -174,7 +174,7 @@ class Uploader:
             return None
 
     def stop(self, then: Callable[[], None] = lambda: None) -> None:
-        """Send nothing more; ``then`` is called after an upload under way, which this does not wait for."""
+        """Send nothing more; call ``then`` after an upload under way, without waiting for it."""
         with self._changed:
             self._stopped = True
             self._then = then
