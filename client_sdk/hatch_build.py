@@ -1,10 +1,10 @@
 """Builds the wheel for devices: all of the code, without what only its readers need.
 
-Comments and docstrings are a third of a wheel that travels to every device. So it keeps the first line of the
-docstrings that an app's developer sees in an editor, and leaves out the others; tabs indent it. Everything else is as
-in the repository, and so is the number of each line: blank ones stand in place of what is left out. Whether that is so
-is checked for every module; a module that cannot be made lean fails the build. The sdist holds everything. This module
-is in no wheel.
+Comments and docstrings are a third of a wheel that travels to every device. So it keeps the first
+line of the docstrings that an app's developer sees in an editor, and leaves out the others; tabs
+indent it. Everything else is as in the repository, and so is the number of each line: blank ones
+stand in place of what is left out. Whether that is so is checked for every module; a module that
+cannot be made lean fails the build. The sdist holds everything. This module is in no wheel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PACKAGE: Final = "client_sdk"
 
 CALLED: Final = frozenset({"__init__.py", "telemetry.py", "testing.py", "results.py"})
-"""The modules that an app's developer calls: an editor shows the first lines of their docstrings."""
+"""The modules that an app's developer calls: editors show the first lines of their docstrings."""
 
 MEMBERS: Final = frozenset({"results.py"})
 """The modules of which an editor shows the texts behind the members of enumerations, too."""
@@ -94,12 +94,12 @@ def lean(source: str, name: str) -> str:
 
 
 def without_docstrings(source: str, *, is_called: bool, keeps_members: bool) -> str:
-    """Return a source whose texts that stand for themselves are blank, but for first lines of docstrings.
+    """Return a source whose standalone texts are blank, except for first lines of docstrings.
 
     Args:
         source: the module.
-        is_called: whether an app's developer sees its docstrings. Other dataclasses have their name in its place:
-            `dataclasses` would compute a longer text while it imports the SDK.
+        is_called: whether an app's developer sees its docstrings. Other dataclasses have their name
+            in its place: `dataclasses` would compute a longer text while it imports the SDK.
         keeps_members: whether the texts behind the members of classes are kept as they are.
 
     """
@@ -126,7 +126,7 @@ def without_comments(source: str) -> str:
 
 
 def with_tabs(source: str) -> str:
-    """Return a source that is indented by tabs, which take less room, but within texts of several lines."""
+    """Return a source indented by tabs, which take less room, except in texts of several lines."""
     lines = source.split("\n")
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     texts = {line for token in tokens for line in range(token.start[0], token.end[0])}
@@ -138,7 +138,7 @@ def with_tabs(source: str) -> str:
 
 
 def code_of(source: str) -> list[str]:
-    """Return every statement of a module with its line, but no texts and dots that stand for themselves."""
+    """Return every statement of a module with its line, except texts and dots that stand alone."""
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, _HasTexts):

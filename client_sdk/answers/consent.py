@@ -29,7 +29,7 @@ def consent_of(value: object) -> Consent:
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
-    """Whether the user has agreed to a question; None stands for one that the registry does not define."""
+    """Whether the user has agreed to a question; None is one that the registry does not define."""
     if isinstance(consent, bool):
         return consent
     return metric is not None and bool(metric.consent) and metric.consent <= consent

@@ -92,7 +92,7 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
 
 
 def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Delete the counts in the file whose windows have ended; return those still defined, one of each window."""
+    """Delete the file's counts of ended windows; return those still defined, one of each window."""
     rows = connection.execute("SELECT metric, edition, window, count FROM counts WHERE edition <> ''").fetchall()
     ended = [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]
     connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", [r[:3] for r in ended])

@@ -60,7 +60,7 @@ def ended(connection: sqlite3.Connection, registry: Registry, instant_s: float) 
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
-    """Yield the windows with a day of use, or with a filled-in report, that have no report of any edition."""
+    """Yield windows with a day of use or a filled-in report, but no report of any edition."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # a device that moved to another stratum has them in the one where it was
     filled = (charges.filled_windows(connection, definition.name, edition) for edition in definition.editions)
@@ -75,7 +75,7 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
-    """Whether neither the window of a day nor the last period that holds it can still be reported."""
+    """Whether neither a day's window nor the last period that holds it can still be reported."""
     if definition is None or not isinstance(definition.domain, Activity):
         return True
     period_s = int(definition.domain.high) * DAY_S

@@ -31,7 +31,7 @@ def has_slots(registry: Registry, definition: Metric) -> bool:
 
 
 def window_nanos(registry: Registry, day: Window) -> int:
-    """Return the most that a device spends in a window of a day in which it answers, in billionths."""
+    """Return the most billionths that a device spends in a window of a day in which it answers."""
     unexpired = (
         metric
         for metric in registry.metrics.values()
@@ -69,7 +69,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     periods = Periods.at(registry.budget, instant_s)
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
-        # The draw is the same with a stop as without: it asks nothing else in a stopped question's place.
+        # A stop does not change the draw: nothing else is asked in a stopped question's place.
         is_asked = is_covered(definition.name) and not stops.is_stopped(connection, *key[:2])
         if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)

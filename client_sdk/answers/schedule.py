@@ -44,7 +44,7 @@ must not send at once, and the collector takes them for three days."""
 
 
 class SymbolOfWindow(NamedTuple):
-    """A symbol that means something in one window only, because the vector was turned by its rotations."""
+    """A symbol with a meaning in one window only: its rotations turned the vector."""
 
     symbol: int
     window: Window
@@ -59,7 +59,7 @@ class Schedule:
 
     Attributes:
         consent: what the user has agreed to.
-        groups: the purposes of the questions that have any, as a text: which reports travel together.
+        groups: purposes as a text, for each question that has any: which reports travel together.
         counts: the counts that are kept in memory.
         has_leftovers: whether counts were deleted from the file, so that its log may still hold
             what is left of them.
@@ -104,7 +104,7 @@ class Schedule:
             self.has_leftovers |= erase.withdraw(connection, self.is_covered)
 
     def _learn_former(self, connection: sqlite3.Connection) -> None:
-        """Look up what earlier registries asked: an update that ends a question withdraws no purpose."""
+        """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
         unknown = erase.questions(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)
@@ -149,7 +149,7 @@ class Schedule:
         randomised: Randomised,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; then charge and queue the report of the present window, to leave at an instant.
+        """Do what is due; charge and queue the present window's report, to leave at an instant.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
@@ -162,7 +162,7 @@ class Schedule:
         return self.report(connection, definition, randomised, window, instant_s, leaves_s=leaves_s)
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; then add to the count of the present window, or remember today as a day of use.
+        """Do what is due; add to the present window's count, or remember today as a day of use.
 
         Raises:
             LedgerError: as `catch_up` does; then nothing was done.
@@ -199,8 +199,9 @@ class Schedule:
             stops.learn(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
         queue.drop_held(connection, lambda *key: self._current(*key) is not None)
-        # Slots come before counts that have ended: if a ceiling does not allow both, whether a filled-in question
-        # reports must not tell whether anything was counted. `feasibility` finds such ceilings.
+        # Slots come before counts that have ended: if a ceiling does not allow both, whether a
+        # filled-in question reports must not tell whether anything was counted. `feasibility` finds
+        # such ceilings.
         for kind in sorted(self._kinds):
             window = Window.of(kind, instant_s)
             participation.open_slots(
@@ -287,7 +288,10 @@ class Schedule:
     def _obstacle(
         self, connection: sqlite3.Connection, definition: Metric, window: Window, key: SlotKey, slot: Slot | None
     ) -> Recorded | None:
-        """Return why a window gets no report of a metric, or none any more, whatever the budget; None if it may."""
+        """Return why a metric gets no report, or no other, in a window; None if it may.
+
+        The budget is not considered.
+        """
         if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
             return Recorded.EXPIRED
         if stops.is_stopped(connection, *key[:2]):
@@ -324,13 +328,13 @@ class Schedule:
                 queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
 
     def _close_ended(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        """Close open slots after their window: the counts that they were paid for are reported by then."""
+        """Close slots of ended windows: the counts that they were paid for are reported by then."""
         for key in charges.open_slots(connection):
             if Window.parse(key[2]).ends_at <= instant_s:
                 charges.close_slot(connection, key)
 
     def _current(self, name: str, edition: str, window: str) -> Metric | None:
-        """Return the metric of a slot or report; None if it is not asked in that window, or without consent.
+        """Return a slot's or report's metric; None without consent or if not asked in the window.
 
         A report of another stratum stays as it is: the device belonged there when the window began.
         """
@@ -371,7 +375,10 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 
 
 def _key(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
-    """Return the key of a window's charge: of a device that has moved since, in the stratum in which it was made."""
+    """Return the key of a window's charge.
+
+    If the device has moved since, it is of the stratum in which the charge was made.
+    """
     own = (definition.name, definition.edition, window.text)
     if not definition.strata or charges.slot(connection, own) is not None:
         return own

@@ -11,7 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 
 
 def check(path: Path, today: date) -> Outcome:
-    """Return the mistakes of a registry, or the ceilings under which it cannot work today, a line each."""
+    """Return a line for each mistake of a registry, or ceiling under which it cannot work today."""
     registry, problems = read(path)
     if registry is None:
         return Outcome(problems=problems)
@@ -25,7 +25,7 @@ def check(path: Path, today: date) -> Outcome:
 
 
 def read(path: Path) -> tuple[Registry | None, tuple[str, ...]]:
-    """Return the registry of a file, or its mistakes, a line each."""
+    """Return the registry of a file, or a line for each of its mistakes."""
     try:
         return Registry.read(path), ()
     except RegistryError as error:

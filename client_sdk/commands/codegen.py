@@ -1,4 +1,4 @@
-"""``hearsay-client codegen``: a typed module of a registry's questions, for editors and type checkers."""
+"""``hearsay-client codegen``: a registry as a typed module, for editors and type checkers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def module_of(registry: Registry) -> str:
 
 
 def _purpose(registry: Registry) -> str:
-    """Return the type of the purposes that the user can agree to; nothing if no question has one."""
+    """Return the type of the purposes that a user can agree to; nothing if no question has one."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
     return f"Purpose = {_literal(tuple(purposes))}\n{text}\n\n\n" if purposes else ""

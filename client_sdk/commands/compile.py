@@ -30,7 +30,10 @@ class Target(StrEnum):
 
 
 def compile_registry(path: Path, target: Target, output: Path | None, *, check: bool) -> Outcome:
-    """Write the module and its types, or compare them with what is there; without a file, return the module."""
+    """Write the module and its types, or compare them with what is there.
+
+    Without a file, return the module.
+    """
     registry, problems = read(path)
     if registry is None:
         return Outcome(problems=problems)

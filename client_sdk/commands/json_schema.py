@@ -1,4 +1,4 @@
-"""``hearsay-client schema``: a JSON Schema of metrics.toml, for editors such as those that use taplo.
+"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors, such as any with taplo.
 
 It knows what a single table may hold, and says so while one types. What several tables or numbers
 decide together only the reader knows: ``hearsay-client check``.
@@ -117,7 +117,7 @@ def _has(key: str, value: object) -> Schema:
 
 
 def _closed(properties: dict[str, Schema], required: int) -> Schema:
-    """Return the schema of a table of which the first keys are required, and no other key is allowed."""
+    """Return the schema of a table whose first keys are required, and that allows no other keys."""
     return {
         "type": "object",
         "properties": properties,

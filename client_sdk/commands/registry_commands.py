@@ -22,7 +22,7 @@ _REGISTRY = Path("metrics.toml")
 
 
 def add_to(commands: Subparsers) -> None:
-    """Add the commands to a parser; the attribute ``work`` of parsed arguments does what was asked."""
+    """Add the commands to a parser; ``work`` of the parsed arguments does what was asked."""
     _add(
         commands,
         "check",
