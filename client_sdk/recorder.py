@@ -47,7 +47,7 @@ LOST = frozenset(
         Recorded.UNAVAILABLE,
     }
 )
-"""What becomes of answers that are lost, and counted. An answer that its window has already is not."""
+"""The results of answers that are lost and counted; one that its window already has is not."""
 
 
 def checked(clock: Callable[[], float]) -> Callable[[], float]:
@@ -106,7 +106,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomised: Randomised, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report of the present window, without raising; the caller has waited for a while."""
+        """Charge and queue a report of this window without raising; the caller has waited."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomised, leaves_s)
@@ -198,7 +198,7 @@ class Recorder:
     def _conclude_late(
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
-        """Conclude an answer that waited in memory, in the ledger thread; whoever gave it has gone on."""
+        """Conclude, in the ledger thread, an answer that waited in memory; its caller went on."""
         if isinstance(result, LedgerError):
             result = Recorded.BUSY if isinstance(result, LedgerBusyError) else Recorded.UNAVAILABLE
         self._conclude(process, definition, departure, result)

@@ -41,7 +41,8 @@ class Recorded(StrEnum):
 
     WAITING = "waiting"
     """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing
-    needs to be done: it is recorded as soon as the ledger answers, unless the process ends before."""
+    needs to be done: it is recorded as soon as the ledger answers, unless the process ends before.
+    """
 
     BUSY = "busy"
     """The ledger did not answer in time, and too much waits for it already, or the answer needs the

@@ -1,7 +1,7 @@
-"""A model that an app ships: read from the file that the estimator wrote, it predicts on the device.
+"""A model that an app ships: read from the estimator's file, it predicts on the device.
 
-What a device answers and how its answers are scaled is the same as when the model was learned. Nothing is
-recorded or sent.
+What a device answers and how its answers are scaled is the same as when the model was learned.
+Nothing is recorded or sent.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class ShippedModel:
         intercept: of the sum.
         norm: the length to which scaled features are shortened. None for weights of cells.
         features: in the registry's order.
-        weights: of each feature: one a coordinate, or one a cell where `norm` is None.
-        is_of_yes_and_no: whether the sum is the log-odds of yes; else it is the prediction of a number.
+        weights: of each feature: one per coordinate, or one per cell where `norm` is None.
+        is_of_yes_and_no: whether the sum is the log-odds of yes; else it predicts a number.
 
     """
 
@@ -114,10 +114,12 @@ class ShippedModel:
         """Return the log-odds of yes, or the prediction of a number in its units.
 
         Args:
-            features: the value of each feature by its name, as in an answer without the label; other keys are ignored.
+            features: the value of each feature by its name, as in an answer without the label;
+                other keys are ignored.
 
         Raises:
-            OutsideDomainError: if a feature is missing or no value of its domain. It holds no value.
+            OutsideDomainError: if a feature is missing or no value of its domain. It holds no
+                value.
 
         """
         try:

@@ -38,7 +38,7 @@ class LedgerView(NamedTuple):
         pending: every report that waits.
         waiting: how many reports wait.
         spent: the epsilon of all reports ever made, rounded up.
-        budget: what is spent and left of the ceilings that the app set; None before its first answer.
+        budget: what is spent and left of the app's ceilings; None before its first answer.
         dropped: how many reports were dropped, by reason.
         stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.

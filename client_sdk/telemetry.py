@@ -99,9 +99,9 @@ class Telemetry:
             data_dir: a directory that only this app uses, on a local file system. It holds the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
                 budget then lasts as long as this object, and a child process has no ledger.
-            consent: what the user has agreed to: True for everything, False for nothing, or a set of
-                purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the registry is
-                among them. A question without a purpose needs True.
+            consent: what the user has agreed to: True for everything, False for nothing, or a set
+                of purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the
+                registry is among them. A question without a purpose needs True.
             clock: returns Unix seconds.
             coins: the source of randomness; anything but the default is for tests, and needs a
                 ``transport``, too.
@@ -119,7 +119,8 @@ class Telemetry:
             warn_at: those fractions.
             sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
-                within a few minutes and works by HTTP only. It suits commands that run for a second.
+                within a few minutes and works by HTTP only. It suits commands that run for a
+                second.
             strata: this device's values of the registry's public variables, such as
                 ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
                 that are counted by them; a value that the registry does not list counts as others.
@@ -129,13 +130,13 @@ class Telemetry:
             ValueError: if ``collector`` is no http or https URL, or has a query, a fragment, blanks
                 or a user name; if it is an http URL of another machine and ``allow_plain_http`` is
                 not given; if ``data_dir`` is an empty text, begins with ``~`` or holds a NUL; if
-                ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0, or is
-                above 1; if ``coins`` are given without a ``transport``; if ``sender`` is neither of the
-                two, or is a process without a ``data_dir`` or with a ``transport``; or if ``strata``
-                names a variable that the registry lacks.
-            TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither None
-                nor a path; if ``consent`` is neither a bool nor a set of texts; if ``upload_key`` is
-                neither None nor a text; or if ``warn_at`` is no list of numbers.
+                ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0,
+                or is above 1; if ``coins`` are given without a ``transport``; if ``sender`` is
+                neither of the two, or is a process without a ``data_dir`` or with a ``transport``;
+                or if ``strata`` names a variable that the registry lacks.
+            TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
+                None nor a path; if ``consent`` is neither a bool nor a set of texts; if
+                ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
 
         """
         agreed = consent_of(consent)
@@ -191,7 +192,7 @@ class Telemetry:
 
     @property
     def consent(self) -> bool | frozenset[str]:
-        """What the user has agreed to: True, False, or a set of purposes; false for good after `forget`.
+        """The user's consent: True, False, or a set of purposes; false for good after `forget`.
 
         Set it when the user decides otherwise. To set it to False, or to an empty set, is to
         `forget`. Of a purpose that is not in a new set, everything that waits and every permanent
@@ -208,7 +209,7 @@ class Telemetry:
 
     @consent.setter
     def consent(self, consent: bool | AbstractSet[str]) -> None:
-        """What the user has agreed to: True, False, or a set of purposes; false for good after `forget`."""
+        """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
         agreed, before = consent_of(consent), self.consent
         if agreed is False:
             self.forget()
@@ -297,7 +298,7 @@ class Telemetry:
         raise recorded
 
     def _recorded_or_mistake(self, metric: str, value: object) -> Recorded | UnknownMetricError | OutsideDomainError:
-        """Do as `record`, but return its error: frames of the executor, which hold the value, would hang on it."""
+        """Do as `record`, but return its error: executor frames on it would hold the value."""
         try:
             return self.record(metric, value)
         except (UnknownMetricError, OutsideDomainError) as error:
@@ -330,7 +331,7 @@ class Telemetry:
         return self._obstacle(definition) or self._recorder.count(definition, by)
 
     def active(self, metric: str) -> Recorded:
-        """Remember today (UTC) as a day of use; when the window has ended, the number of them is reported.
+        """Remember today (UTC) as a day of use; the number of days is reported after the window.
 
         The days stand in the ledger's file for as long as a report may count them. Calling it more
         often on a day changes nothing.
@@ -365,14 +366,14 @@ class Telemetry:
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
     def _unknown(self, metric: object, value: object) -> UnknownMetricError:
-        """Return the error for an unknown metric; it does not show what may be an answer in its place."""
+        """Return the error for an unknown metric, without what may be an answer in its place."""
         metrics = self._registry.metrics
         is_name = isinstance(metric, str) and METRIC_NAME.fullmatch(metric) is not None
         is_swapped = isinstance(value, str) and value in metrics
         return UnknownMetricError(str(metric) if is_name and not is_swapped else None, tuple(metrics))
 
     def _obstacle(self, definition: Metric) -> Recorded | None:
-        """Return why nothing can be recorded of a question at all; None if answers can be recorded."""
+        """Return why nothing can be recorded of a question at all; None if answers can."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         return None if covers(self._processes.consent, definition) else Recorded.NO_CONSENT

@@ -1,4 +1,4 @@
-"""For the tests of an application that embeds the SDK: its time, its uploads, its answers, its coins.
+"""For tests of an application that embeds the SDK: its time, uploads, answers and coins.
 
 ```python
 from client_sdk.testing import Answer, FakeClock, answers
@@ -9,8 +9,8 @@ def test_the_theme_is_recorded(tmp_path):
     assert recorded == [Answer("theme", "dark")]
 ```
 
-No module of the SDK imports this one. What it shows stays in the test: within `answers` no report reaches a collector,
-and a `Telemetry` that could reach one is not watched.
+No module of the SDK imports this one. What it shows stays in the test: within `answers` no report
+reaches a collector, and a `Telemetry` that could reach one is not watched.
 """
 
 from __future__ import annotations
@@ -98,8 +98,9 @@ class KeptUploads:
 class SeededCoins(PrfCoins):
     """Coins that fall alike in every run of a test: ``Telemetry(…, coins=SeededCoins(1))``.
 
-    Without a ``transport``, a `Telemetry` refuses them. Permanent answers, and the windows that ``sample`` and ``pace``
-    draw, depend on the ledger's secret instead, which is always drawn at random.
+    Without a ``transport``, a `Telemetry` refuses them. Permanent answers, and the windows that
+    ``sample`` and ``pace`` draw, depend on the ledger's secret instead, which is always drawn at
+    random.
     """
 
     __slots__ = ()
@@ -143,12 +144,13 @@ class Answers(list[Answer]):
 def answers() -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
-    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its uploads for ever,
-    unless it is given a transport. Answers that are refused by an exception are not collected.
+    A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
+    uploads for ever, unless it is given a transport. Answers that are refused by an exception are
+    not collected.
 
     Raises:
-        RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a collector. So no app
-            shows true answers while it also reports.
+        RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a
+            collector. So no app shows true answers while it also reports.
 
     """
     recorded = Answers()
@@ -163,7 +165,7 @@ def answers() -> Iterator[Answers]:
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:
-    """Return the constructor of `Telemetry`: without a transport it keeps uploads, and nothing on disk."""
+    """Return `Telemetry`'s constructor: without a transport it keeps uploads, nothing on disk."""
 
     @wraps(original)
     def keeping(*arguments: object, **options: object) -> None:
@@ -171,13 +173,14 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         call.apply_defaults()
         given = call.arguments
         if given["transport"] is None:
-            # without consent, and where no ledger is, it only raises for mistakes, as it does in the app
+            # without consent, and where no ledger is, it only raises for mistakes, as it does in
+            # the app
             folder = given["data_dir"]
             is_path = isinstance(folder, str | PathLike) and folder != ""
             elsewhere = Path(folder) / "none" if is_path else folder
             original(*call.args, **call.kwargs | {"consent": False, "data_dir": elsewhere})
-            # without a file, a test spends no budget of the developer's, and leaves no report to be sent later; a
-            # helper process would know nothing of it
+            # without a file, a test spends no budget of the developer's, and leaves no report to be
+            # sent later; a helper process would know nothing of it
             given.update(transport=recorded.uploads, data_dir=None, sender="thread")
         original(*call.args, **call.kwargs)
 
