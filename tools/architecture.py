@@ -3,8 +3,8 @@
 Run as ``python -m tools.architecture``; with ``--check`` it only compares.
 
 The order of a package's folders comes from its import-linter contract, the line on each folder from
-its docstring, and each arrow from imports. `docs/concepts/architecture.md` holds the trees between markers;
-the drawings lie beside it as SVG.
+its docstring, and each arrow from imports. `docs/concepts/architecture.md` holds the trees between
+markers; the drawings lie beside it as SVG.
 """
 
 from __future__ import annotations

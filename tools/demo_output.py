@@ -18,7 +18,7 @@ END: Final = "<!-- end of demo -->\n"
 
 
 def shown(output: str) -> str:
-    """Return what the README shows: all but the lines on the page, whose folder is that of one run."""
+    """Return what the README shows: all but the lines on the page, whose folder is one run's."""
     return output.partition("\nThe same as a page: ")[0].strip("\n") + "\n"
 
 
@@ -29,7 +29,7 @@ def block() -> str:
 
 
 def shape(output: str) -> list[str]:
-    """Return the lines of an output without what differs from run to run: numbers, blanks and missed truths."""
+    """Return an output's lines without what runs differ in: numbers, blanks and missed truths."""
     lines = (re.sub(r"\s+misses$", "", line) for line in output.splitlines())
     return [" ".join(re.sub(r"-?\d[\d,.]*", "#", line).split()) for line in lines]
 

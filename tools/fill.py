@@ -1,4 +1,4 @@
-"""Fills the lines of the pages again: ``python -m tools.fill``, where a line of prose is too long."""
+"""Fills lines of the pages again: ``python -m tools.fill``, where a line of prose is too long."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Builds the images of the collector and of the estimator, with Docker, Podman or Buildah, whichever works here.
+"""Builds images of collector and estimator with Docker, Podman or Buildah, whichever works here.
 
     python -m tools.images [collector|estimator ...] [--build-arg NAME=VALUE ...]
 
-pip runs within a build. It gets this machine's own configuration of pip as secrets of the build, which no image keeps:
-an index and a certificate that are needed here are used there.
+pip runs within a build. It gets this machine's own configuration of pip as secrets of the build,
+which no image keeps: an index and a certificate that are needed here are used there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENGINES = (
     # without rights or a daemon, such as in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""How to ask whether an engine works, and how to build with it. Only Docker's format has health checks."""
+"""How to ask if an engine works, and to build with it. Only Docker's format has health checks."""
 
 PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
 """What pip is told within a build. The rest is about this machine's folders."""
@@ -65,7 +65,7 @@ def version() -> str:
 
 
 def pip_secrets(folder: Path) -> Iterator[str]:
-    """Write this machine's configuration of pip into a folder, and yield the options that pass it to a build."""
+    """Write this machine's pip configuration to a folder; yield the build options that pass it."""
     settings = pip_settings()
     lines = [f"{name} = {value}" for name in PASSED if (value := within_a_build(settings.get(name, "")))]
     if certificate := settings.get("cert"):
@@ -76,7 +76,7 @@ def pip_secrets(folder: Path) -> Iterator[str]:
 
 
 def pip_settings() -> dict[str, str]:
-    """Return the settings of pip, those of the environment's variables last; none if this Python has no pip."""
+    """Return pip's settings, the environment variables' last; none if this Python has no pip."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, check=False, capture_output=True, text=True)
     pairs = [line.partition("=") for line in listed.stdout.splitlines()]

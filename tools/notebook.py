@@ -25,7 +25,7 @@ def committed() -> NotebookNode:
 
 
 def executed() -> NotebookNode:
-    """Return the notebook after a new run in its own folder, without anything that tells of this machine."""
+    """Return the notebook after a new run in its own folder, without any trace of this machine."""
     notebook = committed()
     place = {"metadata": {"path": str(NOTEBOOK.parent)}}
     NotebookClient(notebook, timeout=LIMIT_S, record_timing=False, resources=place).execute()

@@ -1,7 +1,7 @@
 """Checks the style of the pages: ``python -m tools.prose``. Spelling is codespell's part.
 
-A line has at most 120 columns, a paragraph at most five lines, and no page uses a word of `words.toml`. Tables, code
-and pages that are written from the code are left alone.
+A line has at most 120 columns, a paragraph at most five lines, and no page uses a word of
+`words.toml`. Tables, code and pages that are written from the code are left alone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def paragraphs(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    """Yield the first line's number and the number of lines of each paragraph; an item of a list is one."""
+    """Yield each paragraph's first line number and number of lines; an item of a list is one."""
     first, count = 0, 0
     for number, line in [*lines, (0, "")]:
         begins = bool(re.match(r"\s*([*-]|\d+\.)\s", line))

@@ -1,7 +1,8 @@
 """Measures how easily pages are read: ``python -m tools.reading_ease README.md docs/tutorial.md``.
 
-It needs ``pip install textstat==0.7.4 'setuptools<81'``, which no extra names: later versions download data when used.
-Flesch's reading ease is 206.8 less 1.015 times the words of a sentence and 84.6 times the syllables of a word.
+It needs ``pip install textstat==0.7.4 'setuptools<81'``, which no extra names: later versions
+download data when used. Flesch's reading ease is 206.8 less 1.015 times the words of a sentence and
+84.6 times the syllables of a word.
 """
 
 from __future__ import annotations

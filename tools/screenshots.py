@@ -25,7 +25,7 @@ PICTURES: Final[dict[str, tuple[tuple[int, int], Scheme]]] = {
 }
 
 PRINTED: Final = frozenset({"report-print.png"})
-"""As on a sheet of A4, of which margins leave so many pixels."""
+"""As on a sheet of A4: its margins leave the pixels given above."""
 
 COLOURS: Final = 256
 """A page has few colours. Fewer bytes tell them apart."""

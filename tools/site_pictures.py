@@ -1,4 +1,7 @@
-"""Takes pictures of the built site, in light and dark: ``python -m tools.site_pictures`` after ``make docs``."""
+"""Takes pictures of the built site, light and dark: ``python -m tools.site_pictures``.
+
+Run it after ``make docs``.
+"""
 
 from __future__ import annotations
 

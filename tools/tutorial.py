@@ -1,7 +1,7 @@
-"""Plays the tutorial as a reader would: ``python -m tools.tutorial`` takes the picture of its report.
+"""Plays the tutorial as readers do: ``python -m tools.tutorial`` takes the picture of its report.
 
-The text before a block says where it belongs: "as `FILE`" saves it, and blocks of sh are run, one after the other, in
-one shell.
+The text before a block says where it belongs: "as `FILE`" saves it, and blocks of sh are run, one
+after the other, in one shell.
 """
 
 from __future__ import annotations

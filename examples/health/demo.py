@@ -90,7 +90,10 @@ def answers_of(row: Mapping[str, str]) -> Answers:
 
 @contextlib.contextmanager
 def collector(scratch: Path, token: str) -> Iterator[str]:
-    """Run a collector with its embedded store, yield its address, and end it; its log is read if it does not start."""
+    """Run a collector with its embedded store, yield its address, and end it.
+
+    Its log is read if it does not start.
+    """
     log = scratch / "collector.log"
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -150,7 +153,7 @@ def record(telemetry: Telemetry, metric: str, answer: bool | str | float) -> Non
 
 
 def command(package: str, *arguments: str, **settings: str) -> str:
-    """Run one of the project's commands and return what it prints; if it fails, end with what it says."""
+    """Run a project command and return what it prints; if it fails, end with what it says."""
     done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
         capture_output=True,

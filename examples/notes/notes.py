@@ -1,4 +1,4 @@
-"""Notes on the command line, as an example of a program that lives for a moment and asks before it reports."""
+"""Notes on the command line: an example of a short-lived program that asks before it reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STYLES = {"text": "{}", "json": "{!r}", "markdown": "* {}"}
 
 
 class Home:
-    """The user's folder: the notes, the ledger, and a file that is there if the user has said yes."""
+    """The user's folder: the notes, the ledger, and a file that exists if the user has said yes."""
 
     def __init__(self, folder: Path) -> None:
         """Make the folder; record and send nothing without the user's consent."""
@@ -63,7 +63,7 @@ def export(home: Home, style: str) -> None:
 @click.argument("choice", type=click.Choice(["on", "off", "send", "show", "explain"]))
 @click.pass_obj
 def telemetry(home: Home, choice: str) -> None:
-    """Switch telemetry on or off, send now, show what left this device, or explain what is asked."""
+    """Turn telemetry on or off, send now, show what left this device, or explain what is asked."""
     match choice:
         case "on":
             home.said_yes.touch()

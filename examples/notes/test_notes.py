@@ -1,4 +1,4 @@
-"""The tests of an app that embeds the SDK: they see true answers, and none of them reaches a collector."""
+"""Tests of an app that embeds the SDK: they see true answers, and none reaches a collector."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rounds of gradients: a logistic regression that is learnt from answers nobody sees.
 
-`features_of` and `gradient_of` are the device's part, `next_theta` is the analyst's. `play` runs both
-over the people of the health example, with the mechanism's law in place of devices:
+`features_of` and `gradient_of` are the device's part, `next_theta` is the analyst's. `play` runs
+both over the people of the health example, with the mechanism's law in place of devices:
 
     .venv/bin/python -m examples.rounds.learn
 """
@@ -62,7 +62,7 @@ def features_of(row: Mapping[str, str]) -> list[float]:
 
 
 def gradient_of(theta: Sequence[float], features: Sequence[float], *, label: bool) -> list[float]:
-    """Return the gradient of the logistic loss. The device records it, which shortens it to the norm."""
+    """Return the gradient of the logistic loss. The device's `record` shortens it to the norm."""
     score = sum(weight * feature for weight, feature in zip(theta, features, strict=True))
     error = 1 / (1 + math.exp(-score)) - label
     return [error * feature for feature in features]
@@ -74,7 +74,7 @@ def next_theta(theta: Sequence[float], mean_gradient: Sequence[float]) -> list[f
 
 
 def area(scores: Floats, labels: Sequence[bool]) -> float:
-    """Return the area under the curve: how often somebody with the label has a higher score than somebody without."""
+    """Return the area under the curve: how often somebody with the label outscores one without."""
     positive = np.array(labels)
     ranks = np.argsort(np.argsort(scores)) + 1
     yes = int(positive.sum())
@@ -82,7 +82,7 @@ def area(scores: Floats, labels: Sequence[bool]) -> float:
 
 
 def people(seed: int) -> tuple[list[tuple[list[float], bool]], list[tuple[list[float], bool]]]:
-    """Return features and label of the people to learn from, and of those to test with. Nobody is in both."""
+    """Return features and label of the people to learn from, and of other people to test with."""
     with PEOPLE.open(newline="", encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["physical_limitation"]]
     persons = sorted({row["person"] for row in rows})
@@ -102,7 +102,7 @@ def registry_at(epsilon: float) -> Registry:
 
 
 def play(rounds: int, devices: int, epsilon: float | None, seed: int) -> float:
-    """Learn in some rounds, and return the area under the curve of people that were not learnt from.
+    """Learn in some rounds; return the area under the curve of people that were not learnt from.
 
     Each device answers in one round, so that it pays epsilon once. None is for no privacy.
     """
@@ -128,7 +128,7 @@ def reported_mean(
     number: int,
     generator: np.random.Generator,
 ) -> list[float]:
-    """Return the mean that a report has after a day on which so many devices recorded each gradient."""
+    """Return the mean that a day's report has if ``counts`` devices recorded each gradient."""
     metric, window = registry.metric(QUESTION), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel_in(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors

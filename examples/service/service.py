@@ -1,7 +1,7 @@
-"""A web service that its operators install themselves, as an example of a program that runs for long.
+"""A web service that its operators install themselves: an example of a long-running program.
 
-The installation is the device, and its operator is the user who agrees: each worker has a `Telemetry` of its own, and
-all share one ledger.
+The installation is the device, and its operator is the user who agrees: each worker has a
+`Telemetry` of its own, and all share one ledger.
 """
 
 from __future__ import annotations

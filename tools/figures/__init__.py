@@ -1,1 +1,4 @@
-"""The drawings and plots of the pages, made by ``make assets``: readable in print, by the colour-blind, in the dark."""
+"""The drawings and plots of the pages, made by ``make assets``.
+
+They are readable in print, by the colour-blind, and in the dark.
+"""

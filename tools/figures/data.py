@@ -1,4 +1,4 @@
-"""The numbers of the plots: exact variances of our channels, closed forms of others, and what was measured."""
+"""The numbers of the plots: exact variances of our channels, others' closed forms, measurements."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OF_MEANS: Final = ("one-bit", "piecewise", "hybrid", "laplace")
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
-"""From the number of values and epsilon to the chances of supporting one's own value, and another."""
+"""From number of values and epsilon to the chances of supporting one's own value, and another."""
 
 
 def k_ary(values: int, epsilon: float) -> tuple[float, float]:
@@ -88,7 +88,10 @@ def shares(values: int, epsilon: float) -> Row:
 
 
 def means(epsilon: float) -> Row:
-    """Return a row of standard errors of a mean by noise alone, for the worst answers, as shares of the range."""
+    """Return a row of standard errors of a mean, as shares of the range.
+
+    They are by noise alone, for the worst answers.
+    """
     variances = [_of_mean(name, epsilon) for name in OF_MEANS]
     return f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
 
@@ -135,7 +138,7 @@ def tables() -> dict[str, list[Row]]:
 
 
 def excess() -> str:
-    """Return a sentence on the largest distance between ours and the least variance, in the table of shares."""
+    """Return a sentence on our largest distance from the least variance in the table of shares."""
     rows = [row for row in tables()["shares_by_epsilon.csv"][1:] if row[0] != "2"]
     values, epsilon, ours, least = max(rows, key=lambda row: float(row[2]) / float(row[3]))[:4]
     above = float(ours) / float(least) - 1

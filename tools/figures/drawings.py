@@ -10,7 +10,7 @@ from tools.figures.canvas import Canvas
 
 REPORTS, YES = 1000, 400
 KEEP = 3 / 4
-"""With which chance a device reports the truth at epsilon ln 3; otherwise it reports the contrary."""
+"""The chance that a device reports the truth at epsilon ln 3; else it reports the contrary."""
 
 NORMAL_95 = 1.96
 

@@ -1,4 +1,4 @@
-"""Writes the tables of ``optimal-mean``, or measures them: see ``python -m tools.optimal_mean --help``."""
+"""Writes or measures the tables of ``optimal-mean``: ``python -m tools.optimal_mean --help``."""
 
 from __future__ import annotations
 

@@ -20,14 +20,15 @@ from tools.optimal_mean.shapes import Shape
 T = TypeVar("T")
 
 ONE_BIT_UP_TO: Final = 0.18
-"""Up to this epsilon two symbols are within .6 % of the optimum: one-bit has 1 + epsilon**2 / 6 of it."""
+"""Up to this epsilon one-bit, with 1 + epsilon**2 / 6 of the optimum, is within .6 % of it."""
 
 GREATEST: Final = 8.0
 """The greatest epsilon with a table."""
 
 LOSS: Final = ((6.5, 1.007), (7.25, 1.006), (GREATEST, 1.0025))
-"""The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon. The
-linear programme is below that by one to seven parts in 1,000."""
+"""The most by which the worst variance may exceed the least one of sliding bands, up to an epsilon.
+The linear programme is below that by one to seven parts in 1,000.
+"""
 
 WIDTHS: Final = ((0.5, 0.5), (1.0, 0.49), (1.5, 0.424), (2.0, 0.394), (3.0, 0.333), (4.0, 0.266), (5.0, 0.207))
 LATER_WIDTHS: Final = ((6.0, 0.156), (7.0, 0.115), (8.0, 0.083))
@@ -73,11 +74,11 @@ REFERENCE_SYMBOLS: Final = ((5.0, (48, 64)), (GREATEST, (64, 128)))
 """Numbers of symbols whose best band is the reference, up to an epsilon."""
 
 CURVE_POINTS: Final = 61
-"""Epsilons at which the least variance is computed; between them a spline is within a part in 10,000."""
+"""Epsilons with a computed least variance; between them a spline is within a part in 10,000."""
 
 
 def tables() -> Iterator[Table]:
-    """Yield the tables, by rising epsilon: between two of one shape, those of every other epsilon lie."""
+    """Yield the tables by rising epsilon: those of other epsilons lie between two of one shape."""
     lowest, first = ONE_BIT_UP_TO, 0
     latest = Table(_milliodds(lowest), 1, (), 1)
     yield latest
@@ -118,7 +119,7 @@ def variance_between(below: Table, above: Table, epsilon: float) -> float:
 
 @cache
 def _curve() -> CubicSpline:
-    """Return the logarithm of the least worst variance of sliding bands by the logarithm of epsilon."""
+    """Return the log of the least worst variance of sliding bands by the log of epsilon."""
     epsilons = np.geomspace(ONE_BIT_UP_TO, GREATEST, CURVE_POINTS)
     return CubicSpline(np.log(epsilons), [math.log(_least_variance(epsilon)) for epsilon in epsilons.tolist()])
 
@@ -137,7 +138,7 @@ def _up_to(epsilon: float, rows: Sequence[tuple[float, T]]) -> T:
 
 
 def _next(lowest: float, first: int) -> tuple[float, int, tuple[Table, Table]]:
-    """Return how far the next two tables reach, the first stretch to be tried after them, and the tables.
+    """Return the next two tables' reach, the first stretch to try after them, and the tables.
 
     Stretches become shorter, so those much longer than the last one are not tried again.
     """

@@ -17,8 +17,8 @@ ROUNDS: Final = 300
 def best_scores(shape: Shape) -> tuple[float, Floats]:
     """Return the worst variance on a range from -1 to 1, and the rising scores, shape (symbols,).
 
-    The scores are antisymmetric, and scaled so that the last band stands at 1. The worst variance of an
-    answer between two bands is that at their middle, nearly.
+    The scores are antisymmetric, and scaled so that the last band stands at 1. The worst variance
+    of an answer between two bands is that at their middle, nearly.
     """
     half = shape.symbols // 2
     mirror = np.zeros((shape.symbols, half))

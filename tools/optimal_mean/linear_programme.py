@@ -18,8 +18,8 @@ ANSWERS: Final = 17
 def least_variance(epsilon: float, scores: Floats, answers: int = ANSWERS) -> float:
     """Return the least worst variance on a range from -1 to 1 of channels with some scores.
 
-    Answers between the ones of the grid are left out, so that the programme is never above the optimum
-    on that account; it is above it by what other scores would gain.
+    Answers between the ones of the grid are left out, so that the programme is never above the
+    optimum on that account; it is above it by what other scores would gain.
 
     Args:
         epsilon: of the channel.

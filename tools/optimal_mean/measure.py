@@ -18,12 +18,13 @@ LEAST: Final = 0.05
 GREATEST: Final = 8.0
 
 EVEN_SCORES: Final = 61
-"""Besides the channel's own scores the linear programme may use as many even ones, a little beyond."""
+"""Even scores, a little beyond, that the linear programme may use besides the channel's own."""
 
 
 ANSWERS: Final = ((3.5, 33), (5.5, 65), (GREATEST, 101))
-"""How many answers the programme bounds, up to an epsilon. The variance between them matters more where
-bands are narrow."""
+"""How many answers the programme bounds, up to an epsilon. The variance between them matters more
+where bands are narrow.
+"""
 
 STRETCHES: Final = (LEAST, 0.18, 0.5, 1.0, 2.0, 3.5, 5.5, 7.0, GREATEST)
 """Ends of the stretches of epsilon in a summary."""

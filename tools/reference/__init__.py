@@ -1,1 +1,1 @@
-"""The pages of reference that are written from the code: commands, keys of the registry, the Python API."""
+"""The reference pages written from the code: commands, keys of the registry, the Python API."""

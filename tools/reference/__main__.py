@@ -1,4 +1,4 @@
-"""Writes the pages of reference: ``python -m tools.reference``; with ``--check`` it only compares."""
+"""Writes the pages of reference: ``python -m tools.reference``; ``--check`` only compares."""
 
 from __future__ import annotations
 

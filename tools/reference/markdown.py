@@ -29,7 +29,7 @@ def in_markdown(text: str) -> str:
 
 
 def sections(docstring: str) -> dict[str, str]:
-    """Return the parts of a docstring by their headings; the part before the first is named ``""``."""
+    """Return the parts of a docstring by heading; the part before the first is named ``""``."""
     parts = re.split(r"^(Args|Returns|Raises|Yields|Attributes):\n", docstring, flags=re.MULTILINE)
     return {"": parts[0].strip()} | dict(zip(parts[1::2], parts[2::2], strict=True))
 
