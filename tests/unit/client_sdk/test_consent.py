@@ -1,4 +1,4 @@
-"""Consent by purpose: what the user did not agree to is not recorded, stored, drawn, charged or sent."""
+"""Consent by purpose: without it, nothing is recorded, stored, drawn, charged or sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program's end treats what it knows in memory only: nothing is lost or forgotten silently."""
+"""How a program's end treats what is in memory only: nothing is lost or forgotten silently."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A clock that an app gives and that gives no time: the app is told so, and nothing else is blamed."""
+"""An app's clock that gives no time: the app is told so, and nothing else is blamed."""
 
 from __future__ import annotations
 

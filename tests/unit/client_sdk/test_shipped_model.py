@@ -1,4 +1,4 @@
-"""A shipped model scores as the estimator does, and says what is wrong without a value of the user."""
+"""A shipped model scores as the estimator does, and says what is wrong without a user's value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a ledger says to people: labels, what waits and until when, what is spent, and what went wrong."""
+"""What a ledger tells people: labels, what waits until when, what is spent, what went wrong."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_report_of_a_question_that_is_asked_no_more_keeps_its_label(tmp_path: 
 
 
 def test_no_value_of_the_registry_is_in_the_file_in_the_clear(tmp_path: Path) -> None:
-    """A text that stands there might be an answer; so a leak could not be told from the registry."""
+    """A text there might be an answer; so a leak could not be told from the registry."""
     with telemetry(tmp_path) as device:
         device.record("dark_mode", value=True)
     assert len(rows(tmp_path, "SELECT * FROM registries")) == 1
@@ -153,7 +153,7 @@ MAY_BE_ERASED = "What left before an erasure is not on it.\n"
 
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
-    """A permanent answer is paid for beside its report; a filled-in report waits before anybody answers."""
+    """Permanent answers are paid for beside their report; filled-in reports wait unanswered."""
     two_questions = ask(
         '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\n'
         'permanent_epsilon = 2.0\nmax_values = 2\nprotects = "pattern"\n'

@@ -1,4 +1,4 @@
-"""A vector that an app hands over: only the label of the nearest prototype goes further, and that at random."""
+"""An app's vector: only the nearest prototype's label goes further, and that at random."""
 
 from __future__ import annotations
 

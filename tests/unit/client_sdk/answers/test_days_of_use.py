@@ -1,4 +1,4 @@
-"""Days of use: what a window's report counts, which days a device remembers, and when it forgets them."""
+"""Days of use: what a window's report counts, which days devices remember, and until when."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAYS_ON_DISK = "SELECT metric, window FROM counts WHERE edition = '' ORDER BY wi
 
 
 def using(days: int = 28, window: str = "week", more: str = "", epsilon: int = 20, budget: str = "") -> Registry:
-    """Return a registry of days of use ``m``, reported truthfully except once in 10**8 at epsilon 20."""
+    """Return a registry of days of use ``m``; at epsilon 20, 1 report in 10**8 is untrue."""
     lines = f'kind = "activity"\ndays = {days}\nstatistic = "distribution"\nepsilon = {epsilon}\nwindow = "{window}"'
     return ask(f'[metric.m]\n{lines}\n{more}\n[metric.yes]\nkind = "boolean"\n[metric.n]\n{COUNT}', budget)
 

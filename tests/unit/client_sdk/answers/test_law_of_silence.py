@@ -176,7 +176,10 @@ class Device:
         assert all(schedule.is_covered(name) for _, name, _ in schedule.counts._counts)
 
     def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
-        """Send all that may leave, refused uploads first; the collector counts or refuses it, or is not heard."""
+        """Send all that may leave, refused uploads first.
+
+        The collector counts or refuses it, or is not heard.
+        """
         self.withdraw(schedule)
         for retry in retry_times.pending(self.connection):
             if retry.wait_s(clock_s, hurried=False) == 0:
@@ -283,7 +286,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(data=st.data(), happens=st.integers(0, 3).map(lambda number: number == 3))
     def stop(self, data: st.DataObject, *, happens: bool) -> None:
-        """Learn of stops as with any answer; seldom, because stopped questions compare nothing any more."""
+        """Learn of stops as with any answer; seldom, because stopped questions compare nothing."""
         if not happens:
             return
         metrics = [metric for registry, _ in self.builds for metric in registry.metrics.values()]
@@ -393,7 +396,7 @@ def test_in_any_order_of_registries_what_is_sent_is_the_same_whether_or_not_anyt
 
 
 class Answering(Histories):
-    """Two devices that both record, and answer otherwise: nothing that they send or spend may differ."""
+    """Two devices that record different answers: nothing that they send or spend may differ."""
 
     def _filled(self, rows: Iterable[tuple[Any, ...]], key: int) -> list[tuple[Any, ...]]:  # noqa: ARG002 all rows count
         return sorted(rows)

@@ -251,7 +251,8 @@ def test_an_answer_made_by_a_secret_that_another_process_replaced_is_recorded_ag
             assert other.record("m", "a") is Recorded.ALREADY_RECORDED
         clock.now_s += DAY_S
         recorded = [device.record("m", "a") for _ in range(2)]
-    # unless the uploader has met the other process first, the new secret is read after the old one was refused
+    # unless the uploader has met the other process first, the new secret is read after the old one
+    # was refused
     assert recorded in ([Recorded.BUSY, Recorded.QUEUED], [Recorded.QUEUED, Recorded.ALREADY_RECORDED])
 
 

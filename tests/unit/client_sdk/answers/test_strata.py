@@ -1,4 +1,4 @@
-"""A device sends its public stratum with its report: one report and one charge a window, wherever it belongs."""
+"""Devices send public strata with reports: one report and charge a window, in any stratum."""
 
 from __future__ import annotations
 

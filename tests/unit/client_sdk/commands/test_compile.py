@@ -1,4 +1,4 @@
-"""`hearsay-client compile` writes the questions as integers, and refuses what a target cannot keep its promises for."""
+"""`hearsay-client compile` writes questions as integers, and refuses what a target cannot keep."""
 
 from __future__ import annotations
 

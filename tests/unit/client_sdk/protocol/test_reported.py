@@ -1,4 +1,4 @@
-"""What a report says in words: the answers that make it likeliest, by enumeration, for every mechanism."""
+"""What a report says in words: its likeliest answers, by enumeration, for every mechanism."""
 
 from __future__ import annotations
 

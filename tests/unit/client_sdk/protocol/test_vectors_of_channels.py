@@ -99,7 +99,7 @@ def requests_to(coins: ScriptedCoins) -> list[list[str]]:
 
 
 def agree(perturb: Callable[[Any, ScriptedCoins], int], cases: list[dict[str, Any]], given: str = "answer") -> None:
-    """Check that what is given becomes the symbol of each case, by the coins that the case asks for."""
+    """Check that what is given becomes each case's symbol, by the coins that the case asks for."""
     for case in cases:
         with scripted(case["coins"]) as coins:
             assert perturb(case[given], coins) == case["symbol"]
@@ -203,8 +203,10 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
     "vector", [edition for edition in EDITIONS if edition["mechanism"] == "hierarchical"], ids=named
 )
 def test_the_levels_of_a_tree_of_a_vector_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """Of nodes v, ceil(k / 2^i) for i = L - 1..0, with d in a block: floor(2^64 · E d / (E d + v - d)), all at
-    most 512 symbols in v or base blocks times v.
+    """A level has at most 512 symbols, in v or base blocks times v.
+
+    It has v = ceil(k / 2^i) nodes for i = L - 1..0, with d in a block: floor(2^64 · E d / (E d + v
+    - d)).
     """
     integers = integers_of(vector)
     inputs, blocks, bases, keeps = (
@@ -245,7 +247,10 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
     "vector", [edition for edition in EDITIONS if edition["mechanism"] == "optimal-mean"], ids=named
 )
 def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """light = floor(2^64 / (width E + steps)), heavy = floor(light E); bands lie between the tables around E."""
+    """light = floor(2^64 / (width E + steps)), heavy = floor(light E).
+
+    Bands lie between the tables around E.
+    """
     integers = integers_of(vector)
     with localcontext(prec=100):
         odds = odds_of(vector)

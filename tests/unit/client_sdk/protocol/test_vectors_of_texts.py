@@ -1,4 +1,4 @@
-"""This implementation agrees with the language-neutral vectors of texts: from letters to bits, cells and symbols."""
+"""The language-neutral vectors of texts hold here: from letters to bits, cells and symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A collector stops a question: nothing more of it is recorded, charged or sent, and nothing begins by it."""
+"""A stopped question: nothing more of it is recorded, charged or sent, and nothing begins by it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features and a label become integers: products of norm 1, or cells; what is no answer is refused by name."""
+"""Features and a label become integers, products of norm 1 or cells; others are refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nearest prototype: the rule in exact fractions, wrong rules that it refuses, and answers that are none."""
+"""The nearest prototype: its exact rule, wrong rules that it refuses, and answers that are none."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _right(points: Sequence[Point], at: Point) -> int:
 
 
 def differs_somewhere(rule: Rule) -> bool:
-    """Whether a rule decides otherwise than the squared distance, at one of a few vectors made to tell."""
+    """Whether a rule differs from the squared distance at one of a few vectors made to tell."""
     far = MOST_COORDINATE * GRID
     cases = [
         ([(0, 0), (4, 0)], (2, 0)),

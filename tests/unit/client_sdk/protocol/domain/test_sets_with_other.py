@@ -1,4 +1,4 @@
-"""Sets in which one value stands for every text that is not listed: what merges, what is too large, and the law."""
+"""Sets in which a value stands for all unlisted texts: what merges, what is too large, the law."""
 
 from __future__ import annotations
 

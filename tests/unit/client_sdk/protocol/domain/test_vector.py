@@ -1,4 +1,4 @@
-"""A vector becomes integers: by exact fractions, shortened to its norm, and answers that are none."""
+"""A vector becomes integers by exact fractions, shortened to its norm; and what is no answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public strata: every combination of values has an edition of its own, and nothing else changes."""
+"""Public strata: each combination of values has an edition of its own, and nothing else changes."""
 
 from __future__ import annotations
 
