@@ -7,8 +7,9 @@ import os
 import sys
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "1")
-"""Read by numpy once, when it is imported. On matrices as small as a report's, threads only wait for
-each other."""
+"""Read by numpy once, when it is imported. On matrices as small as a report's, threads only wait
+for each other.
+"""
 
 
 def main() -> None:

@@ -108,15 +108,17 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     Raises:
         CollectorDownError: if the collector cannot be reached or cannot answer now.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a range cannot be had of its metric, or if no question is about texts of a candidate's letters.
+        RequestError: if a range cannot be had of its metric, or if no question is about texts of a
+            candidate's letters.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
-        TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or ``first`` or
-            ``last`` neither a text nor a date.
+        TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
+            ``first`` or ``last`` neither a text nor a date.
         UnknownMetricError: if a range is of a metric that the registry does not define.
-        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if there are not either
-            tallies or a collector with its token, or if the collector has an ``http://`` URL of
-            another machine.
-        WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last`` has ended.
+        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if there are not
+            either tallies or a collector with its token, or if the collector has an ``http://`` URL
+            of another machine.
+        WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last``
+            has ended.
 
     """
     for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
@@ -150,7 +152,7 @@ def _read(
     *,
     preliminary: bool,
 ) -> Fetched:
-    """Return the tallies of a file, of a collector with its token, or those that were read already."""
+    """Return the tallies of a file, of a collector with its token, or those already read."""
     if source is not None:
         collector, token = source
         return fetch(collector, token, preliminary=preliminary, bounds=bounds)
@@ -172,7 +174,7 @@ def _token(collector: str, token: str | None, *, allow_plain_http: bool) -> str:
 
 
 def _check_lists(ranges: Sequence[object], candidates: object) -> None:
-    """Refuse what looks like a list of ranges or of texts and is none: a text is a list of its letters.
+    """Refuse what only looks like a list of ranges or texts: a text is a list of its letters.
 
     Raises:
         TypeError: saying what to write.
@@ -181,13 +183,13 @@ def _check_lists(ranges: Sequence[object], candidates: object) -> None:
     if isinstance(candidates, str):
         raise TypeError('candidates must be a list of texts, such as ["zebra"], not one text')
     if not all(map(_is_range, ranges)):
-        raise TypeError('ranges must be a list of a metric and two numbers each, such as [("startup_ms", 2000, 5000)]')
+        raise TypeError('ranges must be a list of metrics with two numbers, such as [("startup_ms", 2000, 5000)]')
 
 
-def _is_range(asked: object) -> bool:
-    if not isinstance(asked, list | tuple) or len(asked) != RANGE_PARTS:
+def _is_range(entry: object) -> bool:
+    if not isinstance(entry, list | tuple) or len(entry) != RANGE_PARTS:
         return False
-    name, *ends = asked
+    name, *ends = entry
     return isinstance(name, str) and all(isinstance(end, Real) for end in ends)
 
 

@@ -22,7 +22,7 @@ class UnfitTallyError(HearsayError):
 
 
 class RequestError(HearsayError):
-    """A figure that was asked for cannot be had of a metric. The message says why, and what to do."""
+    """A requested figure cannot be had of a metric. The message says why, and what to do."""
 
 
 class ReportError(HearsayError):

@@ -4,7 +4,7 @@
 DIR/index.html  index.json      the index of all windows, newest first
 DIR/2026-11-20/report.json …    one window, in every form
 DIR/.lock                       held while a run is at work
-DIR/.part-…                     what a run is writing; the next run removes what an interrupted run left
+DIR/.part-…                     what a run is writing; if interrupted, the next run removes it
 ```
 
 A folder appears whole, because it is renamed into place, and is never written to again: a closed
@@ -30,7 +30,8 @@ from estimator.errors import BusyError, OutputError
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
 """The files in the data directory of a collector's embedded store. A job must not write to such a
-directory."""
+directory.
+"""
 
 LOCK: Final = ".lock"
 PART: Final = ".part-"

@@ -27,7 +27,8 @@ BETWEEN = 2
 
 SEED = 1
 """Chooses the same answers in every audit. With another choice each time, two audits could not be
-compared."""
+compared.
+"""
 
 NEAR = Fraction(1, 10**7)
 """As a fraction of the range. Two numbers this close are hardly ever rounded to different ends."""

@@ -59,8 +59,8 @@ class LowerBound:
         detectable: the least excess over the claim that would be proved about every other time.
             None if there is none.
         observations: n, the number of observations of each answer.
-        at_best: the bound that so many observations prove of a device that always gives the answer
-            away. No device can be proved to reveal more.
+        at_best: the bound that n observations prove of a device that always gives the answer away.
+            No device can be proved to reveal more.
 
     """
 

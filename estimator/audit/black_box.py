@@ -22,7 +22,8 @@ from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0
 """2026-01-01, 12:00 UTC, in every device's first window. Devices at different times could be told
-apart."""
+apart.
+"""
 
 HALF_A_DAY_S = 43_200
 

@@ -17,7 +17,8 @@ GIVEN_AWAY = 0.02
 
 MEDIAN_AHEAD = 2 / 3
 """Up to an expectation of k + 2/3, a Poisson count is at most k in half of all cases (Choi 1994,
-theorem 2)."""
+theorem 2).
+"""
 
 
 @lru_cache(maxsize=2**12)
@@ -71,7 +72,7 @@ def detectable(successes: int, n: int, level: float, epsilon: float, delta: floa
         delta: of the claim.
 
     Returns:
-        The excess. None if n observations of such an event prove no excess.
+        The excess. None if n observations prove none.
 
     """
     few, many = -1, n

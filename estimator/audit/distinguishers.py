@@ -27,11 +27,13 @@ from estimator.statistics.arrays import Floats
 
 FINE, COARSE = 64, 12
 """Bins of a single feature, and of each feature in a pair. A few thousand observations teach 144
-cells."""
+cells.
+"""
 
 LEAST_FOR_PAIRS = 16
 """Pairs of features are learnt from at least this many observations of each answer. Fewer teach
-nothing."""
+nothing.
+"""
 
 PRIOR = 0.5
 """Added to every count, so that unseen values have a finite ratio (Krichevsky & Trofimov 1981)."""

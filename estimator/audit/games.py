@@ -28,11 +28,13 @@ LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
 
 REPORTS_A_WINDOW = 6
 """How many reports of an answer cost as much as one window of all metrics, which needs a device of
-its own."""
+its own.
+"""
 
 APART = f"{MONTH} windows, not kept together"
 """The horizon of histories that permanent answers do not protect. Each report that differs
-counts."""
+counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class Network(Protocol):
 
 
 class OtherSdk:
-    """A running program that plays one device after the other. Leaving its context ends the program."""
+    """A running program that plays one device after the other, until its context is left."""
 
     def __init__(self, command: str) -> None:
         """Start the program; the command is split into words as a shell does.
@@ -66,7 +66,7 @@ class OtherSdk:
         self._process.communicate()
 
     def device(self, registry: Registry, *, clock: Callable[[], float], transport: Network, **_: object) -> _Device:  # noqa: ARG002 as `Telemetry` is made
-        """Return a new device, as `black_box.MakeDevice` makes one. The program has the questions already."""
+        """Return a new device, as `black_box.MakeDevice` does. The program has the questions."""
         self.ask({"do": "begin"})
         return _Device(self, clock, transport)
 

@@ -13,7 +13,8 @@ from estimator.audit.games import LEAST_REPORTS, Contest, Scene, scenes
 
 EFFORT_IN_ALL = 280_000
 """The cost of an audit by default, in windows: two to three minutes of a core that nobody else
-uses."""
+uses.
+"""
 
 MOST_REPORTS = 20_000
 """The most reports of each answer by default, reached where there are few questions."""
@@ -100,7 +101,8 @@ def audit(
         reports: the least number of reports of each answer to a single metric, at least
             `LEAST_REPORTS`.
         after_life: called after each device's life with the number of its windows.
-        make_device: makes a `Telemetry`, or what has its manners, such as `other_sdk.OtherSdk.device`.
+        make_device: makes a `Telemetry`, or what behaves like it, such as
+            `other_sdk.OtherSdk.device`.
 
     Raises:
         AuditError: if a device does not record or send its reports.

@@ -25,8 +25,9 @@ class Kept(IntEnum):
     NOTHING_NEW = 3
     PARTLY_FAILED = 4
     ALERT = 5
-    """At least one alert fired. It goes before 4: a later run tries failed windows again, and judges no
-    window twice."""
+    """At least one alert fired. It goes before 4: a later run tries failed windows again, and
+    judges no window twice.
+    """
 
 
 def keep(  # noqa: PLR0913 where to, from what, and when
@@ -58,7 +59,7 @@ def keep(  # noqa: PLR0913 where to, from what, and when
 
     """
     try:
-        # 41 ms, of the templates' library, that no other report waits for; and not every system has fcntl
+        # loading templates takes 41 ms, which other reports save; and not every system has fcntl
         from estimator.archive.folder import Archive  # noqa: PLC0415
         from estimator.archive.index import write_index  # noqa: PLC0415
         from estimator.archive.windows import missing_windows, write_windows  # noqa: PLC0415

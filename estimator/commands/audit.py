@@ -60,7 +60,10 @@ def audit_command(  # noqa: PLR0913 the options of the command
     program: str | None,
     form: str,
 ) -> None:
-    """Try to refute the installed SDK's claims of privacy, or prove them; exit with 1 if one is refuted."""
+    """Try to refute the installed SDK's claims of privacy, or prove them.
+
+    Exit with 1 if a claim is refuted.
+    """
     if exact and reports is not None:
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")
     if all_inputs and not exact:

@@ -37,7 +37,8 @@ USAGE_ERRORS: Final[dict[type[HearsayError], str]] = {
     UnknownMetricError: "",
 }
 """Errors in what the command line names, with the words before their message. Any other error is a
-failure."""
+failure.
+"""
 
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Errors of nothing but writing: a full disk, a quota, a limit on the size of files."""

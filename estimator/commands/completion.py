@@ -1,4 +1,4 @@
-"""``hearsay-estimator completion``: completes commands and options when Tab is pressed in a shell."""
+"""``hearsay-estimator completion``: completes commands and options on Tab in a shell."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def plan(  # noqa: PLR0913 one argument an option
     today: datetime | None,
     form: str,
 ) -> None:
-    """Before collecting anything, show how precise each metric will be and what a device reveals at most."""
+    """Show in advance how precise each metric will be and what a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, page=page)
     if not check and (against is not None or at_most is not None):
         raise click.UsageError("--against and --at-most belong to --check")

@@ -86,7 +86,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     rounds: int,
     seed: int | None,
 ) -> None:
-    """Say how well a model would predict people that it was not learned from, with privacy and without."""
+    """Say how well a model predicts people it was not learned from, with privacy and without."""
     definitions = Registry.read(registry)
     if name not in definitions.metrics:
         raise click.UsageError(f"the registry has no metric {name!r}; name one of: {', '.join(definitions.metrics)}")
@@ -113,7 +113,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
-    """Return a metric with another epsilon, and the mechanism and the parts of ranges that it has."""
+    """Return a metric with another epsilon, but the same mechanism and parts of ranges."""
     try:
         channel = channel_for(metric.domain, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:
@@ -124,15 +124,15 @@ def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
 def _lines(metric: Metric, people: People, devices: Sequence[int], rounds: int, seed: int) -> Iterator[str]:
     """Yield a line for each number of devices."""
     for number in devices:
-        found = rehearse_model(metric, people, number, rounds, seed)
-        yield f"{number:>10,}  {found.auc:.3f} ± {found.spread:.3f}"
+        rehearsal = rehearse_model(metric, people, number, rounds, seed)
+        yield f"{number:>10,}  {rehearsal.auc:.3f} ± {rehearsal.spread:.3f}"
 
 
-def _search(metric: Metric, people: People, wanted: float, rounds: int, seed: int) -> str:
-    """Return a line with the fewest devices that lose no more than is wanted, and how sure that is."""
+def _search(metric: Metric, people: People, most_loss: float, rounds: int, seed: int) -> str:
+    """Return a line with the fewest devices that lose no more, and how sure that is."""
     with progress("searching", MOST_REHEARSALS) as advance:
-        found = devices_for(metric, people, wanted, rounds=rounds, seed=seed, advance=advance)
-    if found is None:
-        return f"{MOST_DEVICES:>10,}  devices lose more than {wanted:g}"
-    rehearsed = found.rehearsal
-    return f"{rehearsed.devices:>10,}  {rehearsed.auc:.3f}: loses {found.mean:.3f} ± {found.error:.3f}"
+        loss = devices_for(metric, people, most_loss, rounds=rounds, seed=seed, advance=advance)
+    if loss is None:
+        return f"{MOST_DEVICES:>10,}  devices lose more than {most_loss:g}"
+    rehearsed = loss.rehearsal
+    return f"{rehearsed.devices:>10,}  {rehearsed.auc:.3f}: loses {loss.mean:.3f} ± {loss.error:.3f}"

@@ -16,16 +16,17 @@ ROWS = ("csv", "parquet")
 """The forms that have a row for each estimate and no place for a whole tally."""
 
 MOST_CANDIDATES_BYTES = 2**24
-"""A list of a million words. Each of them makes all intervals of a report wider that are to hold together."""
+"""A list of a million words. Each widens all intervals of a report that are to hold together."""
 
 STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
 
 def read_candidates(path: Path) -> tuple[str, ...]:
-    """Return the texts of a file, one a line; empty lines are left out, and a mark of its byte order.
+    """Return the texts of a file, one a line, without empty lines and a mark of its byte order.
 
-    A line ends with LF or CR LF. Other characters that end a line elsewhere can stand within a text of bytes.
+    A line ends with LF or CR LF. Other characters that end a line elsewhere can stand within a text
+    of bytes.
 
     Raises:
         RequestError: if the file cannot be read, is too large, or is no UTF-8 text.
@@ -90,7 +91,7 @@ class ReportOptions:
 
     @property
     def _is_readable_on_the_way(self) -> bool:
-        """Whether the collector has a URL of another machine without TLS; `fetch` refuses what is no URL."""
+        """Whether the collector is another machine without TLS; `fetch` refuses what is no URL."""
         collector = self.collector or ""
         return is_base_url(collector) and is_readable_on_the_way(collector)
 

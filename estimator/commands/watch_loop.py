@@ -17,7 +17,8 @@ USUAL_S: Final = 60
 
 LEAST_S: Final = 10
 """Collectors renew their snapshots hourly, or as configured. More drawings show nothing new, and
-each costs a sum."""
+each costs a sum.
+"""
 
 GREATEST_S: Final = 86_400
 """A day. Anyone who looks less often wants a job, not a screen."""

@@ -1,4 +1,7 @@
-"""The decoders of the mechanisms, which invert their laws: one file each, as in ``client_sdk.protocol.mechanisms``."""
+"""The decoders of the mechanisms, which invert their laws.
+
+Each has a file, as in ``client_sdk.protocol.mechanisms``.
+"""
 
 from __future__ import annotations
 

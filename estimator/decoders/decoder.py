@@ -20,7 +20,8 @@ LEAST_NOISE: Final = 6
 its mean to be about normal. Where it gives less, a few people at an end of the range may outweigh
 it, and a tally that holds none of them does not show it: the skewness of a sum with noise of
 variance v is at most 2 / sqrt(27 v). With 6, normal intervals hold the worst truth with at least 93
-% (measured)."""
+% (measured).
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

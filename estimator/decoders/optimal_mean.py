@@ -1,9 +1,9 @@
 """Optimal mean inverted: of all unbiased scores of the symbols, those of least worst variance.
 
-A score is unbiased if it rises by ``steps[i]`` from symbol i to symbol i + width, up to one factor and
-one constant, because band i + 1 differs from band i by these two symbols only. The scores of the other
-symbols are free. They are found by minimising a smooth bound of the largest variance of an answer, in
-which no pair of floats needs to agree between machines: every such score is unbiased.
+A score is unbiased if it rises by ``steps[i]`` from symbol i to symbol i + width, up to one factor
+and one constant, because band i + 1 differs from band i by these two symbols only. The scores of
+the other symbols are free. They are found by minimising a smooth bound of the largest variance of
+an answer, in which no pair of floats needs to agree between machines: every such score is unbiased.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from estimator.decoders.decoder import REMEMBERED, Decoder, floats
 from estimator.statistics.arrays import Floats
 
 SHARPNESS: Final = (10.0, 100.0, 1e3, 1e4)
-"""Of the bound, in turn: the last one is above the largest variance by less than a part in 1,000."""
+"""Of the bound, in turn: the last is above the largest variance by less than a part in 1,000."""
 
 NEWTON_STEPS: Final = 30
 """At each sharpness; ten are usual."""
@@ -101,7 +101,7 @@ def band_law(channel: OptimalMean) -> Floats:
 
 
 def _heights(channel: OptimalMean) -> list[Fraction]:
-    """Return the height of each symbol, in points of the grid; that of its mirror is the negative one."""
+    """Return the height of each symbol, in points of the grid; its mirror has the negative one."""
     fixed, free = _fixed(channel), _free(channel)
     chosen = _least_worst(channel, floats(fixed), free)
     exact = [Fraction(round(each * SCORE_SCALE), SCORE_SCALE) for each in chosen.tolist()]
@@ -130,7 +130,10 @@ def _fixed(channel: OptimalMean) -> list[Fraction]:
 
 
 def _free(channel: OptimalMean) -> Floats:
-    """Return how each free number moves the heights, shape (symbols, free): a chain up, its mirror down."""
+    """Return how each free number moves the heights, shape (symbols, free).
+
+    It moves a chain up and its mirror down.
+    """
     columns = []
     for chain in _chains(channel):
         mirrored = channel.symbols - 1 - chain[-1]
@@ -150,8 +153,8 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
     table = np.concatenate([table, (table[1:] + table[:-1]) / 2])
     places = np.concatenate([places, (places[1:] + places[:-1]) / 2])
     curvatures = 2 * np.einsum("bs,si,sj->bij", table, free, free)
-    found: Floats = np.linalg.pinv(free) @ -fixed
-    scale = float((table @ (fixed + free @ found) ** 2 - places**2).max())
+    free_numbers: Floats = np.linalg.pinv(free) @ -fixed
+    scale = float((table @ (fixed + free @ free_numbers) ** 2 - places**2).max())
 
     def bound(numbers: Floats, sharpness: float) -> tuple[float, Floats, Floats]:
         heights = fixed + free @ numbers
@@ -162,16 +165,16 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
 
     for sharpness in SHARPNESS if count else ():
         for _ in range(NEWTON_STEPS):
-            value, heights, weights = bound(found, sharpness)
+            value, heights, weights = bound(free_numbers, sharpness)
             slopes = 2 * (table * heights) @ free / scale
             slope = weights @ slopes
             curvature = np.tensordot(weights, curvatures, 1) / scale
             curvature += sharpness * ((slopes * weights[:, np.newaxis]).T @ slopes - np.outer(slope, slope))
             step = np.linalg.solve(curvature, slope)
             length = 1.0
-            while length > 2.0**-20 and bound(found - length * step, sharpness)[0] > value:
+            while length > 2.0**-20 and bound(free_numbers - length * step, sharpness)[0] > value:
                 length /= 2
-            found = found - length * step
+            free_numbers = free_numbers - length * step
             if float(slope @ step) < 1e-12:  # noqa: PLR2004 the bound falls by less than a part in 10**12
                 break
-    return found
+    return free_numbers

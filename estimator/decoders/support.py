@@ -21,7 +21,8 @@ from estimator.statistics.binomial_intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
 """Up to this number of symbols a table of supported values, at most half a MB, is faster than
-transforms."""
+transforms.
+"""
 
 REMEMBERED = 16
 """Tables kept for the next window of the same metric."""

@@ -1,8 +1,8 @@
 """What the groups that took no part in finding a text say of it.
 
-Their reports that support the text's cells are added up. As groups are drawn independently of texts, the sum is
-binomial, and the interval is the usual one. Hashes are public: a cell that two candidates share is seen, and counts for
-neither.
+Their reports that support the text's cells are added up. As groups are drawn independently of
+texts, the sum is binomial, and the interval is the usual one. Hashes are public: a cell that two
+candidates share is seen, and counts for neither.
 """
 
 from __future__ import annotations
@@ -28,21 +28,24 @@ UNLIKELY: Final = 0.001
 """Groups that disagree more than they do with this probability make a text unclear."""
 
 LEAST_DEVIATION: Final = 1.5
-"""A candidate that stands out by fewer standard errors passes no test of a list, and is not looked at."""
+"""A candidate that stands out by fewer standard errors passes no test of a list: it is skipped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Confirmation:
     """What the groups that may speak of each candidate say.
 
-    Groups are walked one by one: figures of all candidates and groups at once would take ten times the memory.
+    Groups are walked one by one: figures of all candidates and groups at once would take ten times
+    the memory.
 
     Attributes:
         tables: what the groups said.
         cells: the cell of each candidate in each group, shape (candidates, groups).
         heard: whether a group may speak of a candidate, shape (candidates, groups).
-        risks: the probability with which each candidate may be confirmed if nobody has it, shape (candidates,).
-        listed: whether a candidate's cells are left out of what is said of others, shape (candidates,).
+        risks: the probability with which each candidate may be confirmed if nobody has it, shape
+            (candidates,).
+        listed: whether a candidate's cells are left out of what is said of others, shape
+            (candidates,).
 
     """
 
@@ -54,7 +57,7 @@ class Confirmation:
 
     @classmethod
     def of(cls, domain: Text, tables: GroupTables, candidates: Sequence[CandidateText]) -> Confirmation:
-        """Collect what the groups say that hear all of a candidate and took no part in finding it."""
+        """Collect what groups say that hear all of a candidate and took no part in finding it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
         ends = np.array([domain.bits_to_end(each.number) for each in candidates], dtype=np.int64)
@@ -66,10 +69,10 @@ class Confirmation:
         return cls(tables, cells, heard, risks, listed)
 
     def without_cells_of(self, others: NDArray[np.bool_]) -> Confirmation:
-        """Return the same without what a group says of a cell that another one of some candidates shares.
+        """Return the same without what a group says of a cell that another of ``others`` shares.
 
         Args:
-            others: whether each candidate is one of those, shape (candidates,).
+            others: whether each candidate is one of them, shape (candidates,).
 
         """
         alone = [np.bincount(cells[others], minlength=self.tables.cells)[cells] == others for cells in self.cells.T]
@@ -77,7 +80,7 @@ class Confirmation:
 
     @property
     def supported(self) -> Counts:
-        """How many reports that may speak of each candidate support its cell, shape (candidates,)."""
+        """How many reports that may speak of a candidate support its cell, shape (candidates,)."""
         return _sum(self._supported(np.ones(len(self.cells), dtype=bool)))
 
     @property
@@ -117,41 +120,43 @@ class Confirmation:
         return RestOfCells.of(self.tables.cells, self._in_cells, self._errors, self.listed & (self.reports > 0))
 
     def exist(self) -> NDArray[np.bool_]:
-        """Return whether each candidate has any share at all: it passes by chance with at most its risk.
+        """Return whether each candidate has any share at all.
 
-        If it had none, reports would support its cell by chance.
+        It passes by chance with at most its risk. If it had no share, reports would support its
+        cell by chance.
         """
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance
         exist: NDArray[np.bool_] = supported > expected + LEAST_DEVIATION * np.sqrt(expected * (1 - chance))
-        asked = zip(supported[exist].tolist(), reports[exist].tolist(), self.risks[exist].tolist(), strict=True)
-        exist[exist] = [upper_tail(count, of, chance) < risk for count, of, risk in asked]
+        tests = zip(supported[exist].tolist(), reports[exist].tolist(), self.risks[exist].tolist(), strict=True)
+        exist[exist] = [upper_tail(count, of, chance) < risk for count, of, risk in tests]
         return exist
 
-    def disagree(self, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def disagree(self, examined: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether the groups contradict each other about each candidate.
 
         Args:
-            asked: of which candidates that matters; of others it is False, shape (candidates,).
+            examined: whether each candidate is examined; of others the result is False, shape
+                (candidates,).
 
         """
-        reports = self.reports[asked]
-        frequency = self.supported[asked] / np.maximum(1, reports)
+        reports = self.reports[examined]
+        frequency = self.supported[examined] / np.maximum(1, reports)
         statistics, degrees = np.zeros(reports.size), np.full(reports.size, -1)
-        for number, supported in enumerate(self._supported(asked)):
-            expected = frequency * self.heard[asked, number] * self.tables.reports[number]
+        for number, supported in enumerate(self._supported(examined)):
+            expected = frequency * self.heard[examined, number] * self.tables.reports[number]
             variance = np.maximum(expected * (1 - frequency), np.finfo(float).tiny)
             statistics += (supported - expected) ** 2 / variance
             degrees += expected > 0
         pairs = zip(statistics.tolist(), degrees.tolist(), strict=True)
-        disagree = np.zeros(asked.size, dtype=bool)
-        disagree[asked] = [of > 0 and survival(value, of) < UNLIKELY for value, of in pairs]
+        disagree = np.zeros(examined.size, dtype=bool)
+        disagree[examined] = [of > 0 and survival(value, of) < UNLIKELY for value, of in pairs]
         return disagree
 
-    def _supported(self, asked: NDArray[np.bool_]) -> Iterator[Counts]:
-        """Yield how many reports of each group support some candidates' cells, shape (asked candidates,)."""
+    def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:
+        """Yield how many reports of each group support each examined candidate's cell."""
         for of_group, cells, heard in zip(self.tables.supported, self.cells.T, self.heard.T, strict=True):
-            yield np.where(heard[asked], of_group[cells[asked]], 0)
+            yield np.where(heard[examined], of_group[cells[examined]], 0)
 
 
 def _sum(counts: Iterable[Counts]) -> Counts:

@@ -1,4 +1,4 @@
-"""How a prefix of a text can go on: the next bits of its letters, of which not every pattern is a text."""
+"""How a prefix of a text can go on: the next bits of its letters that can begin a text."""
 
 from __future__ import annotations
 

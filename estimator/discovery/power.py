@@ -1,7 +1,8 @@
-"""Which texts will be found: the chance that a text of a share survives every level that it needs, and is confirmed.
+"""Which texts will be found: the chance that a text of a given share survives and is confirmed.
 
-Normal approximations of the counts of support; hashes that texts share are neglected. A text is taken to share no
-beginning with others, which is the worst case.
+A text must survive every level that it needs. Counts of support are approximated as normal; hashes
+that texts share are neglected. A text is taken to share no beginning with others, which is the
+worst case.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ RANK: Final = 16
 _NORMAL: Final = NormalDist()
 
 _POINTS: Final = 301
-"""Of a sum of deviations, over eight standard errors to either side: chances are right to two digits."""
+"""Of a sum of deviations, over eight standard errors to either side: two digits are right."""
 
 _MOST_REPORTS: Final = 1e12
 
 
 class Power:
-    """The chances of texts in a tally of so many reports."""
+    """The chances of texts in a tally of a given number of reports."""
 
     def __init__(self, domain: Text, channel: GroupedGeometry) -> None:
         """Look up the groups and the probabilities of support."""
@@ -51,7 +52,7 @@ class Power:
         self._domain, self._support = domain, inverse.support
         self._groups, self._weight = domain.groups(channel.inputs), sum(channel.weights)
 
-    def found(self, share: float, letters: int, reports: float) -> float:
+    def chance_to_find(self, share: float, letters: int, reports: float) -> float:
         """Return the probability that a text of a share is found and confirmed.
 
         Args:
@@ -73,18 +74,18 @@ class Power:
         confirming = deviation_to_confirm(len(levels) - needed + 1)
         return survives * self._stands_out(share, reports * rest / self._weight, confirming)
 
-    def seen(self, share: float, letters: int, reports: float) -> float:
-        """Return the probability that the interval of a text lies above 0 if an analyst names the text."""
+    def chance_to_see(self, share: float, letters: int, reports: float) -> float:
+        """Return the probability that the interval of a text that an analyst names lies above 0."""
         bits = min(self._domain.bits, (letters + 1) * self._domain.letter_bits)
         weight = sum(group.weight for group in self._groups if group.bits >= bits)
         return self._stands_out(share, reports * weight / self._weight, z_of(1))
 
     def least_share(self, letters: int, reports: float) -> float | None:
         """Return the least share of a text that is found `OFTEN`; None if there is none."""
-        return _least(lambda share: self.found(share, letters, reports), 1.0)
+        return _least(lambda share: self.chance_to_find(share, letters, reports), 1.0)
 
     def least_shares(self, reports: float) -> tuple[LeastShare, ...]:
-        """Return the least share of a short text, and of one of the most letters; of sets, that of devices."""
+        """Return the least share of a short text and of a longest one; of sets, that of devices."""
         lengths = dict.fromkeys((min(SHORT, self._domain.max_length), self._domain.max_length))
         drawn = ((letters, self.least_share(letters, reports)) for letters in lengths)
         most = self._domain.max_items
@@ -94,14 +95,14 @@ class Power:
 
     def reports_to_find(self, share: float, letters: int) -> int | None:
         """Return how many reports find a text of a share `OFTEN`; None if too many."""
-        return _whole(_least(lambda reports: self.found(share, letters, reports), _MOST_REPORTS))
+        return _whole(_least(lambda reports: self.chance_to_find(share, letters, reports), _MOST_REPORTS))
 
     def reports_to_see(self, share: float, letters: int) -> int | None:
-        """Return how many reports show `OFTEN` that a named text of a share occurs; None if too many."""
-        return _whole(_least(lambda reports: self.seen(share, letters, reports), _MOST_REPORTS))
+        """Return how many reports show `OFTEN` that a named text occurs; None if too many."""
+        return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the probability that a text's cell is supported by so many standard errors more than by chance."""
+        """Return the probability that a text's cell stands out by that many standard errors."""
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5
@@ -109,7 +110,7 @@ class Power:
 
 
 def least_sums(sizes: Sequence[int]) -> list[float]:
-    """Return how much a prefix must stand out at all levels up to each together: a sum of standard errors.
+    """Return by how many standard errors a prefix must stand out, added up to each level.
 
     Of all patterns of its bits as many reach it by chance as survive.
 
@@ -122,12 +123,12 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
 
 
 def deviation_to_confirm(levels_left: int) -> float:
-    """Return by how many standard errors a text that can just be found must stand out to be confirmed."""
+    """Return how many standard errors confirm a text that can just be found."""
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
 
 
 def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
-    """Return the probability that a sum of normal numbers of variance 1 reaches each bar, one after the other."""
+    """Return the probability that a sum of normal numbers of variance 1 passes each bar in turn."""
     grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(len(means))
     kernel, density = _kernel(len(means)), np.zeros(_POINTS)
     density[_POINTS // 2] = 1
@@ -140,7 +141,7 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 
 @lru_cache
 def _kernel(levels: int) -> Floats:
-    """Return the chances of a standard normal number on the grid of a sum of so many."""
+    """Return the chances of a standard normal number on the grid of a sum over the levels."""
     weights: Floats = np.exp(-((np.linspace(-1, 1, _POINTS) * 8) ** 2) * levels / 2)
     weights /= weights.sum()
     return weights

@@ -1,13 +1,14 @@
 """Which texts a tally suggests: a search from level to level.
 
-At each level the cells of all continuations of the prefixes found so far are looked up, and the best survive. A prefix
-that has ended, or has all letters, is a candidate.
+At each level the cells of all continuations of the prefixes found so far are looked up, and the
+best survive. A prefix that has ended, or has all letters, is a candidate.
 
-What counts is the evidence that a continuation is the beginning of a common text: the logarithm of the odds. It begins
-with that of its prefix, but never with more than certainty: one of the prefix's continuations is then right, and each
-is as likely as another. So a prefix may fall behind at one level and catch up at the next, and the continuations of a
-very common prefix do not crowd out all others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this
-measure of a path, for a code whose words share beginnings.)
+What counts is the evidence that a continuation is the beginning of a common text: the logarithm of
+the odds. It begins with that of its prefix, but never with more than certainty: one of the prefix's
+continuations is then right, and each is as likely as another. So a prefix may fall behind at one
+level and catch up at the next, and the continuations of a very common prefix do not crowd out all
+others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
+for a code whose words share beginnings.)
 """
 
 from __future__ import annotations
@@ -26,30 +27,34 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
 SURVIVORS: Final = 1024
-"""The most prefixes that survive a level. With fewer, fewer texts are found; with more, hardly any more are."""
+"""The most prefixes that survive a level. Fewer find fewer texts; more find hardly any more."""
 
 CANDIDATES: Final = 128
-"""The most candidates of a level: its best. With more, more of them share a cell with a common text by chance, and
-hardly any more texts are found.
+"""The most candidates of a level: its best. With more, more of them share a cell with a common text
+by chance, and hardly any more texts are found.
 """
 
 MARGIN: Final = 3.0
-"""By how many standard errors of a group a text stands out that can just be found: one continuation in a thousand does
-by chance, and a prefix has a thousand. Evidence is compared with that of such a text."""
+"""A text that can just be found stands out by this many standard errors of a group: one
+continuation in a thousand does by chance, and a prefix has a thousand. Evidence is compared with
+that of this text.
+"""
 
 EXPECTED: Final = 32
-"""About so many beginnings are right at the first level. Four times as many, or as few, find as many texts."""
+"""About how many beginnings are right at the first level. Four times as many, or as few, find as
+many texts.
+"""
 
 RISK: Final = tail_of(1)
-"""The probability with which noise may put any text on a list. It is half of 5 %; the rest is left for texts that share
-cells with common ones, which noise then need not make up.
+"""The probability with which noise may put any text on a list. It is half of 5 %; the rest is left
+for texts that share cells with common ones, which noise then need not make up.
 """
 
 AT_ONCE: Final = 256
 """Prefixes whose continuations are looked up together: some megabytes."""
 
 _FIELDS: Final = 4
-"""Of a survivor: its evidence, the place of its prefix, the bits that follow it, and whether the text has ended."""
+"""Of a survivor: evidence, place of its prefix, bits that follow it, whether the text has ended."""
 
 
 class CandidateText(NamedTuple):
@@ -70,16 +75,17 @@ class CandidateText(NamedTuple):
 def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """Return the texts that the levels suggest, the shorter first.
 
-    Their risks add up to at most `RISK`. Half of it is that of the last level's candidates, half of the rest that of
-    the level before, and so on, because the last have the fewest devices left to confirm them. Within a level the k-th
-    best has a k-th of the best one's.
+    Their risks add up to at most `RISK`. Half of it is that of the last level's candidates, half of
+    the rest that of the level before, and so on, because the last have the fewest devices left to
+    confirm them. Within a level the k-th best has a k-th of the best one's.
 
-    So noise puts a text on the list with at most that probability. Given what the groups up to a level say, its
-    candidates, their order and their risks are fixed. They are confirmed by later groups alone, which are other
-    devices, so that their reports are independent of all that. Hence each candidate passes with at most its risk,
-    whatever the groups before have said; and any of all levels' with at most the sum.
+    So noise puts a text on the list with at most that probability. Given what the groups up to a
+    level say, its candidates, their order and their risks are fixed. They are confirmed by later
+    groups alone, which are other devices, so that their reports are independent of all that. Hence
+    each candidate passes with at most its risk, whatever the groups before have said; and any of
+    all levels' with at most the sum.
     """
-    found: list[CandidateText] = []
+    candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
     prefixes, known = _Prefixes([0], np.array([math.log(EXPECTED)])), 0
     for place, group in enumerate(levels):
@@ -88,13 +94,16 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
         suggested = [each.prefix << domain.bits - group.bits for each in survivors if each.has_ended or is_last]
         suggested = suggested[:CANDIDATES]
         risks = risks_of(len(suggested), len(levels) - place)
-        found += [CandidateText(number, place + 1, risk) for number, risk in zip(suggested, risks, strict=True)]
+        candidates += [CandidateText(number, place + 1, risk) for number, risk in zip(suggested, risks, strict=True)]
         prefixes, known = _Prefixes.of([each for each in survivors if not each.has_ended]), group.bits
-    return found
+    return candidates
 
 
 def risks_of(candidates: int, levels_left: int) -> list[float]:
-    """Return the risk of each candidate of a level, the best first; the last level has one level left, its own."""
+    """Return the risk of each candidate of a level, the best first.
+
+    The last level has one level left, its own.
+    """
     by_rank = [1 / rank for rank in range(1, candidates + 1)]
     of_first = RISK / 2**levels_left / max(1.0, sum(by_rank))
     return [of_first * part for part in by_rank]
@@ -156,7 +165,7 @@ class _Level(NamedTuple):
         return self.domain.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
-        """Yield the places of prefixes with their continuations: some of those that go on alike at a time."""
+        """Yield places of prefixes that go on alike, at most `AT_ONCE`, and their continuations."""
         begun_bits = self.known % self.domain.letter_bits
         alike: dict[int, list[int]] = {}
         for place, prefix in enumerate(self.prefixes.bits):
@@ -180,7 +189,8 @@ class _Level(NamedTuple):
     def evidence(self) -> Floats:
         """Return what the group says of each cell, shape (cells,).
 
-        It is the logarithm of how much likelier the support is of a text of the margin than by chance.
+        It is the logarithm of how much likelier the support is with a text of `MARGIN` than by
+        chance.
         """
         reports, chance = int(self.tables.reports[self.place]), self.tables.by_chance
         error = math.sqrt(max(1, reports) * chance * (1 - chance))

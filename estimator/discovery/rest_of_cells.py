@@ -1,10 +1,11 @@
-"""From the share of a text's cell to that of the text: what other texts add to the cell is taken off.
+"""From the share of a text's cell to that of the text: what other texts add to it is taken off.
 
-A text has the share f, and its cell the share s, of which other texts have a part. Of m listed texts the cells are
-known to be others: a group in which they are not says nothing of the text. Besides those m cells there are k = K - m,
-which hold R = 1 - (the sum of the listed cells' shares) together. Any text that is not listed is in each of the K cells
-equally often. So on average the text's cell has s = f + (1 - f - L) / K, if L is the share of the listed texts, and
-their cells have L + m (1 - f - L) / K together. Hence k s - R is (k - 1) f on average, whatever f and L are.
+A text has the share f, and its cell the share s, of which other texts have a part. Of m listed
+texts the cells are known to be others: a group in which they are not says nothing of the text.
+Besides those m cells there are k = K - m, which hold R = 1 - (the sum of the listed cells' shares)
+together. Any text that is not listed is in each of the K cells equally often. So on average the
+text's cell has s = f + (1 - f - L) / K, if L is the share of the listed texts, and their cells have
+L + m (1 - f - L) / K together. Hence k s - R is (k - 1) f on average, whatever f and L are.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class RestOfCells(NamedTuple):
         Args:
             cells: K, of a group.
             in_cells: the share of each text's cell, shape (texts,).
-            errors: the standard error of each, taken to be independent of the others', shape (texts,).
+            errors: the standard error of each, taken to be independent of the others', shape
+                (texts,).
             listed: whether each text is one of those whose cells are left out, shape (texts,).
 
         """

@@ -1,4 +1,4 @@
-"""The texts of a tally, with their shares: those that it suggests itself, or those that an analyst names."""
+"""The texts of a tally, with their shares: those it suggests, or those that an analyst names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Texts:
 
     Attributes:
         shares: of each text; of those that were found the most common first.
-        unclear: texts about which the groups contradict each other. If they were not named, ``shares`` lacks them.
+        unclear: texts about which the groups contradict each other. If they were not named,
+            ``shares`` lacks them.
         candidates: how many texts were tested.
         certain: how many texts surely occur: with 95 % confidence all of these do.
 
@@ -40,8 +41,9 @@ class Texts:
 def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -> Texts:
     """Return the texts that a tally suggests and confirms.
 
-    With a probability of 95 % none of them is a text that nobody has, whatever people answer, but for texts that
-    share a cell of every confirming group. Of sets the empty text is left out: it fills the places that are free.
+    With a probability of 95 % none of them is a text that nobody has, whatever people answer, but
+    for texts that share a cell of every confirming group. Of sets the empty text is left out: it
+    fills the places that are free.
 
     Args:
         domain: the question, with ``discover = true``.
@@ -54,20 +56,22 @@ def discover(domain: Text, tables: GroupTables, *, simultaneous: bool = False) -
     is_answer = np.array([bool(each.number) or domain.max_items == 1 for each in candidates], dtype=bool)
     exist = confirmation.exist() & is_answer
     disagree = confirmation.disagree(exist)
-    found = np.flatnonzero(exist & ~disagree)
-    by_share = found[np.argsort(-confirmation.shares[found], kind="stable")]
+    confirmed = np.flatnonzero(exist & ~disagree)
+    by_share = confirmed[np.argsort(-confirmation.shares[confirmed], kind="stable")]
     labels = [domain.label_of(candidates[place].number) for place in by_share]
     unclear = tuple(domain.label_of(candidates[place].number) for place in np.flatnonzero(exist & disagree))
     shares = _shares(domain, confirmation, by_share, labels, len(candidates) if simultaneous else 1)
-    return Texts(shares, unclear, len(candidates), len(found))
+    return Texts(shares, unclear, len(candidates), len(confirmed))
 
 
 def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultaneous: bool = False) -> Texts:
-    """Return the share of each text that an analyst names, in that order. Texts that are alike once cut are one.
+    """Return the share of each text that an analyst names, in that order.
 
-    A text that shares its cell of every group with another one is unclear, and has no share.
+    Texts that are alike once cut are one. A text that shares its cell of every group with another
+    one is unclear, and has no share.
 
-    Every group that hears the whole text speaks of it, unless a listed text that stands out shares its cell.
+    Every group that hears the whole text speaks of it, unless a listed text that stands out shares
+    its cell.
 
     Args:
         domain: the question.
@@ -85,17 +89,17 @@ def confirm(domain: Text, tables: GroupTables, texts: Iterable[str], *, simultan
     if not tables.reports.any():
         return Texts(Shares.unknown(labels), (), len(named), 0)
     confirmation = _confirmed(domain, tables, named)
-    told = np.flatnonzero(confirmation.reports > 0)
-    shares = _shares(domain, confirmation, told, [labels[place] for place in told], len(named) if simultaneous else 1)
+    heard = np.flatnonzero(confirmation.reports > 0)
+    shares = _shares(domain, confirmation, heard, [labels[place] for place in heard], len(named) if simultaneous else 1)
     unclear = confirmation.disagree(np.ones(len(named), dtype=bool)) | (confirmation.reports == 0)
     certain = int((confirmation.exist() & ~unclear).sum())
     return Texts(shares, tuple(labels[place] for place in np.flatnonzero(unclear)), len(named), certain)
 
 
 def _confirmed(domain: Text, tables: GroupTables, candidates: list[CandidateText]) -> Confirmation:
-    """Return what the groups say of candidates, without the cells of others that are clear at first sight.
+    """Return what the groups say of candidates, without cells of others clear at first sight.
 
-    Without those of all others nothing would be left of a long list.
+    Without the cells of all others nothing would be left of a long list.
     """
     confirmation = Confirmation.of(domain, tables, candidates)
     exist = confirmation.exist()
@@ -105,7 +109,7 @@ def _confirmed(domain: Text, tables: GroupTables, candidates: list[CandidateText
 def _shares(
     domain: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
 ) -> Shares:
-    """Return the shares of some of the texts, by their labels; of sets, of the devices whose set has the text."""
+    """Return the shares of the texts at ``places``; of sets, of devices whose set has the text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
     drawn = Shares(tuple(labels), lows, highs, shares, errors, _NOTHING, _NOTHING)

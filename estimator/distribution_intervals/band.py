@@ -13,7 +13,8 @@ from estimator.statistics.arrays import Floats
 
 BAND_CELLS = 32
 """The most parts of the range between whose ends a band is drawn straight on. More parts would
-widen the band, fewer would make its steps coarse."""
+widen the band, fewer would make its steps coarse.
+"""
 
 
 def band_places(points: int) -> Places:

@@ -15,7 +15,8 @@ from estimator.statistics.score_intervals import bounded_intervals, score_interv
 
 ENOUGH = 10
 """Reports per unit of kurtosis from which a normal limit is taken: fewer than for means, because
-Wilson's limit stands beside it. `python -m benchmarks coverage` measures what that gives."""
+Wilson's limit stands beside it. `python -m benchmarks coverage` measures what that gives.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,8 +50,8 @@ def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, fl
 def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -> tuple[float, float]:
     """Return the limits of the mean of the answers within a range, on the scale of the domain.
 
-    The mean is the c at which the distances of the range's answers from c add up to 0. Their sum is,
-    by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
+    The mean is the c at which the distances of the range's answers from c add up to 0. Their sum
+    is, by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
 
     Args:
         tally: its stretches.

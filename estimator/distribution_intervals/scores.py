@@ -7,7 +7,8 @@ function F over that cell: exactly, for every population. With counts, whose poi
 F is constant on a cell, and the same holds.
 
 The scores are the inverse of the channel with the least variance for evenly spread answers
-(generalised least squares; Aitken 1936, "On least squares and linear combinations of observations").
+(generalised least squares; Aitken 1936, "On least squares and linear combinations of
+observations").
 """
 
 from __future__ import annotations

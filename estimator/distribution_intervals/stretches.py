@@ -170,12 +170,12 @@ class TallyStretches:
         return cls(stretches, counts, after, before)
 
     def chosen(self, family: int) -> tuple[Places, Places]:
-        """Return the widths that promise the narrowest limits at each point: from above, from below."""
+        """Return the widths that promise the narrowest limits at each point, above and below."""
         z, after, before = z_of(family), self.after, self.before
         rising = (after.fitted + z * after.errors).argmin(axis=0)
         falling = (before.fitted - z * before.errors).argmax(axis=0)
         return rising, falling
 
     def limits_of(self, scores: Floats, family: int = 1, *, is_share: bool = True) -> tuple[Floats, Floats]:
-        """Return the limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
+        """Return limits of the expectations of scores, shape (symbols, f); each of shape (f,)."""
         return limits_of(self.stretches.histogram.law, self.counts, scores, family, is_share=is_share)

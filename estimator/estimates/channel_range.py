@@ -5,7 +5,7 @@ shares. The test statistic is the log-likelihood ratio of the tally's own freque
 likeliest law in the range. Its distribution comes from tallies drawn from that law (a parametric
 bootstrap; Davison & Hinkley 1997, "Bootstrap methods and their application", section 4.2).
 
-Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of such a law stay
+Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of their law stay
 closer to the range than honest ones, and twice as many honest tallies would be rejected as the
 level says. Shares that cannot be told from 0 are therefore set to 0 (Andrews & Soares 2010,
 "Inference for parameters defined by moment inequalities using generalized moment selection").
@@ -38,11 +38,13 @@ from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
 """Tallies drawn for a test. If none of them lies as far from the range, the p-value is a
-thousandth."""
+thousandth.
+"""
 
 CLEAR = 10
 """The test ends early after this number of drawn tallies as far from the range as the tally
-itself."""
+itself.
+"""
 
 SEED = 1
 """The same tally has the same p-value on every run."""

@@ -12,7 +12,8 @@ from estimator.statistics.simplex import nearest_shares
 
 MOST_VALUES = 256
 """The most values of a covariance: the score of each value for every symbol is held, up to 128
-MB."""
+MB.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""The shares of devices that were used on at least so many of the last days."""
+"""The shares of devices that were used on at least a given number of the last days."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from estimator.statistics.arrays import Counts, Floats
 
 
 def thresholds(domain: Activity) -> tuple[int, ...]:
-    """Return the numbers of days of which a report has the share: one, a quarter, half and all of them."""
+    """Return the numbers of days whose shares a report has: one, a quarter, half and all."""
     days = int(domain.high)
     return (1, -(-days // 4), -(-days // 2), days)
 
@@ -18,7 +18,9 @@ def thresholds(domain: Activity) -> tuple[int, ...]:
 def at_least(
     domain: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1
 ) -> tuple[Share, ...]:
-    """Return the share at or above each threshold: a mean of answers that are worth 1 from there on, and 0 below.
+    """Return the share at or above each threshold.
+
+    It is a mean of answers that are worth 1 from the threshold on, and 0 below.
 
     Args:
         domain: the days.

@@ -1,8 +1,8 @@
 """The distribution of a number from a tally: a histogram, and the figures that follow from it.
 
-Estimates come from the smoothed histogram. Intervals come from `estimator.distribution_intervals`: they hold for
-every population, whatever the smoothing does to the estimate. An estimate outside its interval is
-moved to the nearer end.
+Estimates come from the smoothed histogram. Intervals come from `estimator.distribution_intervals`:
+they hold for every population, whatever the smoothing does to the estimate. An estimate outside its
+interval is moved to the nearer end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def distribution_of(
 
 
 def family_of(histogram: Histogram, ranges: int) -> int:
-    """Return the number of intervals: the mean's, the variance's, the band's as a whole, and more."""
+    """Return the number of intervals: the mean's, the variance's, the whole band's, and more."""
     return 3 + len(QUANTILES) + histogram.bins + ranges
 
 
@@ -95,7 +95,7 @@ def _bins(tally: TallyStretches, fit: Fit, family: int) -> tuple[Bin, ...]:
 
 
 def _ranges(tally: TallyStretches, fit: Fit, ranges: Sequence[Ends], family: int) -> tuple[Range, ...]:
-    """Return the shares of ranges: at most that of the points around it, at least of those within."""
+    """Return the shares of ranges: at most that of the points around, at least of those within."""
     histogram, points = tally.stretches.histogram, tally.stretches.points
     figures = []
     for start, end in ranges:

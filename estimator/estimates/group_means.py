@@ -88,7 +88,7 @@ def group_means(domain: MeanByGroup, inverse: Inverse, counts: Counts, family: i
 
 
 def ratios_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
-    """Return each group as a part at the low and one at the high end, and whether there are enough reports."""
+    """Return each group's parts at the low and the high end, and whether reports are enough."""
     sample = Sample.of(inverse, counts)
     ends = np.kron(np.eye(domain.first.size), _ends(domain.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T

@@ -14,10 +14,11 @@ and their covariance.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
   far too often.)
-* How well a scale ranks yes above no is the area under the curve (AUC): the sum of f(i, yes) f(j, no) over all steps
-  i above j, and half of that over i = j, in relation to f(yes) f(no). Both are quadratic in the estimates, and each
-  exceeds its true value by a covariance on average, which is subtracted. The interval is Fieller's, and everything
-  if nobody may say yes, or no. Each point of the curve is a pair of shares within those who say no and who say yes.
+* How well a scale ranks yes above no is the area under the curve (AUC): the sum of
+  f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
+  f(yes) f(no). Both are quadratic in the estimates, and each exceeds its true value by a covariance
+  on average, which is subtracted. The interval is Fieller's, and everything if nobody may say yes,
+  or no. Each point of the curve is a pair of shares within those who say no and who say yes.
 """
 
 from __future__ import annotations
@@ -125,7 +126,10 @@ def _independence(table: Ratios) -> Independence:
 
 
 def _roc(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:
-    """Yield the point of each step but the first: shares at that step or above, within those who say no and yes."""
+    """Yield the point of each step but the first.
+
+    Its shares are those at that step or above, within those who say no and yes.
+    """
     steps = cross.first.size
     for step in range(1, steps):
         is_above = np.repeat(np.arange(steps) >= step, PAIR)
@@ -168,7 +172,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, z: float) -> Estimate:
 
 
 def _form(weights: Floats) -> Floats:
-    """Return the symmetric matrix M of the form s M s, the sum of weights[i, j] f(i, yes) f(j, no)."""
+    """Return the symmetric matrix M of s M s, the sum of weights[i, j] f(i, yes) f(j, no)."""
     form = np.zeros((2 * len(weights), 2 * len(weights)))
     form[1::2, ::2] = weights
     return (form + form.T) / 2

@@ -1,4 +1,4 @@
-"""The mean of a number from a tally: unbiased, with an interval that holds whatever people answer."""
+"""The mean of a number from a tally: unbiased, with an interval valid whatever people answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from estimator.statistics.confidence import EXACT_BELOW, FEW, z_of
 
 ENOUGH: Final = 30
 """Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93
-% (exact sums)."""
+% (exact sums).
+"""
 
 REMEMBERED: Final = 16
 """Contrasts kept for the next window of the same metric."""
@@ -105,8 +106,8 @@ def means_of(of_symbols: UnbiasedScores, counts: Counts, reports: Counts, family
       many at the other. Its variance is that of the observed scores, but never below the least
       variance of the mechanism at the estimated mean: at a large epsilon the few reports from
       outside the band carry most of the variance, and a tally may hold none of them.
-    * With fewer a tally may lack rare answers that matter. Among 50 reports none may come from the 2
-      % of the people whose answer is the high end. The interval is then one that holds at every
+    * With fewer a tally may lack rare answers that matter. Among 50 reports none may come from the
+      2 % of the people whose answer is the high end. The interval is then one that holds at every
       truth.
 
     Args:

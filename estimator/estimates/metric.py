@@ -55,7 +55,8 @@ from estimator.tallies.tally import Tally
 
 AT_ONCE: Final = 2**14
 """Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
-use threads for the larger matrices, which wait for each other on busy processors."""
+use threads for the larger matrices, which wait for each other on busy processors.
+"""
 
 FLOATS_APART: Final = 2**40
 """A range that is narrower than such a part of its ends has too few floats for a histogram."""
@@ -77,7 +78,8 @@ def check_fit(metric: Metric, tally: Tally) -> None:
     """Refuse a tally that cannot be estimated.
 
     Raises:
-        UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot tell the numbers apart.
+        UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot tell the
+            numbers apart.
 
     """
     tally.check(metric.channel.symbols)

@@ -1,9 +1,9 @@
 """Shares of pairs within groups: ratios of estimates, with intervals for uncertain denominators.
 
 Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Waudby-Smith & Ramdas
-2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner 2008,
-"Construction of confidence limits about effect measures: a general approach", section 2.2 (the
-difference of two).
+2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner
+2008, "Construction of confidence limits about effect measures: a general approach", section 2.2
+(the difference of two).
 
 The p-value of a difference is that of its interval: the smallest level at which the interval
 excludes 0. The two therefore never disagree, even for a skewed ratio.

@@ -1,4 +1,4 @@
-"""Rotated axes: each reported axis is turned back, and the mean of them points where the vectors do.
+"""Rotated axes: each reported axis is turned back, and their mean points where the vectors do.
 
 The axes of each rotation are counted first, so that turning back costs one Hadamard transform a
 rotation and not one a report. The gain, by which a mean of axes is shorter than the mean of the
@@ -20,21 +20,24 @@ from client_sdk.protocol.mechanisms.rotated.axes import OFFSET, ROUNDS, RotatedA
 from estimator.statistics.arrays import Counts, Floats
 
 BLOCKS: Final = 128
-"""The rotations are divided into so many blocks, whose sums say how far the mean may be off."""
+"""The most blocks of rotations, whose sums say how far the mean may be off."""
 
 RANKED: Final = 1 / math.sqrt(1 + (512 * OFFSET / 2**20) ** 2 / 12)
-"""The part of the gain that is left although axes are ranked with an even offset: the correlation of a normal
-coordinate with itself and an offset."""
+"""The part of the gain that is left although axes are ranked with an even offset: the correlation
+of a normal coordinate with itself and an offset.
+"""
 
 GRID_POINTS: Final = 2001
-"""Points of the integral over sizes of normal variables. With as many again it changes by less than a part in 10**6."""
+"""Points of the integral over sizes of normal variables. Twice as many change it by less than a
+part in 10**6.
+"""
 
 LARGEST_SIZE: Final = 12.0
 """A normal variable is hardly ever larger."""
 
 
 def block_sums(channel: RotatedAxes, counts: Counts | Floats) -> Floats:
-    """Return for each block of rotations the sum of its reported axes, turned back, shape (blocks, D).
+    """Return the sum of each block's reported axes, turned back, shape (blocks, D).
 
     Args:
         channel: of the tally's window.
@@ -65,7 +68,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalised Walsh-Hadamard transform of each row: a small one along each of two axes."""
+    """Return the unnormalised Walsh-Hadamard transform of each row: small ones along two axes."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)
@@ -82,7 +85,10 @@ def _matrix(size: int) -> Floats:
 
 
 def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
-    """Return the signs of a round of many rotations, shape (rotations, D), as `rotated.axes.signs` does of one."""
+    """Return the signs of a round of many rotations, shape (rotations, D).
+
+    `rotated.axes.signs` returns those of one rotation.
+    """
     dimension = channel.dimension
     head = f"hearsay rotation 1 {channel.window} {dimension}"
     streams = (shake_256(f"{head} {rotation} {step}".encode()) for rotation in rotations.tolist())
@@ -93,7 +99,10 @@ def signs_of(channel: RotatedAxes, rotations: Counts, step: int) -> Floats:
 
 
 def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
-    """Return the offsets of many rotations, shape (rotations, D), as `rotated.axes.offsets` does of one."""
+    """Return the offsets of many rotations, shape (rotations, D).
+
+    `rotated.axes.offsets` returns those of one rotation.
+    """
     dimension = channel.dimension
     head = f"hearsay offset 1 {channel.window} {dimension}"
     packed = b"".join(shake_256(f"{head} {rotation}".encode()).digest(dimension) for rotation in rotations.tolist())
@@ -104,7 +113,7 @@ def offsets_of(channel: RotatedAxes, rotations: Counts) -> Floats:
 
 @lru_cache
 def gain(dimension: int, favoured: int, keep_numerator: int) -> float:
-    """Return the expected length of a reported axis along the vector, by which means are divided."""
+    """Return the expected length of a reported axis along the vector. Means are divided by it."""
     keep: float = keep_numerator / COIN_SCALE
     along: float = largest_sum(dimension, favoured)
     return RANKED * (keep * along / favoured - (1 - keep) * along / (2 * dimension - favoured))
@@ -125,7 +134,7 @@ def gain_of(channel: RotatedAxes) -> float:
 
 @lru_cache
 def largest_sum(dimension: int, favoured: int) -> float:
-    """Return the expected sum of the s largest magnitudes of the D coordinates of a random unit vector.
+    """Return the expected sum of the s largest magnitudes of a random unit vector's D coordinates.
 
     Of D half-normal variables the expected sum of the s largest is the integral over z of the
     expected min(s, N), where N is the number above z, which is binomial; the length of a normal
@@ -138,7 +147,10 @@ def largest_sum(dimension: int, favoured: int) -> float:
 
 @lru_cache
 def largest_squares(dimension: int, favoured: int) -> float:
-    """Return the expected sum of the squares of those coordinates: the integral with 2 z dz in place of dz."""
+    """Return the expected sum of the squares of those coordinates.
+
+    It is the integral with 2 z dz in place of dz.
+    """
     sizes, numbers = _numbers_above(dimension, favoured)
     return float(np.trapezoid(2 * sizes * numbers, sizes)) / dimension
 

@@ -54,7 +54,10 @@ def has_shares(metric: Metric) -> bool:
 
 
 def labels_of(metric: Metric) -> Sequence[Label]:
-    """Return the answers whose shares a report has, in its order: of a number by group the groups; () without any."""
+    """Return the answers whose shares a report has, in its order; () without any.
+
+    Of a number by group they are the groups.
+    """
     if isinstance(metric.domain, MeanByGroup):
         return metric.domain.first.labels
     return metric.domain.labels if has_shares(metric) else ()

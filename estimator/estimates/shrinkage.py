@@ -26,14 +26,16 @@ FEWEST = 10
 
 RATIO = 1.3
 """Of each size of the mixture to the one before. Finer ratios follow the noise, coarser ones blur
-the usual size."""
+the usual size.
+"""
 
 LEAST_SIZE = 0.1
 """A fraction of the median standard error. Smaller sizes look like 0."""
 
 ROUNDS = 10
 """Rounds of expectation maximisation from equal weights. A few find the usual size; many would fit
-the noise."""
+the noise.
+"""
 
 ENOUGH = 2**16
 """The most shares from which the mixture is learnt; from more, evenly spaced ones are taken."""

@@ -25,7 +25,7 @@ from estimator.statistics.chi_square import survival
 from estimator.tallies.tally import Tally
 
 MADE_UP: Final = 1e-6
-"""A tally less likely than this does not come from devices, which draw their groups by the weights."""
+"""A tally less likely than this does not come from devices, which draw groups by the weights."""
 
 
 def text_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
@@ -36,7 +36,10 @@ def text_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -
 
 
 def fitting(domain: Text, texts: Sequence[str]) -> list[str]:
-    """Return the texts that consist of the question's letters; in a set the empty text stands for a free place."""
+    """Return the texts that consist of the question's letters.
+
+    In a set the empty text stands for a free place.
+    """
 
     def fits(text: str) -> bool:
         try:
@@ -71,13 +74,13 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
 
 
 def _findings(domain: Text, tables: GroupTables, request: Request) -> TextFindings:
-    found = discover(domain, tables, simultaneous=request.simultaneous) if domain.discover else None
+    discovered = discover(domain, tables, simultaneous=request.simultaneous) if domain.discover else None
     texts = fitting(domain, request.candidates)
     named = confirm(domain, tables, texts, simultaneous=request.simultaneous) if texts else None
-    unclear = [text for part in (found, named) if part for text in part.unclear]
+    unclear = [text for part in (discovered, named) if part for text in part.unclear]
     return TextFindings(
-        found=found.shares if found else None,
-        candidates=found.candidates if found else 0,
+        found=discovered.shares if discovered else None,
+        candidates=discovered.candidates if discovered else 0,
         named=named.shares if named else None,
         certain=named.certain if named else 0,
         unclear=tuple(dict.fromkeys(unclear)),

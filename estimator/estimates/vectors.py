@@ -1,10 +1,10 @@
-"""The mean of vectors from a tally: each coordinate with an interval, and any linear function of it.
+"""The mean of vectors from a tally: coordinates with intervals, and any linear function of it.
 
 The rotations fall into blocks, each of which estimates the mean by itself. How far the blocks
 differ holds everything that is random: the choice of people, the noise of the mechanism, and the
 finite number of rotations. Nothing is assumed of the people (delete-a-group jackknife: Wolter 2007,
-"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearised). Errors are
-never taken to be below those of the mechanism's noise in a random direction.
+"Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearised). Errors
+are never taken to be below those of the mechanism's noise in a random direction.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class VectorMean:
         coordinates: the unbiased estimates, shape (d,).
         strays: how far the sum of each block is off, as a part of the mean, shape (blocks, d).
         noise: the standard error of the mechanism in a random direction.
-        reports: of the tally. Below `EXACT_BELOW` they do not say how people differ, and intervals are everything.
+        reports: of the tally. Below `EXACT_BELOW` they do not say how people differ, and intervals
+            are everything.
 
     """
 
@@ -98,7 +99,7 @@ class VectorMean:
         return student_of(family, len(self.strays) - 1) if self.reports >= EXACT_BELOW else math.inf
 
     def _error(self, strays: Floats, noise: float) -> Floats:
-        """Return the standard error of what strays so far from block to block, not below the noise."""
+        """Return the standard error of what strays from block to block, not below the noise."""
         blocks = len(strays)
         variance = (strays**2).sum(axis=0) * blocks / (blocks - 1)
         least: Floats = np.sqrt(np.maximum(variance, noise**2))
@@ -117,9 +118,10 @@ def noise_of(metric: Metric) -> float:
 
 
 def least_noise_of(metric: Metric) -> float:
-    """Return the least variance that the mechanism gives to a coordinate of one report, whatever the vector.
+    """Return the least variance that the mechanism gives to a coordinate of one report.
 
-    It is that across the vector, or along it: at high epsilons the latter is less.
+    Whatever the vector, it is that across the vector or along it: at high epsilons the latter is
+    less.
     """
     domain, channel = metric.domain, metric.channel
     assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
@@ -130,10 +132,10 @@ def least_noise_of(metric: Metric) -> float:
 
 
 def rotation_error(metric: Metric) -> float | None:
-    """Return the error that a finite number of rotations leaves where all vectors are alike, as a part of their length.
+    """Return the error that a finite number of rotations leaves where all vectors are alike.
 
-    It is that of one window; each window has rotations of its own. Where vectors differ it is less.
-    None for other kinds.
+    It is that of one window, as a part of their length; each window has rotations of its own. Where
+    vectors differ it is less. None for other kinds.
     """
     domain, channel = metric.domain, metric.channel
     if not isinstance(domain, Vector) or not isinstance(channel, RotatedAxes):
@@ -144,7 +146,7 @@ def rotation_error(metric: Metric) -> float | None:
 
 
 def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
-    """Return the mean of a linear function of a vector: of the sum of each coordinate times its weight.
+    """Return the mean of a linear function of a vector: of the weighted sum of its coordinates.
 
     Args:
         metric: of kind vector.
@@ -190,7 +192,7 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
 
 
 def _unknown(length: int, norm: float) -> Shares:
-    """Return the coordinates of vectors nobody has reported: everything within the norm is possible."""
+    """Return the coordinates of vectors nobody reported: everything within the norm is possible."""
     ends = np.full(length, norm)
     return Shares(range(length), -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
 
@@ -209,12 +211,12 @@ def fakes_of(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) ->
 
 
 def _even_rotations(channel: RotatedAxes, tally: Tally) -> RangeTest:
-    """Test whether each block of rotations has as many reports as chance allows, whatever people answer."""
+    """Test whether each block has as many reports as chance allows, whatever people answer."""
     return even_test(block_reports(channel, tally.dense(channel.symbols)))
 
 
 def even_test(reports: Counts) -> RangeTest:
-    """Test whether parts that devices draw evenly have as many reports as chance allows (Pearson 1900).
+    """Test whether parts drawn evenly have as many reports as chance allows (Pearson 1900).
 
     Args:
         reports: of each part, shape (parts,).

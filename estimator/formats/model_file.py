@@ -95,8 +95,8 @@ def _has_weights(each: ModelInput, *, has_norm: bool) -> bool:
     """Whether a feature has its values or its ends, and as many weights as coordinates or cells."""
     if each.values:
         has_ends = (each.low, each.high) != (None, None)
-        wanted = max(1, len(each.values) - 1) if has_norm else len(each.values)
-        return not has_ends and 1 < len(each.values) == len(set(each.values)) and len(each.weights) == wanted
+        weights = max(1, len(each.values) - 1) if has_norm else len(each.values)
+        return not has_ends and 1 < len(each.values) == len(set(each.values)) and len(each.weights) == weights
     if each.low is None or each.high is None or each.low >= each.high:
         return False
     return len(each.weights) == 1 if has_norm else len(each.weights) > 1

@@ -18,23 +18,28 @@ from estimator.statistics.arrays import Floats
 
 SMALL_STEP = 1e-6
 """The iteration ends with a step that moves at most this share of the people. Ten times more would
-cost accuracy."""
+cost accuracy.
+"""
 
 MAX_LEAPS = 300
 """Each takes three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
-Unsmoothed ones may be stopped here, because they only follow the noise more closely."""
+Unsmoothed ones may be stopped here, because they only follow the noise more closely.
+"""
 
 LEAST_OF_A_STEP = 0.1
 """An extrapolation removes at most nine tenths of a bin's share, because a share of 0 would never
-rise again."""
+rise again.
+"""
 
 LONGEST_LEAP = 1e6
 """The most steps that an extrapolation stands for. Where nothing moves any more, their number is
-rounding error."""
+rounding error.
+"""
 
 AT_ONCE = 50
 """Tallies whose steps are computed in one piece. Their arrays fit into a processor's cache; larger
-arrays take twice as long for each tally."""
+arrays take twice as long for each tally.
+"""
 
 
 def shares_of(

@@ -1,7 +1,6 @@
 """The histograms fitted to tallies of one question.
 
-Tallies of one question share the law of its mechanism, so many of them are fitted by the same
-steps.
+Tallies of one question share the law of its mechanism. The same steps fit many of them at once.
 """
 
 from __future__ import annotations

@@ -31,15 +31,18 @@ SLACK = 0.001
 
 ROUNDING = 2.0**-42
 """A fraction of n, used if k * `SLACK` is less: mean logarithms of 64-bit sums of transforms are no
-more exact."""
+more exact.
+"""
 
 MAX_ROUNDS = 1000
 """Some dozens are usual. A tally that is unlikely in every population may take more, and gets the
-best shares so far."""
+best shares so far.
+"""
 
 GROWTH = 1.1
 """Of the step in a successful round: the curvature may be smaller than at the start of the
-climb."""
+climb.
+"""
 
 
 class _Climb(NamedTuple):

@@ -23,7 +23,8 @@ from estimator.statistics.simplex import nearest_shares
 
 WRITTEN_OUT = 2**17
 """The largest number of probabilities for which a law is written out, 1 MB: up to there a table is
-faster than transforms."""
+faster than transforms.
+"""
 
 REMEMBERED = 16
 """Written-out laws kept for the next window of the same metric."""

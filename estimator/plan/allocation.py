@@ -36,11 +36,13 @@ from estimator.statistics.arrays import Floats
 
 ROUNDS: Final = 8
 """How often curves are taken. Four times are usual; only a design that changes back and forth needs
-more."""
+more.
+"""
 
 STILL: Final = 1e-4
 """An epsilon that moves by no more than this fraction stands still; its error moves by about as
-little."""
+little.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ HALVINGS: Final = 60
 
 RESOLVED: Final = 2.0**-100
 """The least noise that is left at any epsilon a registry may hold, as a fraction of that at an
-epsilon near 1."""
+epsilon near 1.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,7 +60,11 @@ def _groups(metric: Metric) -> range:
 
 
 def _of_group(domain: MeanByGroup, inverse: Inverse, group: int) -> tuple[float, float, float]:
-    """Return the mean squares of a group's score if its sender is in the group; if not, the largest and the average."""
+    """Return the mean squares of a group's score.
+
+    The first is that of a sender in the group. The others are the largest and the average of
+    senders outside of it.
+    """
     weights = group_weights(domain, group)
     squares = inverse.expectations(inverse.contrast(weights) ** 2)
     others = squares[weights == 0]
@@ -68,7 +72,10 @@ def _of_group(domain: MeanByGroup, inverse: Inverse, group: int) -> tuple[float,
 
 
 def _residual(domain: MeanByGroup, group: int) -> Floats:
-    """Return how far each input of a group lies above its mean, the middle; 0 for other groups. Shape (k,)."""
+    """Return how far each input of a group lies above its mean, the middle, shape (k,).
+
+    It is 0 for inputs of other groups.
+    """
     places = np.tile(np.linspace(-0.5, 0.5, domain.points), domain.first.size)
     residual: Floats = places * group_weights(domain, group)
     return residual

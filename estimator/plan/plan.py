@@ -65,8 +65,7 @@ class ShareErrors:
     Attributes:
         uniform: where all shares are alike.
         worst: of the worst value, in the worst population for it.
-        smallest: the smallest share whose interval lies above 0 four times in five. None if there
-            is no such share.
+        smallest: the smallest share whose interval lies above 0 four times in five, or None.
 
     """
 
@@ -82,8 +81,8 @@ class StrataPlan:
     Attributes:
         strata: how many there are.
         reports: of each.
-        difference: the smallest difference of two of them that is seen 9 times in 10: of a share, or else of the mean.
-            None without reports.
+        difference: the smallest difference of two of them that is seen 9 times in 10: of a share,
+            or else of the mean. None without reports.
 
     """
 
@@ -97,20 +96,22 @@ class TextPlan:
     """Which texts will be found, and how many devices a common text takes.
 
     Attributes:
-        least: from which share on a short text, and one of the most letters, are found 9 times in 10. Empty if the
-            question finds no texts.
+        least: from which share on a short text, and one of the most letters, are found 9 times in
+            10. Empty if the question finds no texts.
         share: of a common text.
         letters: of that text.
-        found: the devices among which it is found 9 times in 10. None if the question finds no texts.
-        named: the devices among which it is seen to occur 9 times in 10 if it is named; None if too many.
+        devices_to_find: the devices among which it is found 9 times in 10. None if the question
+            finds no texts.
+        devices_if_named: the devices among which it is seen to occur 9 times in 10 if it is named;
+            None if too many.
 
     """
 
     least: tuple[LeastShare, ...]
     share: float
     letters: int
-    found: int | None
-    named: int | None
+    devices_to_find: int | None
+    devices_if_named: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +129,8 @@ class MetricPlan:
         needed_devices: how many devices send as many reports. None where none answers.
         central: what the tally of a window reveals by itself, if only closed tallies are published
             and nobody knows who took part. None where shuffling bounds nothing.
-        rotations: of vectors that are all alike, the error that is left of any number of reports, as
-            a part of their length. None for other kinds.
+        rotations: of vectors that are all alike, the error that is left of any number of reports,
+            as a part of their length. None for other kinds.
         change: what the newest schema would change. None where it changes nothing.
         strata: how well public strata can be told apart. None where there are none.
         texts: which texts will be found. None for other kinds.
@@ -233,14 +234,14 @@ def _texts(metric: Metric, reports: int, part: Fraction) -> TextPlan | None:
     if not isinstance(domain, Text) or not isinstance(channel, GroupedGeometry):
         return None
     power, letters = Power(domain, channel), min(SHORT, domain.max_length)
-    found = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
-    named = power.reports_to_see(COMMON / domain.max_items, letters)
+    to_find = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
+    if_named = power.reports_to_see(COMMON / domain.max_items, letters)
     return TextPlan(
         least=power.least_shares(reports) if domain.discover and reports else (),
         share=COMMON,
         letters=letters,
-        found=math.ceil(found / part) if found and part else None,
-        named=math.ceil(named / part) if named and part else None,
+        devices_to_find=math.ceil(to_find / part) if to_find and part else None,
+        devices_if_named=math.ceil(if_named / part) if if_named and part else None,
     )
 
 
@@ -259,7 +260,7 @@ def _strata(metric: Metric, reports: int) -> StrataPlan | None:
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
     """Return the loss of a window's tally by shuffling, and because nobody knows who took part.
 
-    Of a question with public strata, it is that of the tally of one stratum, if all are of one size.
+    Of a question with public strata, it is that of one stratum's tally, if all are of one size.
     """
     shuffled = central_of(metric, reports // max(1, len(metric.strata)), delta, closed=True)
     if shuffled is None or part == 1:

@@ -20,7 +20,8 @@ from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
 
 POWER: Final = 0.8
 """How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral
-sciences", 2.4."""
+sciences", 2.4.
+"""
 
 Z_OF_POWER: Final = NormalDist().inv_cdf(POWER)
 
@@ -29,9 +30,10 @@ Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 
 
 def smallest_difference(variance: float, reports: int) -> float | None:
-    """Return the smallest difference of two strata that would be seen 9 times in 10; None without reports.
+    """Return the smallest difference of two strata that would be seen 9 times in 10.
 
     It is seen if its own 95 % interval excludes 0: before the correction for other comparisons.
+    None without reports.
 
     Args:
         variance: n times the variance of the figure in one stratum, in the worst population.

@@ -14,7 +14,8 @@ from tomlkit.container import Container
 
 LOST = 1 + 2.0**-44
 """Makes up for the rounding of floats, so that 2 is not written as 1.99999. No sum of short
-decimals exceeds a total by so little."""
+decimals exceeds a total by so little.
+"""
 
 DIGITS = 6
 """Significant digits of a written epsilon. The last one changes an error by a millionth."""

@@ -26,7 +26,7 @@ class SchemaChange:
 
     @property
     def saved(self) -> float:
-        """The part of the devices that the same error no longer needs; negative where it needs more."""
+        """The part of devices that the same error no longer needs; negative where it needs more."""
         return 1 - usual_variance(self.after) / usual_variance(self.before)
 
 
@@ -69,7 +69,7 @@ def upgrade(text: str) -> SchemaUpgrade:
 
 
 def gains(registry: Registry) -> dict[str, SchemaChange]:
-    """Return what the newest schema would change, by question; nothing for a registry that has it."""
+    """Return what the newest schema would change, by question; nothing if the registry has it."""
     if registry.schema == SCHEMAS[-1] or not registry.source:
         return {}
     return {change.before.name: change for change in upgrade(registry.source).changes}

@@ -12,11 +12,15 @@ from estimator.plan.variance import mean_range, mean_variance, share_factor, tex
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a
-mean."""
+mean.
+"""
 
 
 def unit_variance(metric: Metric) -> float:
-    """Return the worst variance of one report, of a share, of a named text, or else of the mean, in squared units."""
+    """Return the worst variance of one report, in squared units.
+
+    It is that of a share, of a named text, or else of the mean.
+    """
     squares, of_text = squares_of_shares(metric), text_variance(metric)
     if of_text is not None:
         return of_text

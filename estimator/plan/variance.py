@@ -81,7 +81,7 @@ class Squares:
 
 
 def squares_of(channel: Channel) -> Squares | None:
-    """Return the mean squares of shares. None for a channel on a grid, of vectors, of texts or of features."""
+    """Return the mean squares of shares. None for channels of grids, vectors, texts or features."""
     if isinstance(channel, RotatedAxes | GroupedGeometry | Crosses):
         return None
     return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
@@ -111,9 +111,9 @@ def mean_variance(metric: Metric) -> float | None:
 
 
 def text_variance(metric: Metric) -> float | None:
-    """Return the variance of the share of a named text of the most letters, in the worst population.
+    """Return the variance of a named text's share, in the worst population.
 
-    Only the confirming groups speak of it. None for other kinds.
+    The text has the most letters, and only the confirming groups speak of it. None for other kinds.
     """
     channel, domain = metric.channel, metric.domain
     if not isinstance(channel, GroupedGeometry) or not isinstance(domain, Text):
@@ -138,7 +138,10 @@ def mean_range(metric: Metric) -> float:
 
 
 def _worst_cell(channel: Crosses) -> float:
-    """Return the worst variance of the share of a cell with a label, where one report in so many is of its feature."""
+    """Return the worst variance of the share of a cell with a label.
+
+    One report in ``channel.inputs`` is of its feature.
+    """
     of_features = (_squares(inverse_of(feature), feature.inputs) for feature in channel.features)
     return channel.inputs * max(squares.worst for squares in of_features)
 

@@ -10,20 +10,24 @@ from estimator.statistics.arrays import Floats
 
 EXACT_BELOW = 32
 """From here on Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9), which is below
-3e-17."""
+3e-17.
+"""
 
 FIXED_ERROR = 2.0**-43
 """A thousand units in the last place: more than the few roundings of numbers below 128 and of a
-fraction."""
+fraction.
+"""
 
 ERROR_PER_STEP = 2.0**-46
 """A logarithm loses digits where two terms cancel that are at most 40 times the distance from the
-mean."""
+mean.
+"""
 
 DEPTH = 64
 """Partial quotients of the tail. The number is even, so that the omitted rest makes the tail
 smaller. At one standard deviation from the mean of 10**8 trials the rest is less than one part in
-10**6, at two less than one in 10**12."""
+10**6, at two less than one in 10**12.
+"""
 
 _STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
 _STIRLING[1:] -= math.log(2 * math.pi) / 2

@@ -29,7 +29,8 @@ from estimator.statistics.arrays import Floats
 
 MOST_REPORTS = 2**33
 """More reports are not counted, which cannot lower delta: the time grows with the root of their
-number."""
+number.
+"""
 
 MOST_EPSILON = 64.0
 """Above it, no clone is expected among ``MOST_REPORTS`` reports, and none is counted."""
@@ -37,14 +38,16 @@ MOST_EPSILON = 64.0
 BUCKETS = 1024
 """The number of distinguished numbers of clones. A number is rounded down to the least of its
 bucket. This can only raise delta, because anybody could add a clone to the observation. From 10**5
-reports of epsilon 4 on it does so by less than a 400th, which is a 10,000th of epsilon."""
+reports of epsilon 4 on it does so by less than a 400th, which is a 10,000th of epsilon.
+"""
 
 TAIL = 2.0**-100
 """The probability of the numbers of clones that are ignored far from the mean, on either side."""
 
 ROUNDING = 1 + 2.0**-40
 """Raises a sum of many positive floats, or the result of a few operations, above its rounding
-errors."""
+errors.
+"""
 
 UNDERFLOW = 2.0**-1000
 """More than all terms together that a float holds as zero."""

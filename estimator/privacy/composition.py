@@ -29,7 +29,8 @@ from estimator.statistics.confidence import BISECTIONS
 
 CELLS = 2**16
 """Of the grid: a hundred different losses together are moved up by less than a part in 500 of the
-span."""
+span.
+"""
 
 CUT = 2.0**-12
 """The fraction of delta that all tails together may lose by cutting."""
@@ -172,7 +173,8 @@ def bounded_epsilon(
         for loss in sorted(reports, key=lambda loss: worth[loss] / charges[loss], reverse=True):
             number = min(reports[loss], left / charges[loss])
             moment, left = moment + number * worth[loss], left - number * charges[loss]
-        # Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", proposition 12
+        # Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy",
+        # proposition 12
         slack = order * math.log(order / (order + 1)) - math.log(order + 1) - math.log(delta)
         least = min(least, (moment + slack) / order)
     return max(0.0, least * ROUNDING)

@@ -31,7 +31,8 @@ from estimator.privacy.privacy_loss import loss_of
 
 MOST_COMPOSED = 10**6
 """Up to this number of reports of one loss its distribution is added up; more are bounded by
-moments."""
+moments.
+"""
 
 
 @dataclass(frozen=True, slots=True)

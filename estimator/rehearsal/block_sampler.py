@@ -24,7 +24,8 @@ from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
 """From inputs and places within their blocks, 0 to size - 1, to the symbols there. Arrays are
-broadcast."""
+broadcast.
+"""
 
 
 @dataclass(frozen=True, slots=True)

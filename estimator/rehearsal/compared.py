@@ -1,4 +1,4 @@
-"""What a rehearsal compares with the truth: figures of several kinds, and how often they hold it."""
+"""What a rehearsal compares with the truth: kinds of figures, and how often they hold it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FigureKind(StrEnum):
     BAND = "band as a whole"
     BINS = "bins"
     RANGES = "ranges"
-    AT_LEAST = "at least so many days"
+    AT_LEAST = "at least n days"
     GROUP_MEANS = "means of groups"
     TEXTS = "texts that were found"
 

@@ -32,13 +32,15 @@ from estimator.rehearsal.true_answers import TrueAnswer, distinct, encode, read_
 
 MAX_DEVICES = 10**15
 """numpy samples in floats, and every count up to this is exact as one. It is a hundred thousand
-times mankind."""
+times mankind.
+"""
 
 SHOWN_MISTAKES = 20
 
 UNIFORM_ANSWERS = 1024
 """Uniform numbers are the middles of this many even cells of their range. Uniform counts are at
-most this many."""
+most this many.
+"""
 
 _Cells = dict[tuple[str, ...], list[int]]
 """For each text in a metric's cells, how often it stands there and in which row first."""
@@ -68,7 +70,8 @@ class GroundTruth:
     Attributes:
         crowds: the devices of each metric, in the registry's order.
         ignored: columns that are no metric.
-        missing: models, and metrics without a column; in a drawn population, vectors and texts without shares.
+        missing: models, and metrics without a column; in a drawn population, vectors and texts
+            without shares.
 
     """
 
@@ -189,7 +192,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 
 
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
-    """Return the metrics that are not rehearsed, each with a reason; models have one of their own."""
+    """Return the metrics that are not rehearsed, with reasons; models have one of their own."""
     return tuple(
         Missing(metric, OF_MODELS if isinstance(metric.domain, Model | CrossedModel) else reason)
         for name, metric in registry.metrics.items()
@@ -212,7 +215,7 @@ def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...
 
 
 def _parts(metric: Metric) -> Sequence[str]:
-    """Return the columns that state an answer together: of the two metrics that are crossed, or of each coordinate."""
+    """Return the columns that state an answer together: of crossed metrics, or of coordinates."""
     domain = metric.domain
     if isinstance(domain, Vector):
         return [f"{metric.name}.{place}" for place in range(domain.length)]

@@ -1,4 +1,7 @@
-"""Rows of a table as answers to a model: a column for each feature, and one with the metric's name for the label."""
+"""Rows of a table as answers to a model.
+
+Each feature has a column, and the label has one with the metric's name.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ def read_people(path: Path, metric: Metric) -> People:
     """Read a table of true answers to a model; a row with an empty cell is left out.
 
     Args:
-        path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one, says which rows
-            are of one person.
+        path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,
+            says which rows are of one person.
         metric: a model with a label of yes or no.
 
     Raises:

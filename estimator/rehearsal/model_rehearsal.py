@@ -1,7 +1,8 @@
-"""How well a model would predict, before anything ships: learned from people of a table, tried on others.
+"""How well a model would predict, before anything ships: learned from people, tried on others.
 
-A row of the table is a person. Some rows are held back, in each round others; devices are drawn from the rest
-with replacement. So what is measured is the noise of privacy, and not the value of more people.
+A row of the table is a person. Some rows are held back, in each round others; devices are drawn
+from the rest with replacement. So what is measured is the noise of privacy, and not the value of
+more people.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 
 HELD_BACK: Final = 4
-"""One person in so many is not learned from."""
+"""One person in this many is not learned from."""
 
 FEWEST_HELD_BACK: Final = 2
 """Persons, if there are more: one with yes, and one with no."""
@@ -57,7 +58,8 @@ class People:
     def held_back(self, generator: np.random.Generator) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return which rows are not learned from, shape (rows,).
 
-        Persons are drawn anew until both sides have both labels: without a yes and a no there is no AUC.
+        Persons are drawn anew until both sides have both labels: without a yes and a no there is no
+        AUC.
         """
         labels, persons = self.labels, np.unique(self.groups)
         number = min(max(FEWEST_HELD_BACK, len(persons) // HELD_BACK), len(persons) - 1)
@@ -96,7 +98,7 @@ class ModelRehearsal:
 
 
 def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, seed: int) -> ModelRehearsal:
-    """Return how well the model of a metric predicts, learned from so many devices.
+    """Return how well the model of a metric predicts, learned from a number of devices.
 
     Args:
         metric: a model with a label of yes or no.
@@ -146,7 +148,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Iterator[Counts]:
-    """Yield the tally of each feature: of the devices left, one in so many draws it."""
+    """Yield the tally of each feature, of which each device draws one."""
     left = counts
     for place, own in enumerate(channel.features):
         drawn = generator.binomial(left, 1 / (channel.inputs - place))
@@ -156,19 +158,22 @@ def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: n
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
-    """Return how often a yes has a higher score than a no; equal scores count half. Both must occur."""
+    """Return how often a yes has a higher score than a no; equal scores count half.
+
+    Both must occur.
+    """
     yes, no = np.sort(scores[labels]), np.sort(scores[~labels])
     below = np.searchsorted(no, yes, side="left") + np.searchsorted(no, yes, side="right")
     return float(below.sum() / (2 * yes.size * no.size))
 
 
 def auc_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> float:
-    """Return the mean AUC of a linear regression on the true answers of the people that are not held back."""
+    """Return the mean AUC of a linear regression on the true answers of people not held back."""
     return float(np.mean(aucs_without_privacy(people, metric, rounds, seed)))
 
 
 def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int) -> tuple[float, ...]:
-    """Return the AUC of each round, in which the same people are held back as in that of `rehearse_model`."""
+    """Return the AUC of each round, which holds back the same people as in `rehearse_model`."""
     vectors = np.array([_features(metric, answer) for answer in people.answers])
     labels, aucs = people.labels, []
     for number in range(rounds):

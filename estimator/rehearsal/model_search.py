@@ -1,4 +1,4 @@
-"""How many devices a model needs, so that privacy costs no more AUC than is wanted."""
+"""How many devices a model needs, so that privacy costs no more AUC than is allowed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST_DEVICES: Final = 1000
 """The search begins here: with fewer even a simple model is noise."""
 
 MOST_DEVICES: Final = 10**7
-"""Each report of products is drawn by itself; so many take some minutes."""
+"""Each report of products is drawn by itself; this number takes some minutes."""
 
 DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
 
@@ -53,26 +53,30 @@ class Loss:
         """The standard error of that mean."""
         return float(np.std(self.losses, ddof=1)) / math.sqrt(len(self.losses))
 
-    def is_within(self, wanted: float) -> bool:
-        """Whether no more is lost than is wanted, even if the mean errs by its standard error."""
-        return self.mean + self.error <= wanted
+    def is_within(self, most_loss: float) -> bool:
+        """Whether at most that much is lost, even if the mean errs by its standard error."""
+        return self.mean + self.error <= most_loss
 
 
 def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
-    metric: Metric, people: People, wanted: float, *, rounds: int, seed: int, advance: Callable[[int], None]
+    metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
 ) -> Loss | None:
-    """Return the fewest devices that were found to cost no more AUC than is wanted; None if the most cost more.
+    """Return the fewest devices that were found to cost at most ``most_loss`` of AUC.
 
-    The number is doubled until the loss is small enough. Then its last doubling is searched by halves. A mean that is
-    small by chance would be found among many, so that its standard error is added.
+    The number is doubled until the loss is small enough. Then its last doubling is searched by
+    halves. A mean that is small by chance would be found among many, so that its standard error is
+    added.
 
     Args:
         metric: a model with a label of yes or no.
         people: true answers; some are held back in each round.
-        wanted: the most AUC that may be lost, compared with a linear regression without privacy.
+        most_loss: the most AUC that may be lost, compared with a linear regression without privacy.
         rounds: of each number of devices, at least 2.
         seed: of all randomness; people are held back alike for all numbers.
         advance: called with 1 after each number of devices.
+
+    Returns:
+        What they lose. None if even `MOST_DEVICES` lose more.
 
     """
     plain = aucs_without_privacy(people, metric, rounds, seed)
@@ -83,14 +87,14 @@ def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
         return Loss(rehearsal, tuple(alone - auc for alone, auc in zip(plain, rehearsal.aucs, strict=True)))
 
     enough, too_few = tried(FEWEST_DEVICES), 0
-    while not enough.is_within(wanted):
+    while not enough.is_within(most_loss):
         too_few = enough.rehearsal.devices
         if too_few >= MOST_DEVICES:
             return None
         enough = tried(min(2 * too_few, MOST_DEVICES))
     for _ in range(HALVINGS if too_few else 0):
         middle = tried(_rounded(math.sqrt(too_few * enough.rehearsal.devices)))
-        if middle.is_within(wanted):
+        if middle.is_within(most_loss):
             enough = middle
         else:
             too_few = middle.rehearsal.devices

@@ -76,7 +76,7 @@ class Crowd:
         return encoded.reshape(len(self.answers), self.metric.channel.inputs)
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
-        """Return the mean of each coordinate of the vectors as they are, also of those beyond the norm.
+        """Return the mean of each coordinate of the unclipped vectors, even beyond the norm.
 
         Args:
             weights: of the answers, shape (len(answers),).

@@ -34,7 +34,8 @@ from estimator.tallies.tally import Tally
 
 UNIX_EPOCH_S = 0.0
 """A tally must have a window, and a rehearsal has none. The present one would change the output of
-a seed."""
+a seed.
+"""
 
 LONGEST_WINDOW_S = 31 * 86_400
 
@@ -160,8 +161,8 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     distribution = estimated.distribution
     if estimated.texts is not None:
         shares = crowd.text_shares(weights)
-        found = estimated.texts.found or ()
-        return {FigureKind.SHARES_AND_MEAN: (), FigureKind.TEXTS: [shares.get(str(each.value), 0.0) for each in found]}
+        texts = estimated.texts.found or ()
+        return {FigureKind.SHARES_AND_MEAN: (), FigureKind.TEXTS: [shares.get(str(each.value), 0.0) for each in texts]}
     of_values = crowd.truths(weights)
     truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
     days = len(estimated.estimates or ())
@@ -195,7 +196,7 @@ def _report(  # noqa: PLR0913, PLR0917 what one round is made of
     generator: np.random.Generator,
     request: Request,
 ) -> MetricEstimate:
-    """Return the estimates of a round in which so many devices give each answer."""
+    """Return the estimates of a round in which given numbers of devices give each answer."""
     metric, window = crowd.metric, _window(crowd.metric, number)
     return estimate(
         metric,
@@ -212,7 +213,10 @@ def _report(  # noqa: PLR0913, PLR0917 what one round is made of
 
 
 def _sampler(crowd: Crowd) -> _Sampler:
-    """Return a function that draws tallies of the devices that give each answer. What it needs is prepared once."""
+    """Return a function that draws tallies of the devices that give each answer.
+
+    What it needs is prepared once.
+    """
     domain, channel = crowd.metric.domain, crowd.metric.channel
     if isinstance(domain, Text) and isinstance(channel, GroupedGeometry):
         return lambda counts, _, generator: sampled_texts(domain, channel, crowd.texts(counts, generator), generator)
@@ -226,5 +230,5 @@ def _sampler(crowd: Crowd) -> _Sampler:
 
 
 def _window(metric: Metric, number: int = 0) -> Window:
-    """Return the window of a round. Each has one of its own, because rotations of vectors differ by window."""
+    """Return the window of a round. Each has its own: rotations of vectors differ by window."""
     return Window.of(metric.window, UNIX_EPOCH_S + number * LONGEST_WINDOW_S)

@@ -21,7 +21,8 @@ from estimator.statistics.arrays import Counts
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
 """From the number of devices with each input, shape (k,), to the number of reports of each symbol,
-shape (m,)."""
+shape (m,).
+"""
 
 MAX_KEPT_PROBABILITIES = 2**24
 """A table of up to 128 MB is kept. A larger one is computed again for each tally."""

@@ -13,15 +13,16 @@ class TextOutcome:
     """The list of texts beside the truth.
 
     Attributes:
-        found: how many texts of the list occur.
+        occurring: how many texts of the list occur.
         false: the texts of the list that nobody has.
-        missed: the texts that are not on the list, though they are at least as common as one that is, with their
-            shares; the most common first.
-        commonest: the most common text that is not on the list, with its share; None if none is missing.
+        missed: the texts that are not on the list, though they are at least as common as one that
+            is, with their shares; the most common first.
+        commonest: the most common text that is not on the list, with its share; None if none is
+            missing.
 
     """
 
-    found: int
+    occurring: int
     false: tuple[str, ...]
     missed: tuple[tuple[str, float], ...]
     commonest: tuple[str, float] | None
@@ -35,7 +36,7 @@ class TextOutcome:
             ((text, share) for text, share in truth.items() if text not in listed), key=lambda each: -each[1]
         )
         return cls(
-            found=len(listed & truth.keys()),
+            occurring=len(listed & truth.keys()),
             false=tuple(sorted(listed - truth.keys())),
             missed=tuple(each for each in others if each[1] >= least),
             commonest=next(iter(others), None),

@@ -32,7 +32,7 @@ MOST_DIGITS = 400
 """The most digits of a count that is read: more than any count has, and few enough to convert."""
 
 MEMBERS_APART = "|"
-"""Separates the members of a set, the two answers of a pair, and the numbers of a vector, in one cell."""
+"""Separates the members of a set, the answers of a pair, and a vector's numbers, in one cell."""
 
 Input = int | tuple[int, ...]
 """An input of a channel: a symbol, or an encoded vector."""
@@ -47,7 +47,8 @@ class TrueAnswer:
 
     Attributes:
         value: the answer itself.
-        law: each input that it may become, with its probability. Of a text, the integer of each text.
+        law: each input that it may become, with its probability. Of a text, the integer of each
+            text.
 
     """
 

@@ -46,7 +46,10 @@ def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generat
 
 
 def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
-    """Return the pairs of vector and rotation that devices have, and how many have each; each of shape (pairs,)."""
+    """Return the pairs of vector and rotation that devices have, and how many devices have each.
+
+    All three arrays have the shape (pairs,).
+    """
     many = np.flatnonzero(counts >= rotations)
     of_many = generator.multinomial(counts[many], np.full(rotations, 1 / rotations))
     few = np.repeat(np.arange(len(counts)), np.where(counts < rotations, counts, 0))

@@ -1,6 +1,7 @@
 """The forms in which people read results. Renderers choose and format; they compute nothing.
 
-`FORMATS` and `BINARY_FORMATS` are the forms of a report, from an EstimateReport to a text or to bytes.
+`FORMATS` and `BINARY_FORMATS` are the forms of a report, from an EstimateReport to a text or to
+bytes.
 """
 
 from __future__ import annotations

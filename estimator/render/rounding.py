@@ -1,9 +1,11 @@
-"""Figures as texts, with as many digits as their errors justify. Each number is rounded once, from its value.
+"""Figures as texts, with as many digits as their errors justify.
 
-A figure and its interval are rounded to the same place: that of the second figure of the standard error (or
-of the first, for a sentence). A number is rounded less if that place is coarse beside its interval, which ends
-where nothing else is possible: 28 of 28 days are not about 30. What is possible is never rounded to what is not: an
-interval up to 46 does not end at 50. Roundings are exact: of the shortest decimal that is the float, half to even.
+Each number is rounded once, from its value. A figure and its interval are rounded to the same
+place: that of the second figure of the standard error (or of the first, for a sentence). A number
+is rounded less if that place is coarse beside its interval, which ends where nothing else is
+possible: 28 of 28 days are not about 30. What is possible is never rounded to what is not: an
+interval up to 46 does not end at 50. Roundings are exact: of the shortest decimal that is the
+float, half to even.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ FIGURES, SENTENCE_FIGURES = 2, 1
 """How many figures of the error are shown in a table, and in a sentence."""
 
 LENGTH_IN_ERRORS: Final = 4
-"""An interval of 95 % is about so many standard errors long. It stands in where there is no error."""
+"""About the length of a 95 % interval in standard errors. It stands in for a missing error."""
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
 """A number with more decimals, or more digits before them, is written with a power of ten."""
@@ -33,7 +35,7 @@ POINT_FIGURES: Final = 4
 """The figures of a number whose interval is a point, so that no error says how many it deserves."""
 
 DUST: Final = 1e-12
-"""An error this small beside its figure comes from the arithmetic of floats: the interval is a point."""
+"""An error this small beside its figure comes from float arithmetic: the interval is a point."""
 
 _EXACT: Final = Context(prec=700, rounding=ROUND_HALF_EVEN)
 """Wider than any float, so that nothing but the place decides a rounding."""
@@ -44,7 +46,8 @@ class Rounded:
     """A figure, its interval and its error as texts with the same place, without their unit.
 
     Attributes:
-        estimate: the value, moved to the nearer end where it lies outside its interval; empty if unknown.
+        estimate: the value, moved to the nearer end where it lies outside its interval; empty if
+            unknown.
         unbiased: the value as it is, which may be impossible; empty if unknown.
         low: the lower end of the interval.
         high: the upper end.
@@ -74,7 +77,7 @@ class Rounded:
 
 
 def digits_for(standard_error: float, figures: int = FIGURES) -> int:
-    """Return how many decimals show so many figures of an error: 1 for 1.3, 3 for 0.0996; -1 for 120.
+    """Return the number of decimals for an error's figures: 1 for 1.3, 3 for 0.0996; -1 for 120.
 
     Below 0 the number is rounded to tens, hundreds and so on.
 
@@ -129,9 +132,9 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
 
 
 def plain(value: float, digits: str, possible: Range | None) -> str:
-    """Return a number in a format, or as coarsely as is possible where the format would make it impossible.
+    """Return a number in a format, or at the coarsest place that keeps it possible.
 
-    It is never minus zero.
+    The place replaces a format that makes the number impossible. It is never minus zero.
 
     Args:
         value: the number.
@@ -146,13 +149,14 @@ def plain(value: float, digits: str, possible: Range | None) -> str:
 
 
 def text_of(value: float, decimals: int, power: int = 0) -> str:
-    """Return a number times a power of ten to a place, with thousands separators and a true minus sign.
+    """Return a number times a power of ten to a place, with thousands separators.
 
-    It is never minus zero.
+    Its minus sign is a true one. It is never minus zero.
 
     Args:
         value: a finite number.
-        decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so on.
+        decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so
+            on.
         power: the power of ten: 2 for a share in percent.
 
     """
@@ -195,7 +199,7 @@ def _possible_place(value: float, decimals: int, possible: Range) -> int:
 
 
 def _decimals(figure: tuple[float | None, float, float, float | None], figures: int) -> int:
-    """Return the place of the error's last shown figure; that of an interval's length without an error."""
+    """Return the place of the last shown figure of the error, or else of the interval's length."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
     if scale > DUST * max(abs(low), abs(high)):
@@ -204,7 +208,10 @@ def _decimals(figure: tuple[float | None, float, float, float | None], figures: 
 
 
 def _decimals_within(figure: tuple[float | None, float, float, float | None], decimals: int) -> int:
-    """Return the coarsest place from a given one on that fits a number's interval, and keeps the number within it."""
+    """Return the coarsest place from a given one on that fits a number's interval.
+
+    It keeps the number within it.
+    """
     value, low, high, _ = figure
     length, possible = high - low, min(high, max(low, value or 0.0))
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)

@@ -101,11 +101,11 @@ def made_up_words(made_up: int, reports: int) -> str:
     return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g} % of all, put a text on the list"
 
 
-def _of_found(found: Shares) -> str:
-    if not len(found):
+def _of_found(texts: Shares) -> str:
+    if not len(texts):
         return "No text was common enough to be found."
-    first = found[0]
-    others = f"; {plural(len(found) - 1, 'other text')} found" if len(found) > 1 else ""
+    first = texts[0]
+    others = f"; {plural(len(texts) - 1, 'other text')} found" if len(texts) > 1 else ""
     return f"The most common text found is “{text_label(first.value)}”: {about_share(first)}{others}."
 
 
@@ -142,7 +142,10 @@ def _of_coordinates(estimated: MetricEstimate, coordinates: Shares) -> str:
 
 
 def leader(estimated: MetricEstimate) -> int:
-    """Return the position of the answer's value: yes, or else the most common value; or of the largest coordinate."""
+    """Return the position of the answer's value, or of the largest coordinate.
+
+    The value is yes, or else the most common one.
+    """
     if estimated.coordinates is not None:
         sizes = abs(estimated.coordinates.unbiased)
         return int(sizes.argmax()) if sizes.size else 0
@@ -154,7 +157,7 @@ def leader(estimated: MetricEstimate) -> int:
 
 
 def headline(estimated: MetricEstimate, position: int) -> Estimate | None:
-    """Return the figure that the answer is about: of days of use a threshold, or a share, a mean or a coordinate."""
+    """Return the answer's figure: a threshold of days of use, a share, a mean or a coordinate."""
     if estimated.at_least:
         return estimated.at_least[OFTEN]
     if estimated.coordinates is not None:
@@ -187,7 +190,10 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
 
 
 def about_share(share: Estimate | Figure) -> str:
-    """Return a share with its interval, such as ``about 12 % (9 to 14 %)``: nothing impossible, unlike a table."""
+    """Return a share with its interval, such as ``about 12 % (9 to 14 %)``.
+
+    Unlike a table, it has nothing impossible.
+    """
     return percent(share.estimate, share.low, share.high, error_of(share), SENTENCE_FIGURES).about
 
 
@@ -197,7 +203,7 @@ def error_of(figure: Estimate | Figure) -> float | None:
 
 
 def possible_coordinate(estimated: MetricEstimate) -> Range | None:
-    """Return the least and the greatest coordinate of a vector; None for coefficients, which have no bounds."""
+    """Return the least and the greatest coordinate of a vector; None for unbounded coefficients."""
     return None if estimated.kind != "vector" or estimated.norm is None else (-estimated.norm, estimated.norm)
 
 

@@ -12,7 +12,7 @@ OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
 """What lowers the year of a device that keeps its ledger."""
 
 OF_BROWSERS: Final = "lower per_window, or ask less often"
-"""What lowers the year of a browser that may wipe its ledger: lifetime and month begin anew with it."""
+"""What lowers the year of a browser that may wipe its ledger: lifetime and month restart then."""
 
 
 def year_words(nanos: int | None) -> str:
@@ -34,8 +34,8 @@ def too_much(nanos: int | None, most: Fraction, *, may_be_wiped: bool) -> list[s
     Args:
         nanos: the loss of the year in billionths of epsilon; None if there is no bound.
         most: the epsilon that is allowed.
-        may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no ceiling
-            but that of its windows.
+        may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no
+            ceiling but that of its windows.
 
     """
     if nanos is not None and nanos <= most * NANOS:

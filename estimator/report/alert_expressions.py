@@ -40,7 +40,7 @@ _QUANTILES: Final = tuple(f"p{100 * quantile:.0f}" for quantile in QUANTILES)
 """Their names, in the order of a report's quantiles."""
 
 _NAMED: Final = 12
-"""Of more values only so many are named."""
+"""The most values that are named."""
 
 _SHARES: Final = "share[VALUE]"
 
@@ -53,22 +53,23 @@ def read_alert(registry: Registry, text: str) -> Alert:
         text: the expression.
 
     Raises:
-        RequestError: if it cannot be read, names a figure or value that the metric does not have, or compares
-            with a number that the figure cannot be on both sides of. The message says what to write.
+        RequestError: if it cannot be read, names a figure or value that the metric does not have,
+            or compares with a number that the figure cannot be on both sides of. The message says
+            what to write.
         UnknownMetricError: if the registry defines no such metric.
 
     """
-    found = _EXPRESSION.fullmatch(text)
-    if found is None:
+    match = _EXPRESSION.fullmatch(text)
+    if match is None:
         raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
-    metric = _asked(registry, found["metric"], found["stratum"], text)
-    statistic = _statistic(metric, found["figure"], found["value"], text)
+    metric = _asked(registry, match["metric"], match["stratum"], text)
+    statistic = _statistic(metric, match["figure"], match["value"], text)
     position = 0
     if statistic == "share":
-        position = _position(metric, found["value"], text)
+        position = _position(metric, match["value"], text)
     elif statistic == "quantile":
-        position = _QUANTILES.index(found["figure"])
-    alert = Alert(metric.name, found["figure"], statistic, position, Operator(found["operator"]), float(found["bound"]))
+        position = _QUANTILES.index(match["figure"])
+    alert = Alert(metric.name, match["figure"], statistic, position, Operator(match["operator"]), float(match["bound"]))
     _check_bound(metric, alert, text)
     return alert
 
@@ -79,11 +80,11 @@ def _asked(registry: Registry, name: str, stratum: str | None, text: str) -> Met
     if stratum is None:
         return metric
     strata = [stratum_name(name, each) for each in ("", *metric.strata)] if metric.strata else []
-    asked = stratum_name(name, stratum)
-    if asked not in strata:
+    in_stratum = stratum_name(name, stratum)
+    if in_stratum not in strata:
         known = f"its strata are: {', '.join(strata)}" if strata else f"{name} has none; leave [{stratum}] out"
         raise RequestError(f"the alert {text!r} names no stratum of {name}; {known}")
-    return apart(registry).metric(asked)
+    return apart(registry).metric(in_stratum)
 
 
 def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str:
@@ -124,7 +125,10 @@ def _has_mean(metric: Metric) -> bool:
 
 
 def _position(metric: Metric, value: str, text: str) -> int:
-    """Return the position of the value of this name. Two pairs can have one name, which then names neither."""
+    """Return the position of the value of this name.
+
+    Two pairs can have one name, which then names neither.
+    """
     labels = labels_of(metric)
     positions = [position for position, label in enumerate(labels) if word(label) == value]
     if len(positions) == 1:

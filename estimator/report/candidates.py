@@ -15,7 +15,7 @@ MOST_CANDIDATES: Final = 10**6
 
 
 def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
-    """Check that there are not too many texts, and that each consists of the letters of some question.
+    """Check that texts are not too many, and that each consists of the letters of some question.
 
     Args:
         registry: the definitions.

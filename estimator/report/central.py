@@ -1,7 +1,7 @@
-"""What the published tallies of a report reveal about a device: each alone, and those of a window together.
+"""What a report's published tallies reveal about a device: each alone, and a window's together.
 
-Of a question with public strata, the tallies of the strata are published, and a device is in one of them. So the
-question counts once, and its loss is that of its smallest tally.
+Of a question with public strata, the tallies of the strata are published, and a device is in one of
+them. So the question counts once, and its loss is that of its smallest tally.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
 
 
 def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return the reports of each tally; of a question with strata, those of its smallest tally that has any."""
+    """Return the reports of each tally; with strata, those of the smallest tally that has any."""
     reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
 
     def of(each: MetricEstimate) -> int:

@@ -70,7 +70,7 @@ def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
 
 
 def can_be_compared(estimate: MetricEstimate) -> bool:
-    """Whether a tally has figures that can be compared with those of another: one by one, and of some reports."""
+    """Whether a tally has reports, and figures that can be compared one by one with another's."""
     return estimate.closed and estimate.reports > 0 and estimate.is_comparable
 
 
@@ -102,14 +102,14 @@ def difference(first: Estimate, last: Estimate, reports: int, width: float) -> E
 
 
 def reaches(figure: Estimate) -> tuple[float, float]:
-    """Return how far the truth may lie below and above an estimate: by its interval or its error."""
+    """Return how far the truth may lie below and above an estimate, by its interval or error."""
     assert figure.estimate is not None  # noqa: S101 windows without reports are left out
     reach = Z * (figure.standard_error or 0.0)
     return max(reach, figure.estimate - figure.low), max(reach, figure.high - figure.estimate)
 
 
 def compare(first: MetricEstimate, last: MetricEstimate) -> Compared:
-    """Compare two tallies of one question with reports of different devices, or of different windows."""
+    """Compare two tallies of one question, with reports of different devices or windows."""
     reports = min(first.reports, last.reports)
     differences = tuple(difference(before, after, reports, width) for before, after, width in _pairs(first, last))
     p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
@@ -126,14 +126,17 @@ def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estima
 
 
 def _p_value(change: Estimate) -> float:
-    """Return the two-sided p-value of a normal estimate that reaches 0 as far as its interval does."""
+    """Return the two-sided p-value of a normal estimate that reaches 0 as far as its interval."""
     estimate = change.estimate or 0.0
     reach = estimate - change.low if estimate > 0 else change.high - estimate
     return math.erfc(abs(estimate) / (max(reach, Z * (change.standard_error or math.inf)) / Z * math.sqrt(2)))
 
 
 def figures(question: Compared, corrected: list[float]) -> tuple[tuple[ShareChange, ...], Change | None]:
-    """Return the differences of the shares and of the mean, with the corrected p-values of `Compared.tests` of them."""
+    """Return the differences of the shares and of the mean.
+
+    `Compared.tests` of them have corrected p-values.
+    """
     corrected_values: list[float | None] = [*corrected]
     if len(question.p_values) > question.tests:
         corrected_values.insert(PAIR - 1, corrected[0])

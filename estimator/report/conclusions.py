@@ -68,7 +68,10 @@ def clearest_first(joint: Joint) -> Sequence[Difference]:
 
 
 def clearest_changes(changes: Changes | Effect) -> Sequence[Change]:
-    """Return the changes of a question, or how two strata differ, by rising p-value. Of yes and no only yes."""
+    """Return the changes of a question, or how two strata differ, by rising p-value.
+
+    Of yes and no only yes is returned.
+    """
     is_yes_or_no = [change.value for change in changes.estimates] == [False, True]
     shares: Iterable[Change] = changes.estimates[1:] if is_yes_or_no else changes.estimates
     return sorted([*shares, *([] if changes.mean is None else [changes.mean])], key=_clearness)

@@ -57,7 +57,7 @@ def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
 
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
-    """Return the positions of the values or coordinates to show, rising. Empty if answers have neither."""
+    """Return the positions of the values or coordinates to show, rising. Empty without either."""
     if estimated.coordinates is not None:
         return largest_coordinates(estimated.coordinates)
     shares = estimated.estimates

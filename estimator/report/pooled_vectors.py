@@ -60,9 +60,10 @@ def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float,
 
 
 def _stretch(windows: list[tuple[int, Shares]]) -> float:
-    """Return by how much intervals are wider than normal ones: as the widest, since ends may be cut off.
+    """Return by how much intervals are wider than normal ones.
 
-    Those of few reports are everything, and tell it only if there are no others.
+    It is that of the widest, since ends may be cut off. Those of few reports are everything, and
+    tell it only if there are no others.
     """
     enough = [of for reports, of in windows if reports >= EXACT_BELOW] or [of for _, of in windows]
     sides = (np.maximum(of.highs - of.unbiased, of.unbiased - of.lows) / of.standard_errors for of in enough)

@@ -67,7 +67,7 @@ class _Part:
 
 
 NOT_POOLED: Final = ("model", "model-of-crosses")
-"""Kinds whose windows each have a model of their own, with a penalty that follows from its reports."""
+"""Kinds whose every window has a model of its own, with a penalty that follows from its reports."""
 
 
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:

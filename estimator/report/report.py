@@ -32,7 +32,8 @@ NUMBERS_A_SHARE: Final = 8
 
 MOST_NUMBERS: Final = 2**25
 """The most numbers in a report: some gigabytes as text. One window of every question is always
-estimated."""
+estimated.
+"""
 
 
 def make_report(
@@ -57,10 +58,10 @@ def make_report(
         UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
     """
-    asked, registry = registry, apart(registry)
+    undivided, registry = registry, apart(registry)
     check_ranges(registry, request.ranges)
     check_candidates(registry, request.candidates)
-    of_metrics, skipped = _sorted_out(registry, counted_apart(asked, tallies), selection, advance)
+    of_metrics, skipped = _sorted_out(registry, counted_apart(undivided, tallies), selection, advance)
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []
     for name, of_metric in of_metrics.items():
@@ -71,16 +72,16 @@ def make_report(
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
     delta = request.central_delta
     if delta is not None:
-        estimated = with_central(estimated, registry.metrics, asked, delta)
+        estimated = with_central(estimated, registry.metrics, undivided, delta)
     return EstimateReport(
         confidence=CONFIDENCE,
         metrics=corrected_differences(estimated),
         skipped=tuple(skipped),
         simultaneous=request.simultaneous,
-        composed=() if delta is None else composed_of(estimated, asked, delta),
+        composed=() if delta is None else composed_of(estimated, undivided, delta),
         pooled=pooled(estimated, registry.metrics) if request.pool else (),
         changes=changes_of(estimated) if request.pool else (),
-        effects=effects_of(estimated, asked),
+        effects=effects_of(estimated, undivided),
         highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
     )
 

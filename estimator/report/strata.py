@@ -1,11 +1,12 @@
-"""Questions that are counted apart by public strata: every stratum as a question of its own, and how they differ.
+"""Questions counted apart by public strata: each stratum as its own question, and how they differ.
 
-The question itself stands for all strata together, whose tallies add up, because every stratum has the same channel.
-An open window has one tally of all strata (`collector.store.strata`), which is the question's.
+The question itself stands for all strata together, whose tallies add up, because every stratum has
+the same channel. An open window has one tally of all strata (`collector.store.strata`), which is
+the question's.
 
-Two strata hold the reports of different devices, so that their errors are independent. A difference has the interval
-and the p-value of a difference of two windows (`estimator.report.changes`). Every question in every window has the same
-weight in the correction, however many strata it has.
+Two strata hold the reports of different devices, so that their errors are independent. A difference
+has the interval and the p-value of a difference of two windows (`estimator.report.changes`). Every
+question in every window has the same weight in the correction, however many strata it has.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally
 
 OTHERS: Final = "others"
-"""The stratum of devices whose values the registry does not list, and of those that the collector folds into it."""
+"""The stratum of devices whose values the registry does not list, and of those that the collector
+folds into it.
+"""
 
 
 MOST_EFFECTS: Final = 6
@@ -54,7 +57,7 @@ def stratum_name(question: str, stratum: str) -> str:
 
 
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
-    """Yield the tallies under the names of `apart`; those of strata also added up, under the question's name."""
+    """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
     of_questions: dict[tuple[str, str], list[Tally]] = {}
     for tally in tallies:
         metric = registry.metrics.get(tally.metric)
@@ -69,24 +72,26 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
         yield replace(reduce(_added, of_question), edition=registry.metrics[name].edition)
 
 
-def _added(one: Tally, other: Tally) -> Tally:
-    """Return the sum of two tallies of one question and window, with the symbols that were reported."""
+def _added(first: Tally, second: Tally) -> Tally:
+    """Return the sum of two tallies of one question and window, with the reported symbols."""
     counts: dict[int, int] = {}
-    for tally in (one, other):
+    for tally in (first, second):
         symbols = range(len(tally.counts)) if tally.symbols is None else tally.symbols
         for symbol, count in zip(symbols, tally.counts, strict=True):
             counts[symbol] = counts.get(symbol, 0) + count
     return replace(
-        one,
-        closed=one.closed and other.closed,
-        reports=one.reports + other.reports,
+        first,
+        closed=first.closed and second.closed,
+        reports=first.reports + second.reports,
         counts=[counts[symbol] for symbol in sorted(counts)],
         symbols=sorted(counts),
     )
 
 
 def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple[Effect, ...]:
-    """Compare every two listed strata of each question in each closed window, but those of vectors and models.
+    """Compare every two listed strata of each question in each closed window.
+
+    Those of vectors and models are left out.
 
     Args:
         estimates: of the registry's questions and strata.
@@ -103,7 +108,7 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
 
 def clearest_effects(effects: Sequence[Effect]) -> list[Effect]:
-    """Return the effects of the last window of each question, at most `MOST_EFFECTS`, the clearest first."""
+    """Return at most `MOST_EFFECTS` effects of each question's last window, the clearest first."""
     shown: list[Effect] = []
     for _, of_metric in groupby(effects, key=lambda effect: effect.metric):
         every = list(of_metric)
@@ -129,11 +134,11 @@ def _place(pair: _Pair) -> _Place:
 
 
 def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterator[_Pair]:
-    found = {(estimate.metric, estimate.window): estimate for estimate in estimates if can_be_compared(estimate)}
+    comparable = {(estimate.metric, estimate.window): estimate for estimate in estimates if can_be_compared(estimate)}
     for name, metric in registry.metrics.items():
-        windows = dict.fromkeys(window for question, window in found if question == name)
+        windows = dict.fromkeys(window for question, window in comparable if question == name)
         for window in windows if metric.strata else ():
-            of_strata = [(stratum, found.get((stratum_name(name, stratum), window))) for stratum in metric.strata]
+            of_strata = [(stratum, comparable.get((stratum_name(name, stratum), window))) for stratum in metric.strata]
             present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
             for (first, before), (second, after) in combinations(present, 2):
                 yield (name, window), (first, second), compare(before, after)

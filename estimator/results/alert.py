@@ -25,7 +25,8 @@ class Alert:
         metric: its name.
         figure: as it was written, such as ``mean`` or ``share[dark]``.
         statistic: ``mean``, ``sum``, ``share`` or ``quantile``.
-        position: of the value among all shares, or of the quantile among all quantiles; otherwise 0.
+        position: of the value among all shares, or of the quantile among all quantiles; otherwise
+            0.
         operator: how the figure is compared.
         bound: the number that it is compared with, finite.
 

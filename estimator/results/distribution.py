@@ -28,7 +28,7 @@ class Figure(Record, frozen=True):
 
     @classmethod
     def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
-        """Return the figure of an interval, with an estimate that is moved to the nearer end if it lies outside."""
+        """Return the figure of an interval, with an estimate moved to the nearer end if outside."""
         low, high = interval
         return cls(min(high, max(low, estimate)), low, high, **rest)
 

@@ -14,7 +14,8 @@ SHOWN_VALUES: Final = 50
 
 TOO_FAR: Final = 0.1
 """A fraction of the range. An interval that reaches farther to a side hardly separates a half from
-a third."""
+a third.
+"""
 
 
 class Precision(Record, frozen=True):

@@ -63,7 +63,8 @@ class RocPoint(Record, frozen=True):
 
     Attributes:
         value: that step.
-        no: the share of those with the label no who are at that step or above, and are taken for a yes wrongly.
+        no: the share of those with the label no who are at that step or above, and are taken for a
+            yes wrongly.
         yes: the share of those with the label yes.
 
     """
@@ -82,8 +83,8 @@ class Joint(Plotted, Record, frozen=True):
         independence: None with too few reports for the test, and for means.
         names: of the question that defines the groups, and of the compared question. None in
             reports of an older schema.
-        auc: of a scale and a yes-or-no, how often a yes is at a higher step than a no, with half of the ties. None for
-            other questions.
+        auc: of a scale and a yes-or-no, how often a yes is at a higher step than a no, with half of
+            the ties. None for other questions.
         roc: of the same, a point for each step but the first. Empty for other questions.
 
     """

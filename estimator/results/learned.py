@@ -16,8 +16,9 @@ class ModelInput(Record, frozen=True, kw_only=True):
         low: of a number, the end of its range that is scaled to -1. None for values.
         high: of a number, the end that is scaled to 1. None for values.
         values: of a category, its values. Empty for a number.
-        weights: by products, one for a number or for two values, which are -1 and 1; otherwise one for each value but
-            the first, which has none. By crosses, one for each value or each even part of the range.
+        weights: by products, one for a number or for two values, which are -1 and 1; otherwise one
+            for each value but the first, which has none. By crosses, one for each value or each
+            even part of the range.
 
     """
 
@@ -39,8 +40,9 @@ class LearnedModel(Record, frozen=True, kw_only=True):
         penalty: lambda of the ridge regression, from the noise that is known. None for crosses.
         intercept: of the sum; 0 without reports.
         inputs: the features, in the registry's order.
-        auc: of yes and no, how often the model ranks a yes above a no, if scores are normal. None where it cannot be
-            known: for a number, and for crosses, which do not tell how features go together.
+        auc: of yes and no, how often the model ranks a yes above a no, if scores are normal. None
+            where it cannot be known: for a number, and for crosses, which do not tell how features
+            go together.
         correlation: of the prediction and the label. None for crosses.
 
     """

@@ -30,25 +30,29 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
         window: the name of the day, week or month of the answers.
         closed: whether the tally can no longer change; if not, all figures are preliminary.
         reports: n.
-        estimates: the share of each value, or of each group, in the domain's order. None if answers have no shares.
+        estimates: the share of each value, or of each group, in the domain's order. None if answers
+            have no shares.
         mean: of a number in the metric's units, of a scale's positions from 1, or of a set's size.
             None for other kinds.
-        mean_range: the least and the greatest possible mean, also of a group. None if there is no mean.
+        mean_range: the least and the greatest possible mean, also of a group. None if there is no
+            mean.
         sum: of the answers of everybody who reported. None if answers cannot be added.
         texts: of texts that nobody listed, those that were found or named. None for other kinds.
-        coordinates: of vectors, the mean of each coordinate, counted from 0; of a model by products, the
-            coefficient of each scaled feature; by crosses, the log-odds of yes in each cell. None for other kinds.
-        norm: of vectors, the greatest length that one may have; of a model, the largest end of a coefficient's
-            interval. None for other kinds.
-        learned: of a model, what an app needs to predict by it. None for other kinds, and without reports.
+        coordinates: of vectors, the mean of each coordinate, counted from 0; of a model by
+            products, the coefficient of each scaled feature; by crosses, the log-odds of yes in
+            each cell. None for other kinds.
+        norm: of vectors, the greatest length that one may have; of a model, the largest end of a
+            coefficient's interval. None for other kinds.
+        learned: of a model, what an app needs to predict by it. None for other kinds, and without
+            reports.
         distribution: of a number's answers, in the metric's units. None unless the metric asks for
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
             people who answered; otherwise empty.
-        at_least: of days of use, the share of devices that were used on at least so many days, rising;
-            otherwise empty.
-        joint: of two questions asked together, or of a number by group. None for other questions, and if it is not
-            requested.
+        at_least: of days of use, the share of devices that were used on at least a number of days,
+            by rising number; otherwise empty.
+        joint: of two questions asked together, or of a number by group. None for other questions,
+            and if it is not requested.
         covariance: on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For
             a set the inputs are the drawn members, with the dummy last. Otherwise None.
         central: on request, what the tally reveals if nothing else is published. Otherwise None.

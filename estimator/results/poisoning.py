@@ -56,7 +56,8 @@ class Fakes(Record, frozen=True, kw_only=True):
         estimates: the move of each value's share, in the domain's order. None if answers have no
             shares.
         mean: the move of the mean. None if there is no mean.
-        coefficients: of a model by products, the move of any coefficient, with the penalty of the tally; else None.
+        coefficients: of a model by products, the move of any coefficient, with the penalty of the
+            tally; else None.
         test: of the tally.
 
     """

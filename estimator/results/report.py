@@ -17,7 +17,8 @@ SCHEMA: Final = 4
 """The number of the schema that JSON, CSV and Parquet follow.
 
 Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown
-schemas."""
+schemas.
+"""
 
 POPULATION: Final = "sampled"
 """Standard errors and intervals describe a population of which the devices are a random sample."""
@@ -51,7 +52,8 @@ class EstimateReport(Shown, Record, frozen=True, tag_field="population", tag=POP
         composed: by window; empty unless central epsilons were requested.
         pooled: all windows of a metric together; empty unless requested.
         changes: from the first to the last window of a metric; empty unless requested.
-        effects: the differences between public strata, by question and window; empty without strata.
+        effects: the differences between public strata, by question and window; empty without
+            strata.
         highlights: what a table or a page shows first about each question, in their order; empty
             unless requested. Not in JSON.
         snapshot_at: when the collector read the windows that are still open, in UTC. None if it

@@ -75,7 +75,7 @@ STATISTICS: Final = {
     "mean_size": "the mean size of the sets",
     "sum": "the sum of the answers of everybody who reported",
     "share_of_answered": "the share with the value among the people who answered",
-    "share_at_least": "the share of devices that were used on at least so many days",
+    "share_at_least": "the share of devices that were used on at least `value` days",
     "share_within": "the share with the value within a group: `group, value`",
     "mean_within": "the mean of the numbers within a group",
     "difference": "the difference of two groups' shares: `value: first group less second group`",
@@ -107,7 +107,7 @@ OF_MODELS: Final = {"model": "coefficient", "model-of-crosses": "log_odds"}
 IN_UNITS: Final = frozenset(
     {"mean", "mean_within", "difference_of_means", "effect_on_mean", "sum", "variance", "quantile", "pooled_mean"}
 )
-"""The statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
+"""Statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
 
 
 class RowFigure(NamedTuple):
@@ -119,7 +119,10 @@ class RowFigure(NamedTuple):
 
 
 def rows_of(report: EstimateReport) -> Iterator[Row]:
-    """Yield a row for every estimated figure: all metrics, then the pooled windows, then how public strata differ."""
+    """Yield a row for every estimated figure.
+
+    The order is all metrics, the pooled windows, and how public strata differ.
+    """
     for metric in report.metrics:
         yield from metric_rows(metric, report.confidence)
     for pooled in report.pooled:

@@ -1,7 +1,7 @@
 """Results that show themselves: in a notebook, as a text, and as a plot.
 
-What shows results stands above them and imports them, so that they name it only when they are asked. Nothing here
-computes or formats.
+What shows results stands above them and imports them, so that they name it only when they are
+asked. Nothing here computes or formats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Plotted:
             ax: where to draw; by default new axes.
 
         Returns:
-            The axes. A whole report, which has axes for each question, returns their figure and takes no ``ax``.
+            The axes. A whole report, which has axes for each question, returns their figure and
+            takes no ``ax``.
 
         Raises:
             MissingLibraryError: if matplotlib is not installed.
@@ -40,7 +41,7 @@ class Shown(Plotted):
     __slots__ = ()
 
     def summary(self) -> str:
-        """Return the answers in a line for each question, with their intervals and the number of reports."""
+        """Return the answers, a line for each question, with intervals and numbers of reports."""
         text: str = import_module("estimator.render.summary").summary(self)
         return text
 

@@ -28,17 +28,19 @@ class TextFindings(Record, frozen=True, kw_only=True):
     """The texts of a tally: those that were found in it, and those that the analyst named.
 
     Attributes:
-        found: the share of each text that was found and confirmed, the most common first. A text that ends with an
-            ellipsis may be the beginning of longer ones. None if the question finds no texts.
+        found: the share of each text that was found and confirmed, the most common first. A text
+            that ends with an ellipsis may be the beginning of longer ones. None if the question
+            finds no texts.
         candidates: how many texts were tested for ``found``.
         named: the share of each text that the analyst named; None if none was named.
         certain: how many of these surely occur: with 95 % confidence all of them do.
-        unclear: found or named texts about which groups of devices contradict each other. If they were not named,
-            they have no share.
-        least: from which share on a short text and one of the most letters are found. Empty without reports, and if
-            the question finds no texts.
+        unclear: found or named texts about which groups of devices contradict each other. If they
+            were not named, they have no share.
+        least: from which share on a short text and one of the most letters are found. Empty without
+            reports, and if the question finds no texts.
         max_length: the letters of a text that are heard of.
-        made_up: on request, how many made-up reports put a text on the list that nobody has; otherwise None.
+        made_up: on request, how many made-up reports put a text on the list that nobody has;
+            otherwise None.
 
     """
 

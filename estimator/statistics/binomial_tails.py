@@ -1,7 +1,7 @@
 """The upper tail of a binomial law, by its sum.
 
-``scipy.special.betainc`` agrees to a part in 10**4 at a billion reports, and to more digits at fewer, but its import
-takes 160 ms, as long as the rest of a decoder's work.
+``scipy.special.betainc`` agrees to a part in 10**4 at a billion reports, and to more digits at
+fewer, but its import takes 160 ms, as long as the rest of a decoder's work.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from typing import Final
 import numpy as np
 
 ENOUGH: Final = 40.0
-"""The sum ends so many standard deviations above its first term, or earlier: what is left is below a part in 10**15."""
+"""The standard deviations above its first term at which the sum ends at the latest: what is left is
+below a part in 10**15.
+"""
 
 
 def upper_tail(count: int, reports: int, chance: float) -> float:
-    """Return the probability of at least so many successes.
+    """Return the probability of at least ``count`` successes.
 
-    The first term comes from logarithms of factorials, which a billion reports make wrong by a part in 10**5. Each
-    other term is the one before times a ratio that falls.
+    The first term comes from logarithms of factorials, which a billion reports make wrong by a part
+    in 10**5. Each other term is the one before times a ratio that falls.
 
     Args:
         count: above ``reports * chance``, at most ``reports``.

@@ -10,11 +10,13 @@ CONFIDENCE = 0.95
 
 EXACT_BELOW = 50
 """Below this number of reports an interval must keep its confidence at every truth, and is wider
-than necessary."""
+than necessary.
+"""
 
 FEW = 20
 """Counts whose bounds may need moving. The largest is 18, at n = 53 (n up to 2000, then a ladder to
-10**9)."""
+10**9).
+"""
 
 TAIL = (1 + CONFIDENCE) / 2
 
@@ -37,9 +39,10 @@ def z_of(family: int) -> float:
 
 @lru_cache
 def student_of(family: int, degrees: int) -> float:
-    """Return the same of an interval by Student's t, by three terms of its expansion in the normal quantile.
+    """Return the same of an interval by Student's t.
 
-    From 30 degrees of freedom on they are right to a part in 10**4 (Abramowitz & Stegun 1964, 26.7.5).
+    Three terms of its expansion in the normal quantile are right to a part in 10**4 from 30 degrees
+    of freedom on (Abramowitz & Stegun 1964, 26.7.5).
     """
     z = z_of(family)
     terms: tuple[float, ...] = (

@@ -23,11 +23,13 @@ from estimator.tallies.tally import Tally
 
 TIMEOUT_S = 60.0
 """Seconds without a byte. A collector sums the shards of every tally before it sends the first
-line."""
+line.
+"""
 
 LIMIT_S = 900.0
 """Seconds for the whole response: hundreds of megabytes over a slow line. Each byte alone could
-take a minute."""
+take a minute.
+"""
 
 SNAPSHOT_TAKEN = "Hearsay-Snapshot"
 """The response header that says when the collector read the open windows."""

@@ -16,11 +16,13 @@ from estimator.errors import TalliesError
 
 MOST_BYTES: Final = 2**32
 """Bytes of a response or a file. It is read line by line, so this costs only time, about a
-minute."""
+minute.
+"""
 
 MOST_TALLIES: Final = 10**5
 """Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
-milliseconds to estimate."""
+milliseconds to estimate.
+"""
 
 MOST_COUNTS: Final = 2**26
 """Counts and symbols of all selected tallies together: half a gigabyte in memory."""
@@ -28,7 +30,8 @@ MOST_COUNTS: Final = 2**26
 MOST_REPORTS: Final = 2**53 - 1
 """Reports of all selected tallies together. Up to this number every sum of counts is exact as a
 float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
-earth."""
+earth.
+"""
 
 LEAST_LINE_BYTES: Final = 2**22
 """Bytes that a line may have whatever the registry: an older edition may have had more symbols."""

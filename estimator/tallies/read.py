@@ -20,7 +20,8 @@ from estimator.tallies.tally import Tally
 
 INT64: Final = "q"
 """The type code of arrays of counts: a large tally takes eight bytes for each count, not an
-object."""
+object.
+"""
 
 PIECE_BYTES: Final = 65_536
 

@@ -50,7 +50,8 @@ from estimator.audit.exact.paths import Chances
 
 MOST_PATHS = 2**17
 """The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.
-K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024."""
+K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024.
+"""
 
 LEAST_INPUTS = 5
 """The least inputs of a sample: the first two, the last two, and the middle one."""
@@ -63,7 +64,8 @@ MOST_SETS = 2**8
 
 PARTS = (Fraction(1, 3), Fraction(1, 2))
 """Where in a cell of a grid numbers are walked, as fractions of it. A third is no multiple of
-2**-64."""
+2**-64.
+"""
 
 Answer = Hashable
 """An answer as `client_sdk.protocol.metric.Metric.perturb` takes it."""

@@ -1,7 +1,8 @@
 """Walks crosses: every path of inputs that hold each cell of each feature at least once.
 
-A symbol speaks of one feature, which a coin draws. Its probability depends on that feature's cell alone. So
-the worst pair of inputs of a symbol is among inputs in which each cell of its feature stands.
+A symbol speaks of one feature, which a coin draws. Its probability depends on that feature's cell
+alone. So the worst pair of inputs of a symbol is among inputs in which each cell of its feature
+stands.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from estimator.audit.exact.request import RequestedLoss
 
 
 def walked_cells(channel: Crosses) -> list[tuple[int, ...]]:
-    """Return inputs that hold each cell of each feature: those of few cells stay at their last one."""
+    """Return inputs that hold each cell of each feature.
+
+    A feature with fewer cells stays at its last one.
+    """
     return [tuple(min(cell, cells - 1) for cells in channel.cells) for cell in range(max(channel.cells))]
 
 

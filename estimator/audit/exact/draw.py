@@ -19,7 +19,8 @@ from estimator.errors import AuditError
 MOST_VALUES = 2**24
 """An integer that is used directly has a path for each value: at most as many as a tally may have
 symbols, which takes minutes. Larger integers are drawn to search tables, and are only compared and
-divided."""
+divided.
+"""
 
 Choose = Callable[[int], int]
 """From the number of ways that a decision may go to the way taken on this path, from 0."""

@@ -16,11 +16,13 @@ from estimator.audit.exact.paths import Chances
 
 Ratio = Fraction | None
 """A ratio of probabilities. None where a symbol is possible under one law and impossible under
-another."""
+another.
+"""
 
 Rows = list[list[int]]
 """The probabilities of laws over one denominator, with a row for each law and a column for each
-symbol."""
+symbol.
+"""
 
 NEVER = Fraction(0)
 

@@ -7,8 +7,8 @@ device's, and then the `perturb` that follows.
 An exact law either is the declared one or is not. So not only an epsilon above the claim is
 refused. Each probability must be the declared one. Epsilon and delta must be those of the law to
 the last digit, even where the SDK reveals less than it claims. They must not exceed those in the
-registry. All paths to a symbol must take the same number of coins. Decoding takes the declared law for
-granted; a device that does otherwise was changed without notice.
+registry. All paths to a symbol must take the same number of coins. Decoding takes the declared law
+for granted; a device that does otherwise was changed without notice.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ from estimator.audit.exact.paths import Chances, law_of
 
 MOST_SETTLED = 2**10
 """Up to this many inputs, two different answers are settled together: a million paths, some ten
-seconds."""
+seconds.
+"""
 
 Settled = tuple[int, ...]
 """Input and permanent answer of one answer, then of another."""

@@ -52,11 +52,11 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     weights = tuple(group.weight for group in toy.groups(cells))
     small = type(channel).within(within, PRIME, DIMENSION, weights)
-    asked = replace(metric, domain=toy, channel=small)
+    toy_metric = replace(metric, domain=toy, channel=small)
     walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
-        walk.reported(partial(asked.perturb, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
+        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
         proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
@@ -80,6 +80,6 @@ def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
                 for keep in (True, False):
                     coins = Script(drawn, keep, 1, 1)
                     inner = channel.geometry.perturb(cells[group], Script(keep, 1, 1))
-                    if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.asked[0] != total:
+                    if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.bounds[0] != total:
                         yield "coins do not lead to the group that they name"
             below += weight

@@ -58,7 +58,10 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
-    """Return the channel in dimension `LOW`, at the same epsilon and with about the same share of favoured axes."""
+    """Return the channel in dimension `LOW`.
+
+    Epsilon is the same, and the share of favoured axes is about the same.
+    """
     favoured = max(1, LOW * channel.favoured // channel.dimension)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     return type(channel).within(within, LOW, ROTATIONS, favoured)
@@ -85,17 +88,17 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
     for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
         coins = Script(rotation, keep, place % len(axes), place % len(rest))
         named = axes[place] if keep else rest[place]
-        asked = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
-        if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.asked != asked:
+        bounds = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
+        if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.bounds != bounds:
             yield "coins do not lead to the axis that they name"
 
 
 class Script:
-    """Coins that fall as they are told, and remember what was asked."""
+    """Coins that fall as they are told, and remember the bounds of all draws."""
 
     def __init__(self, *outcomes: int) -> None:
         """Take the outcomes in order."""
-        self.asked: list[int] = []
+        self.bounds: list[int] = []
         self._outcomes = iter(outcomes)
 
     def bernoulli(self, numerator: int) -> bool:
@@ -104,5 +107,5 @@ class Script:
 
     def below(self, bound: int) -> int:
         """Return the next outcome; 0 when there are no more."""
-        self.asked.append(bound)
+        self.bounds.append(bound)
         return next(self._outcomes, 0)

@@ -36,7 +36,8 @@ MOST_CLUSTERS = 5
 
 STARTS, STARTS_OF_A_RESAMPLE = 8, 4
 """The best of eight has the least squares of all in small cases. Half of them suffice to show the
-noise."""
+noise.
+"""
 
 MOST_ROUNDS = 100
 """Of a start; a dozen are usual."""
@@ -46,7 +47,8 @@ SEED = 1
 
 POINTS_OF_A_CLUSTER = 3
 """The least average number of points in a cluster. If each point were a cluster, silhouettes would
-be widest and mean nothing."""
+be widest and mean nothing.
+"""
 
 STRONG = 0.7
 """The least average silhouette width of clusters that are worth reporting."""

@@ -1,10 +1,11 @@
 """Naive Bayes from crosses: the log-odds of yes in each cell of each feature, with intervals.
 
-The reports of a feature are a tally of their own, of cells and labels. The share of yes within a cell is a ratio of two
-unbiased shares, whose interval `ratios` has: also where few people decide, and everything where chance allows it. The
-weights of the model are shrunk by the noise that is known: they have a prior, of a trend along the cells and a part of
-each cell, and are the likeliest ones. So what noise could have made weighs nothing, and a trend that all cells share
-outweighs what one of them says.
+The reports of a feature are a tally of their own, of cells and labels. The share of yes within a
+cell is a ratio of two unbiased shares, whose interval `ratios` has: also where few people decide,
+and everything where chance allows it. The weights of the model are shrunk by the noise that is
+known: they have a prior, of a trend along the cells and a part of each cell, and are the likeliest
+ones. So what noise could have made weighs nothing, and a trend that all cells share outweighs what
+one of them says.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """An interval without an end is shown up to there."""
 
 TREND: Final = 2.0
-"""The usual weight of the last cell, less that of the middle: weights rise or fall along a range, or along values as
-they are listed. docs/research/models.md has what was tried."""
+"""The usual weight of the last cell, less that of the middle: weights rise or fall along a range,
+or along values as they are listed. docs/research/models.md has what was tried.
+"""
 
 APART: Final = 0.5
 """The usual weight of a cell by itself."""
@@ -65,7 +67,8 @@ class CellShares(NamedTuple):
         feature: the feature.
         no: the unbiased share of people with each cell and the label no, shape (cells,).
         yes: the same with yes.
-        covariance: of shares in the order no, yes of the first cell, and so on, shape (2 cells, 2 cells).
+        covariance: of shares in the order no, yes of the first cell, and so on, shape
+            (2 cells, 2 cells).
         sample: the reports of the feature, with scores in that order.
 
     """
@@ -102,10 +105,11 @@ def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
 
 
 def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
-    """Return the most by which made-up reports could have moved the share of a pair of a cell and the label yes or no.
+    """Return the most by which made-up reports could have moved the share of a cell and label.
 
-    They may all speak of one feature, and are then a larger fraction of its reports. The estimate from honest reports
-    lies between the least and the greatest score of a report, which bounds the move where all could be made up.
+    They may all speak of one feature, and are then a larger fraction of its reports. The estimate
+    from honest reports lies between the least and the greatest score of a report, which bounds the
+    move where all could be made up.
     """
     channel = metric.channel
     assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
@@ -139,7 +143,7 @@ def base_rate(of_features: list[CellShares]) -> float:
 
 
 def learned_crosses(metric: Metric, of_features: list[CellShares]) -> LearnedModel:
-    """Return the model of a tally with reports of every feature; a feature without reports weighs nothing."""
+    """Return the model of a tally. A feature without reports weighs nothing."""
     share = base_rate(of_features) if of_features else 0.5
     known = {cells.feature.name: weights_of(cells, share) for cells in of_features}
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
@@ -154,12 +158,13 @@ def learned_crosses(metric: Metric, of_features: list[CellShares]) -> LearnedMod
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return what each cell adds to the log-odds of yes, shape (cells,): the likeliest under the prior.
+    """Return what each cell adds to the log-odds of yes, the likeliest by a prior, shape (cells,).
 
-    With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the expectation 0, the
-    slope p (1 - p) t in w, and a known covariance. Each step solves for w in its tangent (Gauss and Newton). A cell of
-    which nobody happens to say yes seems to have no variance; it has at least that of n people, t p (1 - p) / n. Of few
-    reports the covariance is not known: the weights are then 0.
+    With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the
+    expectation 0, the slope p (1 - p) t in w, and a known covariance. Each step solves for w in its
+    tangent (Gauss and Newton). A cell of which nobody happens to say yes seems to have no variance;
+    it has at least that of n people, t p (1 - p) / n. Of few reports the covariance is not known:
+    the weights are then 0.
     """
     if cells.sample.reports < EXACT_BELOW:
         return np.zeros(len(cells.yes))
@@ -190,8 +195,8 @@ def logit(share: float) -> float:
 def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> Shares:
     """Return the log-odds of yes in each cell of each feature.
 
-    The estimate is that of the model, which is shrunk towards all people's. Without reports of a feature it is 0,
-    and its interval is everything.
+    The estimate is that of the model, which is shrunk towards all people's. Without reports of a
+    feature it is 0, and its interval is everything.
     """
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
     features = metric.domain.observation.features
@@ -211,8 +216,9 @@ def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of the log-odds of each cell, each of shape (cells,).
 
-    The odds are those of the share of yes within the cell, whose interval `ratios` has. It is everything if the feature
-    has few reports, if the cell could be empty, or if no share explains the reports.
+    The odds are those of the share of yes within the cell, whose interval `ratios` has. It is
+    everything if the feature has few reports, if the cell could be empty, or if no share explains
+    the reports.
     """
     shares = np.column_stack([cells.no, cells.yes])
     table = Ratios.of(shares.ravel(), cells.covariance, len(shares), 2).widened(cells.sample)

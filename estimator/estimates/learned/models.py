@@ -44,12 +44,15 @@ def model_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) 
 
 
 def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[Shares, LearnedModel | None]:
-    """Return the coefficients or log-odds of a tally with their intervals, and the model; None with too few reports.
+    """Return the coefficients or log-odds of a tally with their intervals, and the model.
 
     Args:
         metric: of kind model.
         tally: of its edition.
         simultaneous: whether all intervals are to hold together.
+
+    Returns:
+        The figures and the model, which is None with too few reports.
 
     """
     if isinstance(metric.domain, Model):
@@ -66,7 +69,7 @@ def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[
 
 
 def _fakes(metric: Metric, tally: Tally, fraction: float) -> Fakes | None:
-    """Return by what made-up reports could have moved the mean of products and coefficients, or the share of a cell."""
+    """Return how far made-up reports could have moved the mean and coefficients, or a share."""
     if not tally.reports:
         return None
     if isinstance(metric.domain, Model):

@@ -1,4 +1,4 @@
-"""A share of people within what is possible, of an estimate that noise may have put at an end or beyond."""
+"""A possible share of people from an estimate that noise may have put at an end or beyond."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LEAST_SHARE: Final = 1e-6
 
 
 def possible_share(estimate: float, error: float) -> float:
-    """Return the mean of all shares from 0 to 1, weighted by how likely they make a normal estimate.
+    """Return the mean of all shares from 0 to 1, weighted by how likely they make the estimate.
+
+    The estimate is taken to be normal.
 
     Well within the ends it is the estimate itself. Where the error is large it is near a half.
 

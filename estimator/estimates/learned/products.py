@@ -1,10 +1,11 @@
-"""A linear model from the mean of products: ridge regression, whose penalty is the noise that is known.
+"""A linear model from the mean of products: ridge regression, penalised by the known noise.
 
-The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them follow the
-covariance of the features and that of each with the label. The noise of the former is a symmetric
-matrix of known variance; its largest eigenvalue is about two standard errors times the root of d
-(Wigner 1955). The penalty is a multiple of that. It depends on the channel and the number of reports only, so
-that what is estimated is a fixed property of the population: its ridge regression with that penalty.
+The vector's mean holds E[y z], E[z z'], E[z] and E[y] of the label y and the features z. From them
+follow the covariance of the features and that of each with the label. The noise of the former is a
+symmetric matrix of known variance; its largest eigenvalue is about two standard errors times the
+root of d (Wigner 1955). The penalty is a multiple of that. It depends on the channel and the number
+of reports only, so that what is estimated is a fixed property of the population: its ridge
+regression with that penalty.
 
 How well the model does is estimated by rotations that it was not fitted to (cross-validation, with
 blocks of rotations in place of people).
@@ -33,11 +34,12 @@ from estimator.statistics.confidence import student_of
 from estimator.tallies.tally import Tally
 
 EDGES: Final = 2.0
-"""The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients covered too rarely;
-see docs/research/models.md."""
+"""The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients
+covered too rarely; see docs/research/models.md.
+"""
 
 FOLDS: Final = 32
-"""Into so many parts the blocks of rotations fall, each predicted by the model of the others."""
+"""How many parts the blocks of rotations have, each predicted by the model of the others."""
 
 MOST_MEAN: Final = 0.98
 """The largest size of a mean label of -1 and 1: noise can make it larger than possible."""
@@ -46,13 +48,13 @@ LEAST_SPREAD: Final = 1e-9
 """A variance of scores that noise has made negative is taken for this: they then tell nothing."""
 
 MOST_STEPS: Final = 1000.0
-"""The largest coefficient that is shown, in half ranges of the label: an interval without an end ends there."""
+"""The largest coefficient shown, in half ranges of the label: unbounded intervals end there."""
 
 NOTHING: Final = np.zeros(0)
 
 
 class Moments(NamedTuple):
-    """The parts of a mean of products, or of how far blocks stray from it, each with any leading axes.
+    """The parts of a mean of products, or of how far blocks stray from it, with any leading axes.
 
     Attributes:
         products: E[y z], shape (..., d).
@@ -129,8 +131,8 @@ class Ridge:
     def of(cls, covariances: Covariances, noise: float) -> Ridge:
         """Fit the coefficients, less the bias that the noise of squares gives them to second order.
 
-        For a symmetric E of independent normal entries, of variance s**2 off the diagonal and twice that on it,
-        E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
+        For a symmetric E of independent normal entries, of variance s**2 off the diagonal and twice
+        that on it, E[E M E] = s**2 (M + trace(M) I) for a symmetric M.
 
         Args:
             covariances: of one set of moments.
@@ -175,9 +177,10 @@ class ProductsModel:
         return Ridge.of(Covariances.of(self.moments), self.pair_noise)
 
     def coefficients(self, family: int = 1) -> Shares:
-        """Return the change of the expected label by each scaled feature, as it rises by 1, in the label's units.
+        """Return the change of the expected label, in its units, as each scaled feature rises by 1.
 
-        A scaled number rises by 2 from one end to the other. The label of yes and no has the unit of a share.
+        A scaled number rises by 2 from one end to the other. The label of yes and no has the unit
+        of a share.
         """
         ridge, straying = self.ridge(), Covariances.straying(self.strays, self.moments)
         influence = (straying.with_label - straying.features @ ridge.coefficients) @ ridge.inverse

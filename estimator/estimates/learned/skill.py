@@ -1,7 +1,8 @@
 """How well a score predicts yes and no: its correlation with them, AUC, and log-odds.
 
-For yes and no, scores are taken to be normal given the label, of one variance, as in linear discriminant
-analysis (Fisher 1936): their log-odds are then linear, and AUC = Phi(distance / root 2).
+For yes and no, scores are taken to be normal given the label, of one variance, as in linear
+discriminant analysis (Fisher 1936): their log-odds are then linear, and
+AUC = Phi(distance / root 2).
 """
 
 from __future__ import annotations
@@ -17,21 +18,22 @@ from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import student_of
 
 SURE: Final = 4.0
-"""With a variance of scores below so many standard errors, any correlation is possible: a ratio to it has no
-reliable error (Fieller 1954)."""
+"""With a variance of scores below this many standard errors, any correlation is possible: a ratio
+to it has no reliable error (Fieller 1954).
+"""
 
 STEP: Final = 1e-4
 """Of a correlation, for the slope of AUC there."""
 
 LEAST_CORRELATION: Final = 0.01
-"""Of a score with the label, where noise hides it: log-odds then hardly differ from those of all people."""
+"""Of a score with the label, where noise hides it: log-odds hardly differ from all people's."""
 
 MOST_CORRELATION: Final = 0.99
 """Noise can make a correlation look perfect, and log-odds infinite."""
 
 
 class Skilled(NamedTuple):
-    """The figures of one fold: `along` and `spread` of `Skill`, and how far the mean label strays."""
+    """The figures of a fold: `along` and `spread` of `Skill`, and how far the mean label strays."""
 
     along: float
     spread: float
@@ -68,7 +70,7 @@ class Skill:
 
     @property
     def correlation(self) -> Estimate:
-        """The correlation of score and label; unknown if noise could have made the variance of the scores."""
+        """The correlation of score and label; unknown if noise could make the scores' variance."""
         if self.spread < SURE * _error_of(self.strays_spread):
             return Estimate(None, None, -1.0, 1.0)
         scale, folds = math.sqrt(self.spread * self.variance), len(self.strays_label)
@@ -82,7 +84,7 @@ class Skill:
 
     @property
     def auc(self) -> Estimate:
-        """How often a yes has a higher score than a no, if both have normal scores of one variance."""
+        """How often a yes has a higher score than a no, if scores are normal of one variance."""
         correlation = self.correlation
         at = correlation.estimate
         if at is None:
@@ -93,11 +95,11 @@ class Skill:
 
     @property
     def log_odds(self) -> tuple[float, float]:
-        """The slope and the intercept by which a score becomes log-odds of yes, without what noise could have made.
+        """The slope and intercept from a score to log-odds of yes, without what noise could make.
 
-        The share of yes is a possible one. The covariance is shrunk by its error (James & Stein 1961), and the variance
-        taken for as large as it must be to be known. A score that seems to tell nothing keeps a slope, by which it
-        still ranks people.
+        The share of yes is a possible one. The covariance is shrunk by its error (James & Stein
+        1961), and the variance taken for as large as it must be to be known. A score that seems to
+        tell nothing keeps a slope, by which it still ranks people.
         """
         share = possible_share((1 + self.label) / 2, _error_of(self.strays_label) / 2)
         label, variance = 2 * share - 1, 4 * share * (1 - share)
@@ -118,7 +120,7 @@ def _error_of(strays: Floats) -> float:
 
 
 def _shrunk(estimate: float, error: float) -> float:
-    """Return an estimate without what its error alone would give it; 0 if that is all, or if it is below 0."""
+    """Return an estimate less what its error alone gives it; 0 if that is all, or if below 0."""
     return 0.0 if estimate <= error else estimate - error**2 / estimate
 
 

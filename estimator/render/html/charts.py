@@ -72,7 +72,7 @@ def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
 def _groups(
     with_reports: WithReports, shown: MetricEstimate, positions: Sequence[int], pooled: Pooled | None
 ) -> Iterator[dict[str, Any]]:
-    """Yield the tracks of each group that the window shown first has, with a row for each figure."""
+    """Yield the tracks of each group that the window shown first has, a row for each figure."""
     by_window = [
         {} if estimated is None else {group.title: group for group in groups_of(estimated, positions)}
         for estimated in with_reports

@@ -21,7 +21,8 @@ from estimator.results.report import EstimateReport
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
 """In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
-of this page."""
+of this page.
+"""
 
 LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
 """Both licences require that every copy includes them."""

@@ -63,7 +63,7 @@ class ArchivedWindow:
 
     @classmethod
     def of(cls, window: Window, files: Sequence[str], report: EstimateReport | None) -> ArchivedWindow:
-        """Return a window with the answers of its report. None stands for a report that cannot be read."""
+        """Return a window with the answers of its report, which is None if it cannot be read."""
         if report is None:
             return cls(window.text, window.kind, None, None, None, tuple(files))
         answers = tuple(ArchivedAnswer(estimated.metric, answer_of(estimated)) for estimated in report.metrics)

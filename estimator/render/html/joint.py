@@ -14,7 +14,9 @@ from estimator.results.joint import Difference, GroupShares, Independence
 from estimator.results.metric import MetricEstimate
 
 MOST_OUTCOMES = 4
-"""So many columns of shares fit on a phone and on paper. A table with more has its cells one below the other there."""
+"""This many columns of shares fit on a phone and on paper. Cells of a wider table stand one below
+the other there.
+"""
 
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""

@@ -34,14 +34,14 @@ class Unit:
         return _behind(self.name)
 
     def rounded(self, figure: Estimate | Figure, figures: int = FIGURES) -> Rounded:
-        """Return a figure and its interval as texts, with so many figures of its error."""
+        """Return a figure and its interval as texts, with ``figures`` figures of its error."""
         error = error_of(figure)
         if self.power:
             return percent(figure.estimate, figure.low, figure.high, error, figures)
         return number(figure.estimate, figure.low, figure.high, error, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
-        """Return the maximum-likelihood value, with the digits of the estimate; empty where it is not computed."""
+        """Return the maximum-likelihood value, with the estimate's digits; empty without one."""
         if estimate.maximum_likelihood is None:
             return ""
         likeliest = Estimate(estimate.maximum_likelihood, estimate.standard_error, estimate.low, estimate.high)
@@ -59,7 +59,7 @@ class Unit:
         return f"{rounded.low} to {rounded.high}{_behind(self.difference)}"
 
     def size(self, difference: float, figures: int = FIGURES) -> str:
-        """Return a difference without an error, with so many figures of its own and without a sign."""
+        """Return a difference without error and sign, with ``figures`` figures of its own."""
         places = digits_for(difference, figures) - self.power if difference > 0 else 0
         return f"{text_of(difference, max(0, places) if self.power else places, self.power)}{_behind(self.difference)}"
 
@@ -73,7 +73,7 @@ PLAIN: Final = Unit(0, "", "")
 
 
 def unit_of(name: str, possible: Range | None = None) -> Unit:
-    """Return the unit of a question's numbers, by its name in the registry, with what is possible of them."""
+    """Return the unit of a question's numbers, by its name in the registry, with their range."""
     return Unit(0, name, name, possible)
 
 

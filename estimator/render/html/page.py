@@ -18,8 +18,9 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.limits import FEWER
 
 MOST_PLACES: Final = 50_000
-"""How many windows of questions a page may hold: fifty questions on each of a thousand days. A window
-of a category of six values takes 330 bytes, so that these take 17 MB; more values take more."""
+"""How many windows of questions a page may hold: fifty questions on each of a thousand days. A
+window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
+"""
 
 
 class SkippedTallies(NamedTuple):

@@ -112,7 +112,8 @@ def question_of(
         windows: its estimates in time, at least one.
         calendar: all windows of its kind on the page.
         highlight: what is shown first.
-        effects: how its public strata differ, the clearest pairs first; those of other windows are left out.
+        effects: how its public strata differ, the clearest pairs first; those of other windows are
+            left out.
 
     """
     shown, positions, changes = highlight.shown, highlight.positions, highlight.changes

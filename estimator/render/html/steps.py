@@ -1,4 +1,4 @@
-"""The ranges that the steps of a scale name, such as those of a model's probability: "10 to 30 %"."""
+"""The ranges that a scale's steps name, such as those of a model's probability: "10 to 30 %"."""
 
 from __future__ import annotations
 

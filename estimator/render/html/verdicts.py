@@ -108,7 +108,7 @@ def labelled_changes(kind: str, unit: str, changes: Changes | None) -> Sequence[
 
 
 def labelled(change: Change, kind: str, unit: str) -> tuple[str, Unit]:
-    """Return the label and the unit of a change in a question of a kind, whose numbers have a unit."""
+    """Return the label and the unit of a change, from the kind and the unit of its question."""
     return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), unit_of(unit))
 
 

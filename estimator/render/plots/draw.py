@@ -110,7 +110,7 @@ def _distribution(distribution: Distribution, axes: Axes) -> None:
     band = distribution.band
     at = [point.at for point in band]
     lows = [100 * point.low for point in band]
-    # between two answers the function lies between the lower end at the first and the upper end at the second
+    # between two answers the function lies from the first's lower to the second's upper end
     highs = [100 * point.high for point in (*band[1:], *band[-1:])]
     axes.fill_between(at, lows, highs, color=BLUE, alpha=BAND_OPACITY, linewidth=0, step="post")
     axes.plot(at, [100 * (point.estimate or 0.0) for point in band], color=BLUE)

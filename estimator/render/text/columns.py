@@ -10,7 +10,7 @@ from estimator.render.text.style import SHORTEST_BAR, Style
 from estimator.render.text.widths import columns_of, padded
 
 SHORTEST_LABEL = 6
-"""A label keeps so many columns, however long the figures are."""
+"""The columns that a label keeps, however long the figures are."""
 
 LONGEST_BAR = 20
 
@@ -33,7 +33,7 @@ class FigureCells(NamedTuple):
 
 
 def figure_lines(rows: Sequence[FigureCells], style: Style) -> Iterator[str]:
-    """Yield a line for each figure: label, estimate with unit, error, interval, and a bar where there is room."""
+    """Yield a line for each figure: label, estimate with unit, error, interval, bar if it fits."""
     estimates = aligned([row.rounded.estimate or "?" for row in rows])
     errors = aligned([row.rounded.error for row in rows])
     lows, highs = aligned([row.rounded.low for row in rows]), aligned([row.rounded.high for row in rows])

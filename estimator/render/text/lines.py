@@ -32,7 +32,9 @@ from estimator.words import in_unit, mean_word, parts
 SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
 
 ABOVE_A_ROUNDING = 1.0001
-"""A bar of coefficients, which have no bounds, is so much longer than the farthest end: that end may be rounded up."""
+"""A bar of coefficients, which have no bounds, is longer than the farthest end by this factor: that
+end may be rounded up.
+"""
 
 TOO_FEW = "too few to tell"
 """Stands for a share within a group that has hardly any members, or none."""
@@ -51,7 +53,8 @@ class FigureLine(NamedTuple):
         label: its name.
         figure: its estimate.
         digits: the format of its numbers.
-        ends: the ends of its bar, which no possible number is rounded past. None where it has no bar.
+        ends: the ends of its bar, which no possible number is rounded past. None where it has no
+            bar.
 
     """
 
@@ -85,8 +88,8 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
         for quantile in estimated.distribution.quantiles:
             label = _labelled(f"{quantile.quantile:.0%} are at most", estimated.unit)
             yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
-        for asked in estimated.distribution.ranges:
-            yield FigureLine(range_words(asked), asked, SHARE_DIGITS, SHARES)
+        for range_share in estimated.distribution.ranges:
+            yield FigureLine(range_words(range_share), range_share, SHARE_DIGITS, SHARES)
 
 
 def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:

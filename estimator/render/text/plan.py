@@ -185,10 +185,10 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
         label = f"share found, {plural(least.letters, 'letter')}"
         yield f"  {label:34} {share:>14}"
     common = f"a text of {plan.share:.0%}, {plural(plan.letters, 'letter')}"
-    if plan.found is not None:
-        yield f"  {f'devices to find {common}':44} {round_up(plan.found):>14,}"
-    if plan.named is not None:
-        yield f"  {f'devices to see {common}, if named':44} {round_up(plan.named):>14,}"
+    if plan.devices_to_find is not None:
+        yield f"  {f'devices to find {common}':44} {round_up(plan.devices_to_find):>14,}"
+    if plan.devices_if_named is not None:
+        yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
     yield "  9 times in 10. A list of likely texts takes fewer devices than finding them:"
     yield "  name them with report --candidates, or ask for a category with other."
 
@@ -291,8 +291,8 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
             "least_shares": [builtins_of(least) for least in plan.texts.least],
             "share": plan.texts.share,
             "letters": plan.texts.letters,
-            "devices_to_find": plan.texts.found,
-            "devices_if_named": plan.texts.named,
+            "devices_to_find": plan.texts.devices_to_find,
+            "devices_if_named": plan.texts.devices_if_named,
         }
     return document
 

@@ -19,7 +19,8 @@ CLAIMED_DIGITS: Final = 9
 
 PROVED_DIGITS: Final = 14
 """Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
-line."""
+line.
+"""
 
 MOST_WRITTEN_OUT: Final = 10**7
 """The numbers of inputs below it have a place in their column. Crosses have a product of many."""

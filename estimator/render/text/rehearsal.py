@@ -74,7 +74,7 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
 
 
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
-    """Return the report's rows, each with the truth, whether the interval holds it, and the seed."""
+    """Return the report's rows with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
         pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
@@ -168,16 +168,16 @@ def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield the texts that were found beside their truth, those that were missed, and those that nobody has."""
+    """Yield the texts found beside their truth, those missed, and those that nobody has."""
     outcome, findings = rehearsed.texts, rehearsed.estimated.texts
     if outcome is None or findings is None:
         return
-    found = {FigureKind.TEXTS: tuple(findings.found or ())[:SHOWN_VALUES]}
+    shown = {FigureKind.TEXTS: tuple(findings.found or ())[:SHOWN_VALUES]}
     truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
-    for figure, truth in pairs_of(found, truths):
+    for figure, truth in pairs_of(shown, truths):
         label = style.filled(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
         yield f"  {label} {_numbers(FigureLine(label, figure, SHARE_DIGITS, SHARES), truth, style)}"
-    yield f"  found: {plural(outcome.found, 'text')}; false: {plural(len(outcome.false), 'text')}"
+    yield f"  found: {plural(outcome.occurring, 'text')}; false: {plural(len(outcome.false), 'text')}"
     yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
     if outcome.commonest is not None:
         text, share = outcome.commonest

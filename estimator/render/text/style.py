@@ -26,7 +26,8 @@ MOST_WIDTH: Final = 160
 
 VALUE_WIDTH: Final = 17
 """The least number of columns for a value. A longer value is cut with an ellipsis; JSON and CSV
-have all of it."""
+have all of it.
+"""
 
 WIDER_VALUES: Final = 40
 LIKELIEST_WIDTH: Final = 11
@@ -70,7 +71,10 @@ class Style:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ, *, narrowest: int = LEAST_WIDTH) -> Style:
-        """Return the style of a stream, at least so many columns wide. Colours follow https://no-color.org."""
+        """Return the style of a stream, at least ``narrowest`` columns wide.
+
+        Colours follow https://no-color.org.
+        """
         is_ascii = not _can_show(stream.encoding or "ascii", ALL_SIGNS)
         if not stream.isatty():
             return cls(is_ascii=is_ascii)
@@ -151,7 +155,7 @@ class Style:
         return cut_to(self.shown(text), columns or self.value_width, self.shown("…"))
 
     def filled(self, text: str | tuple[str, ...], columns: int) -> str:
-        """Return a text that is exactly so many columns wide."""
+        """Return a text that is exactly ``columns`` wide."""
         return padded(self.cut(text, columns), columns)
 
     def coloured(self, text: str, colour: str) -> str:
@@ -167,9 +171,10 @@ class Style:
         return click.style(text, bold=True) if self.is_coloured else text
 
     def shown(self, text: str) -> str:
-        """Return a text in characters that can be shown; others as escapes, so that no two values look alike.
+        """Return a text in characters that can be shown, with escapes for others.
 
-        A no-break space becomes a space: nobody who searches the output would find it.
+        So no two values look alike. A no-break space becomes a space: nobody who searches the
+        output would find it.
         """
         text = text.replace(UNBROKEN, " ")
         return text.translate(IN_ASCII).encode("ascii", "backslashreplace").decode() if self.is_ascii else text

@@ -1,4 +1,4 @@
-"""The report for a glance: of each question a sentence, and a line for each figure of one window."""
+"""The report for a glance: a sentence for each question, a line for each figure of one window."""
 
 from __future__ import annotations
 
@@ -170,12 +170,15 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
             label = f"{quantile.quantile:.0%} at most"
             rounded = number_of(quantile, shown.unit, shown.mean_range)
             yield FigureCells(label, rounded, quantile.estimate, shown.mean_range)
-        for asked in shown.distribution.ranges:
-            yield FigureCells(range_words(asked), share_of(asked), asked.estimate, SHARES)
+        for range_share in shown.distribution.ranges:
+            yield FigureCells(range_words(range_share), share_of(range_share), range_share.estimate, SHARES)
 
 
 def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]:
-    """Return which values have a line: of yes and no it is yes; of many the most common ones; of days of use none."""
+    """Return which values have a line.
+
+    Of yes and no it is yes; of many the most common ones; of days of use none.
+    """
     shares = None if shown.at_least else shown.estimates
     if shares is None or list(shares.labels) == [False, True]:
         return [] if shares is None else [1]
@@ -250,7 +253,7 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
-    """Return how far made-up reports could have moved the answer's figure, and the result of the test."""
+    """Return how far made-up reports could have moved the answer's figure, and the test result."""
     what = "nothing moved"
     if fakes.estimates is not None:
         move = fakes.estimates[leader(shown)]

@@ -1,4 +1,4 @@
-"""The columns that a text takes on a terminal: two for each wide character, none for a mark that combines."""
+"""The columns of a text on a terminal: two for a wide character, none for a combining mark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WIDE: Final = ("W", "F")
 COMBINING: Final = ("Mn", "Me", "Cf")
 
 FILLER: Final = "\0"
-"""Stands behind a wide character while lines are broken, so that it counts twice. No value holds it."""
+"""Stands behind a wide character while lines are broken, to count it twice. No value holds it."""
 
 
 def columns_of(text: str) -> int:
@@ -25,7 +25,7 @@ def padded(text: str, columns: int) -> str:
 
 
 def cut_to(text: str, columns: int, ellipsis: str) -> str:
-    """Return a text that takes no more than the columns, with an ellipsis where something is left out."""
+    """Return a text cut to the columns, with an ellipsis where something is left out."""
     if columns_of(text) <= columns:
         return text
     taken = accumulate(map(_columns_of_character, text))

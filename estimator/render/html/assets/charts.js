@@ -204,7 +204,7 @@ function days(group, slot, width, where) {
         Plot.tip(rows, Plot.pointerX({ x: "row", y: "value", title })),
       ],
     }),
-    legend(key("dot", "share of devices with so many days"), key("bar", "interval")),
+    legend(key("dot", "share of devices with this many days"), key("bar", "interval")),
   );
 }
 

@@ -79,13 +79,13 @@ def test_naming_a_text_takes_far_fewer_devices_than_finding_it() -> None:
 
 def test_chances_rise_with_the_share_and_the_reports(metric: Metric) -> None:
     power = Power(*parts(metric))
-    chances = [power.found(share, 6, REPORTS) for share in (0.001, 0.005, 0.02)]
+    chances = [power.chance_to_find(share, 6, REPORTS) for share in (0.001, 0.005, 0.02)]
     assert chances == sorted(chances)
-    assert power.found(0.005, 6, 10 * REPORTS) > chances[1]
-    assert power.found(0.005, 12, REPORTS) < chances[1]
+    assert power.chance_to_find(0.005, 6, 10 * REPORTS) > chances[1]
+    assert power.chance_to_find(0.005, 12, REPORTS) < chances[1]
     least = power.least_share(6, REPORTS)
     assert least is not None
-    assert power.found(least, 6, REPORTS) == pytest.approx(OFTEN)
+    assert power.chance_to_find(least, 6, REPORTS) == pytest.approx(OFTEN)
     assert power.least_share(6, 10) is None
 
 
