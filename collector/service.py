@@ -139,7 +139,8 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
     An embedded store runs while the context is entered.
 
     Raises:
-        ConfigError: if the store cannot be used, belongs to another app, or has no room for the tallies.
+        ConfigError: if the store cannot be used, belongs to another app, or has no room for the
+            tallies.
 
     """
     with contextlib.ExitStack() as stack:

@@ -34,7 +34,7 @@ LEAST_FREE_BYTES = GIB
 the old one."""
 
 LEFT_BEHIND_S = 60
-"""Seconds after which the key of a check is gone, even if the check is ended before it removes it."""
+"""Seconds after which a check's key is gone, even if the check is ended before it removes it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads, with the time at which they came"),
@@ -195,7 +195,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
 
 def _tally_memory(store: StoreHandle, registry: Registry) -> TallyMemory:
-    """Return the memory of a window: a store that was imported keeps the shards of the one that was exported."""
+    """Return the memory of a window: an imported store keeps the shards of the exported one."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
         return TallyMemory.of(registry, store.shards_of_new, is_new=True)

@@ -85,7 +85,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
 
 def _name_stopped_questions(app: Flask, served: Callable[[], Served]) -> None:
-    """Let every response list the stopped questions: it depends on neither the request nor its sender."""
+    """Let every response list the stopped questions, whatever the request and its sender."""
 
     @app.after_request
     def name_stopped_questions(response: Response) -> Response:

@@ -84,7 +84,8 @@ class Reloader:
             registry: the file of definitions.
             access: the access file, or None.
             publish: called with each new state.
-            require_memory: raises a HearsayError if the tallies of a registry do not fit into the store.
+            require_memory: raises a HearsayError if the tallies of a registry do not fit into the
+                store.
 
         """
         self.served = served

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 
 def clock_ahead_s(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of this machine's; below 0 if it is behind."""
+    """Return the seconds that the server's clock is ahead of this machine's; below 0 if behind."""
     asked_s = time.time()
     seconds, microseconds = ask(connection, "TIME")
     answered_s = time.time()

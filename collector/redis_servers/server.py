@@ -116,7 +116,8 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     over. A failed master that this one replaced is not: when it comes back, nobody votes for it
     before it is in step, unless the validity factor is 0. But it counts as in step with the copy
     that it is sent first, and so may take over without what was written since. Therefore it is one
-    of them as soon as it may have asked for that copy: the cluster lists it as a replica only later.
+    of them as soon as it may have asked for that copy: the cluster lists it as a replica only
+    later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)
