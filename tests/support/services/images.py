@@ -138,6 +138,9 @@ class Image:
 
 
 def _is_apart(pid: int) -> bool:
-    """Return whether a process has left this network, in which another collector may run on the same port."""
+    """Return whether a process has left this network.
+
+    Another collector may run in it on the same port.
+    """
     own, other = (Path(f"/proc/{process}/ns/net") for process in ("self", pid))
     return own.readlink() != other.readlink()
