@@ -127,7 +127,7 @@ def test_a_group_whose_share_may_be_none_has_no_mean_and_no_difference() -> None
 
 
 def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
-    """In tallies near the rule, a group's mean is shown exactly where the share's z exceeds 1.96."""
+    """Over tallies near the rule, a group's mean is shown exactly if its share's z exceeds 1.96."""
     domain, inverse = rounded_question("1")
     law = law_of(inverse, np.array([0.5, 0.45, 0.05]), np.full((3, domain.points), 1 / domain.points))
     shown = []
