@@ -43,7 +43,7 @@ def rest(number: int = 300) -> dict[str, float]:
 
 
 def neighbours() -> dict[str, float]:
-    """Return full-length strings that differ in their last letter, and some that do in their first."""
+    """Return full-length strings: some differ in their last letter, others in their first."""
     return {f"abcdefg{letter}": 0.02 for letter in LETTERS[:20]} | {f"{letter}bcdefgh": 0.03 for letter in LETTERS[:20]}
 
 
