@@ -30,8 +30,10 @@ from collector.store.stored_grace import require_grace
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
-"""What must be free on the disk besides twice the store's file: a rewrite puts a new file beside
-the old one."""
+"""What must be free on the disk besides twice the store's file.
+
+A rewrite puts a new file beside the old one.
+"""
 
 LEFT_BEHIND_S = 60
 """Seconds after which a check's key is gone, even if the check is ended before it removes it."""
@@ -40,8 +42,10 @@ FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads, with the time at which they came"),
     "aof-timestamp-enabled": ("no", "its file keeps the times at which uploads came"),
 }
-"""Settings with which a server keeps as little as possible: their values, and what happens
-otherwise."""
+"""Settings with which a server keeps as little as possible.
+
+Their values, and what happens otherwise.
+"""
 
 MEANING = {
     Durability.MEMORY: "in the store's memory: if it crashes, the last acknowledged uploads are lost",

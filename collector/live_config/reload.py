@@ -18,8 +18,10 @@ from collector.live_config.state import Served
 from collector.log import Event
 
 LOOK_S = 1.0
-"""Seconds between two looks at the access file: a key that is removed from it opens nothing soon
-after."""
+"""Seconds between two looks at the access file.
+
+A key that is removed from it opens nothing soon after.
+"""
 
 _log = logging.getLogger(__name__)
 

@@ -27,12 +27,16 @@ UPLOADS_PATH = "/v1/uploads"
 
 CONNECT_TIMEOUT_S = 3.0
 READ_TIMEOUT_S = 10.0
-"""Twice the time in which the store must answer the collector. A device waits half a minute
-altogether."""
+"""Twice the time in which the store must answer the collector.
+
+A device waits half a minute altogether.
+"""
 
 DEADLINE_S = 14.0
-"""For the whole exchange, including connecting: a dripping answer occupies a forwarder little
-longer than no answer."""
+"""For the whole exchange, including connecting.
+
+A dripping answer occupies a forwarder little longer than no answer.
+"""
 
 _CHUNK_BYTES = 65_536
 
