@@ -1,4 +1,7 @@
-"""What public strata, days of use and alerts cost, each beside the same without: ``python -m benchmarks apart``."""
+"""What public strata, days of use and alerts cost: ``python -m benchmarks apart``.
+
+Each is measured beside the same without it.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def measure_apart() -> str:
 
 
 def uploads_per_s(folder: Path) -> tuple[list[float], list[float]]:
-    """Return how many reports a worker counts in a second of its processor: without strata, and of one stratum."""
+    """Return reports per second of a worker's processor: without strata, and of one stratum."""
     file = folder / "metrics.toml"
     file.write_text(QUESTIONS, encoding="utf-8")
     devices = Registry.parse(QUESTIONS).of({"platform": PLATFORMS[-1]})
@@ -89,7 +92,7 @@ def uploads_per_s(folder: Path) -> tuple[list[float], list[float]]:
 
 
 def report_rows(folder: Path) -> list[list[str]]:
-    """Return the rows of how long the reports of one question take: without strata, with them, of days of use."""
+    """Return the rows of one question's report times: without strata, with them, of days of use."""
     whole = Registry.parse(QUESTIONS)
     labels = {
         "plain": "a yes or no",
@@ -122,7 +125,7 @@ def alert_seconds(folder: Path) -> tuple[list[float], list[float]]:
 
 
 def device_ms(metric: str) -> list[float]:
-    """Return the processor milliseconds of each day's answer to a question; waiting for the disk is none."""
+    """Return processor milliseconds of each day's answer to a question, without disk waits."""
     now, times_ms = [1_795_176_000.0], []
     registry = Registry.parse(QUESTIONS.replace("lifetime = 400", "lifetime = 4000"))
     with (

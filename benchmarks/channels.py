@@ -138,7 +138,7 @@ def variances() -> str:
         rows.append([epsilon, f"{fmean(ratios.values()):.4f}", f"{ratios[worst]:.4f}", str(worst)])
     return (
         "Exact n times the variance over that of subset selection, 2 to 64 values and ten sizes up to 5000:\n\n"
-        + table(("epsilon", "mean", "worst", "at so many values"), rows)
+        + table(("epsilon", "mean", "worst", "values of the worst"), rows)
         + f"\nMean **{fmean(everything):.4f}**; worst: "
         + verdict(max(everything) <= designs.PROMISED, f"{max(everything):.4f}", f"≤ {designs.PROMISED}")
     )

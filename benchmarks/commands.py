@@ -1,4 +1,4 @@
-"""What telemetry costs a program that lives for a moment: the example app, with and without the SDK."""
+"""What telemetry costs a short-lived program: the example app, with and without the SDK."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def measure_commands() -> str:
 
 
 def _command_ms(home: Path, *words: str, before: Path | None = None) -> float:
-    """Return how long a command of the app takes; modules of the folder ``before`` come before all others."""
+    """Return an app command's milliseconds; modules of the folder ``before`` come first."""
     paths = [str(path) for path in (before, ROOT) if path is not None]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NOTES_COLLECTOR": "http://127.0.0.1:9"}
     program = f"import sys; sys.path[:0] = {paths!r}; from examples.notes.notes import main; main()"

@@ -1,4 +1,7 @@
-"""Balanced designs and what auto takes for shares in both schemas: ``python -m benchmarks.designs`` prints it."""
+"""Balanced designs and what auto takes for shares in both schemas.
+
+``python -m benchmarks.designs`` prints it.
+"""
 
 from __future__ import annotations
 

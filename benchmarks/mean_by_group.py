@@ -1,8 +1,8 @@
-"""How a number is best asked by group: ``python -m benchmarks.mean_by_group`` prints the table of its page.
+"""How a number is best asked by group: ``python -m benchmarks.mean_by_group`` prints the table.
 
 The figures are n times the variance of a group's mean, on a range of length 1, to first order.
-Groups are equally large. The noise is that of the worst of eleven answers, given by everybody in the
-group. The total is that of half the group at either end, with the chance of who reported.
+Groups are equally large. The noise is that of the worst of eleven answers, given by everybody in
+the group. The total is that of half the group at either end, with the chance of who reported.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ def of_pairs(groups: int, points: int, text: str) -> Variances:
     domain = MeanByGroup(groups_of(groups), RANGE, points=points)
     inverse = inverse_of(channel_for(domain, epsilon(text), schema=SCHEMA))
     places = np.linspace(0.0, 1.0, points)
-    found = []
+    variances = []
     for answer in ANSWERS:
         contrast = np.concatenate([places - answer, np.zeros((groups - 1) * points)])
         squares = inverse.expectations(inverse.contrast(contrast) ** 2)
         same = np.interp(answer, places, squares[:points])
         ends = np.interp(answer, [0.0, 1.0], squares[[0, points - 1]])
-        found.append([_ratio(own, squares[points:].mean(), groups) for own in (same, ends)])
-    return Variances(*np.max(found, axis=0).tolist())
+        variances.append([_ratio(own, squares[points:].mean(), groups) for own in (same, ends)])
+    return Variances(*np.max(variances, axis=0).tolist())
 
 
 def of_split(groups: int, text: str) -> tuple[Variances, str]:
-    """Return the least variances if epsilon is split between group and number, and the best part for the group."""
+    """Return the least variances of a split between group and number, and the group's best part."""
     splits = [(_split(groups, Decimal(text), Decimal(part)), part) for part in PARTS]
     return min(splits)
 
@@ -76,17 +76,20 @@ def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
     assert decoder is not None
     squares = of_group.expectations(of_group.contrast(np.eye(groups)[0]) ** 2)
     points = np.linspace(0.0, 1.0, decoder.squares.size)
-    found = []
+    variances = []
     for answer in ANSWERS:
         scattered = decoder.squares - 2 * answer * points + answer**2
         same = np.interp(answer, points, scattered)
         ends = np.interp(answer, [0.0, 1.0], scattered[[0, -1]])
-        found.append([_ratio(squares[0] * of, squares[1:].mean() * of, groups) for of in (same, ends)])
-    return Variances(*np.max(found, axis=0).tolist())
+        variances.append([_ratio(squares[0] * of, squares[1:].mean() * of, groups) for of in (same, ends)])
+    return Variances(*np.max(variances, axis=0).tolist())
 
 
 def _ratio(own: Floats | float, other: Floats | float, groups: int) -> float:
-    """Return n times the variance of a ratio, from the mean squares of its residual in the group and beside it."""
+    """Return n times the variance of a ratio, from the mean squares of its residual.
+
+    They are those in the group and beside it.
+    """
     return float(own + (groups - 1) * other) * groups
 
 

@@ -1,6 +1,7 @@
-"""Optimal means: speed, and worst variances over the programme's; ``python -m benchmarks means`` writes the section.
+"""Optimal means: speed, and worst variances over the programme's.
 
-It takes half an hour of a processor, nearly all of it for the linear programmes of large epsilons.
+``python -m benchmarks means`` writes the section. It takes half an hour of a processor, nearly all
+of it for the linear programmes of large epsilons.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """How well models predict that are learned under local privacy, on real data that everybody has.
 
-Ends of features are the 2nd and the 98th percentile of a data set. A quarter of the people is held back, in each
-split another one; devices are drawn from the others with replacement, so that only the noise of privacy counts.
-Products get normal noise of the mechanism's variance in 128 blocks, crosses are drawn by their law. One cell
-of products is repeated with real reports.
+Ends of features are the 2nd and the 98th percentile of a data set. A quarter of the people is held
+back, in each split another one; devices are drawn from the others with replacement, so that only
+the noise of privacy counts. Products get normal noise of the mechanism's variance in 128 blocks,
+crosses are drawn by their law. One cell of products is repeated with real reports.
 """
 
 from __future__ import annotations
@@ -35,8 +35,11 @@ HEALTH = Path(__file__).parents[1] / "examples" / "health" / "health.csv"
 NUMBERS = ("age", "doctor_visits", "chronic_disease_index")
 VALUES = {"sex": ("female", "male"), "self_rated_health": ("excellent", "good", "fair", "poor")}
 SPLITS = {"health": 400, "breast cancer": 10, "digits": 10}
-"""How often people are held back. By person, AUCs of health differ by .017 from split to split without privacy, and by
-.07 with few reports, so that a mean of 100 still has a standard error of .007."""
+"""How often people are held back.
+
+By person, AUCs of health differ by .017 from split to split without privacy, and by .07 with few
+reports, so that a mean of 100 still has a standard error of .007.
+"""
 
 BLOCKS = 128
 EPSILONS = (1, 2, 4)
@@ -64,7 +67,7 @@ class Data:
 def measure_models() -> str:
     """Return the section of the results."""
     sets = {name: load() for name, load in SETS.items()}
-    rows = [_row(sets[name], name, devices, mechanism, wanted) for name, devices, mechanism, wanted in CELLS]
+    rows = [_row(sets[name], name, devices, mechanism, targets) for name, devices, mechanism, targets in CELLS]
     head = ("data", "without privacy", "devices", "mechanism", *(f"epsilon {epsilon}" for epsilon in EPSILONS))
     real = metric_of(MODEL, features=sets["health"].features, mechanism="rotated-axes", epsilon=4)
     repeated = rehearse_model(real, sets["health"].people, 10**4, SPLITS["health"], 1)
@@ -81,12 +84,12 @@ def measure_models() -> str:
     )
 
 
-def _row(data: Data, name: str, devices: int, mechanism: str, wanted: tuple[float, ...]) -> list[str]:
+def _row(data: Data, name: str, devices: int, mechanism: str, targets: tuple[float, ...]) -> list[str]:
     fields: dict[str, Field] = MODEL | {"features": data.features, "mechanism": mechanism, "population": devices}
     metrics = [metric_of(fields, epsilon=epsilon) for epsilon in EPSILONS]
     plain = auc_without_privacy(data.people, metrics[0], SPLITS[name], 1)
-    found = [_mean_auc(metric, data.people, devices, SPLITS[name]) for metric in metrics]
-    cells = [f"{auc:.3f} ({least:.3f})" for auc, least in zip(found, wanted, strict=True)]
+    aucs = [_mean_auc(metric, data.people, devices, SPLITS[name]) for metric in metrics]
+    cells = [f"{auc:.3f} ({target:.3f})" for auc, target in zip(aucs, targets, strict=True)]
     return [name, f"{plain:.3f}", f"{devices:,}", mechanism, *cells]
 
 

@@ -1,4 +1,4 @@
-"""The SDK for browsers and Node: its size, its speed, and its races and kills, against what was wanted of it."""
+"""The SDK for browsers and Node: size, speed, races and kills, against what was wanted of it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,10 @@ def measure_browsers() -> str:
 
 
 def browsers_section(tap: str) -> str:
-    """Return the section of what the tests of browsers printed; a test that failed has failed in some round."""
+    """Return the section of what the tests of browsers printed.
+
+    A test that failed has failed in some round.
+    """
     browsers = re.split(r"^# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
     rows = [
         [browser, name, str(ROUNDS), "0" if outcome == "ok" else "**some**"]

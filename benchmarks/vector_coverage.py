@@ -49,7 +49,8 @@ def coverage_of_vectors() -> str:
     return (
         "### Coverage of vectors\n\n"
         f"Length {LENGTH}, {ROTATIONS} rotations. The part of the intervals of coordinates, and of {len(weights)}\n"
-        f"weighted sums, that hold the truth, over {ROUNDS} tallies of so many devices, drawn anew for each.\n\n"
+        f"weighted sums, that hold the truth, over {ROUNDS} tallies of the given number of devices,\n"
+        "drawn anew for each.\n\n"
         + table(head, rows)
         + f"\nThe lowest: {verdict(lowest >= LEAST, f'{lowest:.3f}', f'≥ {LEAST}')}"
     )

@@ -29,7 +29,10 @@ PILOT = 16
 
 
 def cap_gain(epsilon: float, edge: float) -> float:
-    """Return the expected length of a normal report along the vector, whose cap begins at a normal quantile."""
+    """Return the expected length along the vector of a normal report.
+
+    The cap begins at a normal quantile.
+    """
     share = 1 - NORMAL.cdf(edge)
     keep = _keep(epsilon, share)
     return NORMAL.pdf(edge) * (keep / share - (1 - keep) / (1 - share))
@@ -51,9 +54,10 @@ def least_error(epsilon: float) -> float:
 
 
 def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
-    """PrivUnitG: Asi, Feldman & Talwar 2022, "Optimal algorithms for mean estimation under local privacy", section 4.
+    """PrivUnitG: Asi, Feldman & Talwar 2022, section 4.
 
-    A normal vector whose part along the direction is drawn above the edge, or else below it.
+    "Optimal algorithms for mean estimation under local privacy". A normal vector whose part along
+    the direction is drawn above the edge, or else below it.
     """
     edge = best_edge(epsilon)
     share = 1 - NORMAL.cdf(edge)
@@ -68,9 +72,10 @@ def priv_unit_g(directions: Floats, epsilon: float, generator: np.random.Generat
 
 
 def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generator) -> Floats:
-    """Duchi, Jordan & Wainwright 2018, "Minimax optimal procedures for locally private estimation", section 4.2.3.
+    """Duchi, Jordan & Wainwright 2018, section 4.2.3.
 
-    A uniform direction of the hemisphere about the vector, or else of the opposite one.
+    "Minimax optimal procedures for locally private estimation". A uniform direction of the
+    hemisphere about the vector, or else of the opposite one.
     """
     devices, length = directions.shape
     normal = generator.normal(size=directions.shape)
@@ -84,10 +89,11 @@ def hemisphere(directions: Floats, epsilon: float, generator: np.random.Generato
 
 
 def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Generator) -> Floats:
-    """SQKR: Chen, Kairouz & Ozgur 2020, "Breaking the communication-privacy-accuracy trilemma", section 3.
+    """SQKR: Chen, Kairouz & Ozgur 2020, section 3.
 
-    A Kashin representation, each number of which is rounded at random to one of two ends; of `bits`
-    places, drawn in public, the signs are one symbol of a 2**bits-ary randomised response.
+    "Breaking the communication-privacy-accuracy trilemma". A Kashin representation, each number of
+    which is rounded at random to one of two ends; of `bits` places, drawn in public, the signs are
+    one symbol of a 2**bits-ary randomised response.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)
@@ -114,7 +120,10 @@ def _another(signs: Floats, generator: np.random.Generator) -> Floats:
 
 
 class _Frame:
-    """A tight frame of d dimensions: d rows of a Hadamard transform with random signs, N its least size above 2 d."""
+    """A tight frame of d dimensions: d rows of a Hadamard transform with random signs.
+
+    N is its least size above 2 d.
+    """
 
     def __init__(self, length: int, generator: np.random.Generator) -> None:
         self.size = 2 << (length - 1).bit_length()
@@ -132,7 +141,10 @@ class _Frame:
         return vectors
 
     def representation(self, vectors: Floats) -> tuple[float, Floats]:
-        """Return the level that no number exceeds, and the numbers, by truncations (Lyubarsky & Vershynin 2010)."""
+        """Return the level that no number exceeds, and the numbers, by truncations.
+
+        Lyubarsky & Vershynin 2010.
+        """
         shrink, share = _parameters(len(self._rows))
         return self.level(shrink, share), self.truncated(vectors, shrink, share)[1]
 
@@ -141,7 +153,10 @@ class _Frame:
         return 1 / ((1 - shrink) * math.sqrt(share * self.size))
 
     def truncated(self, vectors: Floats, shrink: float, share: float) -> tuple[float, Floats]:
-        """Return how much is left at most after each truncation of what the last one left, and the numbers."""
+        """Return how much is left at most after all truncations, and the numbers.
+
+        Each truncates what the last one left.
+        """
         most, left, numbers = 1 / math.sqrt(share * self.size), vectors, np.zeros((len(vectors), self.size))
         longest = 1.0
         while FINEST < longest < 2 * most * math.sqrt(share * self.size):  # beyond that it does not keep up
@@ -154,7 +169,7 @@ class _Frame:
 
 @lru_cache
 def _parameters(length: int) -> tuple[float, float]:
-    """Return the parameters with the least level for which nothing is left of some random vectors."""
+    """Return the parameters of the least level for which nothing is left of some random vectors."""
     generator = np.random.default_rng(length)
     frame, normal = _Frame(length, generator), generator.normal(size=(PILOT, length))
     pilot = normal / np.linalg.norm(normal, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The mean of vectors: its error beside other mechanisms, its intervals, and what it costs a device and a report."""
+"""Means of vectors: error beside other mechanisms, intervals, and cost to a device and a report."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LIMITS = ((512, 4096, 1.02), (128, 256, 1.05))
 """In which dimensions which ratio is wanted."""
 
 FARTHEST = 4
-"""Of 30 normal numbers, one is beyond so many standard errors in one run of 500."""
+"""Of 30 normal numbers, one is beyond this many standard errors in one run of 500."""
 
 DAY = "2026-11-23"
 GRACE_S = 86_400
@@ -54,7 +54,7 @@ ID = "0" * 32
 
 
 class _Ratio(NamedTuple):
-    """A ratio to PrivUnitG as it is computed, and the farthest measured one, in standard errors from it."""
+    """A computed ratio to PrivUnitG, and the farthest measured one, in standard errors from it."""
 
     dimension: int
     computed: float
@@ -150,7 +150,10 @@ def _directions(devices: int, length: int, generator: np.random.Generator) -> Fl
 
 
 def _error(metric: Metric, number: int, generator: np.random.Generator, judged_by: Registry | None = None) -> float:
-    """Return n times the squared error of the mean of a tally, drawn by the law or counted from uploads."""
+    """Return n times the squared error of a tally's mean.
+
+    The tally is drawn by the law, or counted from uploads.
+    """
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     channel = metric.channel_in(window)
     assert isinstance(channel, RotatedAxes)

@@ -29,8 +29,10 @@ UPLOADS_RULE = (
     'is missing, and no key is for uploads: write uploads = "open" above the first [[key]] to let anybody report, or '
     'uploads = "keys" to let nobody report but through a relay'
 )
-"""The absence of a key opens nothing: an operator who removes the last key may not mean to open
-uploads."""
+"""The absence of a key opens nothing.
+
+An operator who removes the last key may not mean to open uploads.
+"""
 
 
 def load_access(path: Path) -> Access:

@@ -31,14 +31,18 @@ HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 
 MAX_GRACE_S = 366 * DAY_S
-"""A year. A window that takes reports for longer after its end answers nobody's question any
-more."""
+"""A year.
+
+A window that takes reports for longer after its end answers nobody's question any more.
+"""
 
 MAX_SNAPSHOT_INTERVAL_S = 366 * DAY_S
 
 DEFAULT_THREADS = 16
-"""A thread waits for the body that it reads. Without a proxy, this many slow senders stop a
-worker."""
+"""A thread waits for the body that it reads.
+
+Without a proxy, this many slow senders stop a worker.
+"""
 
 LEAST_STORE_BYTES = 16 * 2**20
 """An empty store takes about a megabyte, and more for each client."""

@@ -39,13 +39,13 @@ class _Ruling(NamedTuple):
     """The ruling on all reports of a metric, edition and window.
 
     Attributes:
-        refusal: why such reports never count, or None.
-        out_of_time: why such reports do not count now, or None.
-        label: the label of such reports.
+        refusal: why the reports never count, or None.
+        out_of_time: why the reports do not count now, or None.
+        label: their label.
         ends_at: Unix seconds of the window's end.
         may_have_id: whether another attempt may have left an upload's id under this window.
-        remember_until: Unix seconds until which the id of an upload is remembered if such a report
-            counts.
+        remember_until: Unix seconds until which the id of an upload is remembered if one of the
+            reports counts.
 
     """
 

@@ -12,8 +12,9 @@ OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
 
 OLDEST_VERSION_WITH_COPIES = (7, 2)
-"""WAITAOF came with Redis 7.2. Acknowledgements by replicas need it, and so do tallies on a
-cluster.
+"""WAITAOF came with Redis 7.2.
+
+Acknowledgements by replicas need it, and so do tallies on a cluster.
 """
 
 NO_EVICTION = {"maxmemory-policy": "noeviction"}

@@ -46,12 +46,16 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 WORKER_STOP_S = 10
-"""Seconds that a worker may take to finish its requests: more than the store may take to answer
-one."""
+"""Seconds that a worker may take to finish its requests.
+
+More than the store may take to answer one.
+"""
 
 MAX_CONNECTIONS = 512
-"""Connections that a worker holds at once: half of the files that many systems let it open. More
-wait in the kernel."""
+"""Connections that a worker holds at once: half of the files that many systems let it open.
+
+More wait in the kernel.
+"""
 
 
 class RunningStore(NamedTuple):
@@ -139,7 +143,8 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
     An embedded store runs while the context is entered.
 
     Raises:
-        ConfigError: if the store cannot be used, belongs to another app, or has no room for the tallies.
+        ConfigError: if the store cannot be used, belongs to another app, or has no room for the
+            tallies.
 
     """
     with contextlib.ExitStack() as stack:

@@ -38,8 +38,9 @@ ANSWER_TIMEOUT_S = 5.0
 """How long the service may take to say whether it is ready: as long as its store may take."""
 
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
-"""The cost limits of a connection: 15 seconds without a complete head, also between two requests,
-and 64 KiB unread.
+"""The cost limits of a connection.
+
+15 seconds without a complete head, also between two requests, and 64 KiB unread.
 
 HTTP/2 is not offered, because a single connection of it may hold hundreds of requests.
 """

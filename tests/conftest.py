@@ -50,7 +50,8 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def patience() -> Iterator[None]:
     """Let devices wait long for a loaded machine; the tests about a deadline set it back.
 
-    An answer that a busy ledger takes late is already recorded when it is given again, and has drawn more coins.
+    An answer that a busy ledger takes late is already recorded when it is given again, and has
+    drawn more coins.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recorder, "RECORD_DEADLINE_S", PATIENCE_S)

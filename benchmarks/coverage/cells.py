@@ -1,4 +1,4 @@
-"""What the coverage of a kind of figure is measured in: cells, each one setting and one population."""
+"""The coverage of a kind of figure is measured in cells: a cell is a setting and a population."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class Cell(NamedTuple):
     Attributes:
         setting: mechanism, epsilon and reports, in words.
         population: its name.
-        held: from a number of draws and a generator to whether each interval held its truth, (draws, intervals).
+        held: from a number of draws and a generator to whether each interval held its truth, shape
+            (draws, intervals).
 
     """
 

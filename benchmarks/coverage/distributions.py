@@ -1,4 +1,4 @@
-"""Figures of a number's distribution: quantiles, the band, shares of ranges, bins, variance, means within a range."""
+"""A distribution's quantiles, band, shares of ranges, bins, variance, and means within a range."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def variance(tally: TallyStretches, truth: Truth) -> Held:
 
 
 def mean_of_range(tally: TallyStretches, truth: Truth) -> Held:
-    """Whether the interval of the mean of the answers in the middle of the range holds, if there are any."""
+    """Whether the interval of the mean in the middle of the range holds, if answers are there."""
     last = truth.at_most.size - 1
     first, last = last // 4, 3 * last // 4
     points, people = tally.stretches.points, truth.people

@@ -64,16 +64,16 @@ def held_by(  # noqa: PLR0917 of one cell
     within = np.array([on_grid[:: -1 if group else 1] for group in range(domain.first.size)])
     law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
     means = within @ np.linspace(0, 1, domain.points)
-    truths = np.array([one - other for one, other in combinations(means, 2)]) if differences else means
+    truths = np.array([mean - other for mean, other in combinations(means, 2)]) if differences else means
 
     def held(draws: int, generator: np.random.Generator) -> Held:
-        found = []
+        intervals = []
         for counts in tallies(law, reports, draws, generator):
             joint = group_means(domain, inverse, counts)
             estimates: list[Estimate] = [group.estimates[0] for group in joint.groups]
             shown = [*joint.differences] if differences else estimates
-            found.append([(estimate.low, estimate.high) for estimate in shown])
-        ends = np.array(found)
+            intervals.append([(estimate.low, estimate.high) for estimate in shown])
+        ends = np.array(intervals)
         return holds(ends[..., 0], ends[..., 1], truths)
 
     return held
@@ -95,4 +95,4 @@ FIGURES: Final = (
         draws=100,
     ),
 )
-"""A number by group: ratios and differences by their equations, and how often their intervals hold."""
+"""A number by group: ratios and differences by their equations, and their intervals' coverage."""

@@ -1,4 +1,4 @@
-"""Figures of two questions asked together, and of answers among those who answered: ratios of shares."""
+"""Ratios of shares: two questions asked together, and answers among those who answered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ CROSSES: Final = {
 def of_groups(*, differences: bool) -> Iterator[Cell]:
     """Yield the cells of shares within groups, or of their differences between groups.
 
-    The first group's answers are those of a population, the others' those of the same one, turned by one answer.
+    The first group's answers are those of a population, the others' those of the same one, turned
+    by one answer.
     """
     for name, (cross, groups) in CROSSES.items():
         for epsilon in ("1", "3", "8"):
@@ -55,17 +56,17 @@ def _held(  # noqa: PLR0917 of one cell
     inverse = inverse_of(channel_for(cross, requested(epsilon), "auto"))
     law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
     pairs = combinations(range(cross.first.size), 2)
-    truths = np.concatenate([within[one] - within[other] for one, other in pairs]) if differences else within.ravel()
+    truths = np.concatenate([within[own] - within[other] for own, other in pairs]) if differences else within.ravel()
 
     def held(draws: int, generator: np.random.Generator) -> Held:
-        found = []
+        intervals = []
         for counts in tallies(law, reports, draws, generator):
             sample = Sample.of(inverse, counts)
             joint = joint_of(cross, inverse.shares(counts, reports), sample.covariance(inverse), sample)
             within_groups = [share for group in joint.groups for share in group.estimates]
             estimates: list[Estimate] = [*joint.differences] if differences else [*within_groups]
-            found.append([(estimate.low, estimate.high) for estimate in estimates])
-        ends = np.array(found)
+            intervals.append([(estimate.low, estimate.high) for estimate in estimates])
+        ends = np.array(intervals)
         return holds(ends[..., 0], ends[..., 1], truths)
 
     return held

@@ -23,14 +23,16 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"
 
 SEED: Final = 14
 AGAIN: Final = 6
-"""Of the intervals of a figure so many, the lowest, are measured again."""
+"""The number of a figure's lowest intervals that are measured again."""
 
 TIMES_AGAIN: Final = 10
 """How many times as many tallies are then drawn."""
 
 TIMES_AT_LAST: Final = 100
-"""How many times as many are drawn of a lowest interval that seems to hold too seldom: the lowest of many is so by
-chance, and tallies that did not choose it tell."""
+"""How many times as many are drawn of a lowest interval that seems to hold too seldom.
+
+The lowest of many is so by chance, and tallies that did not choose it tell.
+"""
 
 WANTED: Final = 0.93
 
@@ -58,7 +60,7 @@ class Measured(NamedTuple):
 
 
 class Lowest(NamedTuple):
-    """An interval of a cell: where it stands among those of a tally, and how often it held its truth."""
+    """An interval of a cell: its place among those of a tally, and how often it held its truth."""
 
     coverage: float
     cell: Cell
@@ -78,7 +80,10 @@ class Lowest(NamedTuple):
 
 
 def measure_coverage() -> str:
-    """Return the section of the results, and write the page: a row as soon as it is measured, since all take hours."""
+    """Return the section of the results, and write the page.
+
+    Each row is written as soon as it is measured, since all take hours.
+    """
     measured = []
     for figure in FIGURES:
         measured.append(_measured(figure))
@@ -105,7 +110,7 @@ def _row(measured: Measured) -> list[str]:
 
 
 def _write_page(measured: Sequence[Measured]) -> None:
-    """Write the page with these rows; the row of a figure that is not measured yet stays as it was."""
+    """Write the page with these rows; the row of a figure not measured yet stays as it was."""
     prose, mark, shown = PAGE.read_text(encoding="utf-8").partition(MARK)
     lines = [line for line in shown.splitlines() if line.startswith("| ")]
     rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in lines)}

@@ -40,7 +40,7 @@ WINDOWS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Survey:
     """A question, what people answer, and how many report in each window.
 
     Attributes:
@@ -65,9 +65,9 @@ class Asked:
             for _ in range(draws)
             for day, counts in zip(days, self._drawn(generator), strict=True)
         ]
-        found = estimates(self.metric, tallies)
+        in_order = estimates(self.metric, tallies)
         for _ in range(draws):
-            yield [next(found) for _ in days]
+            yield [next(in_order) for _ in days]
 
     def _drawn(self, generator: np.random.Generator) -> list[Counts]:
         """Return a tally of each window. The same people keep their permanent answers."""
@@ -82,30 +82,30 @@ class Asked:
 
 
 def of_changes() -> Iterator[Cell]:
-    """Yield the cells of changes between windows of different people, whose answers do not change."""
+    """Yield cells of changes between windows of different people, whose answers do not change."""
     for (name, metric), (sizes, reports), population in product(QUESTIONS.items(), SIZES.items(), HOSTILE):
-        asked = Asked(metric, POPULATIONS[population](reports[0]), reports, are_same=False)
-        yield Cell(f"{name}, {sizes}", population, partial(_changes_held, asked))
+        survey = Survey(metric, POPULATIONS[population](reports[0]), reports, are_same=False)
+        yield Cell(f"{name}, {sizes}", population, partial(_changes_held, survey))
 
 
 def of_pooled() -> Iterator[Cell]:
     """Yield the cells of windows in which the same people answered, or others in each."""
     for (name, metric), reports, are_same, population in product(QUESTIONS.items(), (60, 1000), (True, False), HOSTILE):
-        asked = Asked(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, are_same)
+        survey = Survey(metric, POPULATIONS[population](reports), (reports,) * WINDOWS, are_same)
         who = "the same people" if are_same else "others"
-        yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, asked))
+        yield Cell(f"{name}, {who} in {WINDOWS} windows of {reports:,}", population, partial(_pooled_held, survey))
 
 
-def _changes_held(asked: Asked, draws: int, generator: np.random.Generator) -> Held:
-    changes = [changes_of(windows)[0] for windows in asked.estimated(draws, generator)]
+def _changes_held(survey: Survey, draws: int, generator: np.random.Generator) -> Held:
+    changes = [changes_of(windows)[0] for windows in survey.estimated(draws, generator)]
     ends = np.array([[(change.low, change.high) for change in each] for each in changes])
     return holds(ends[..., 0], ends[..., 1], 0.0)
 
 
-def _pooled_held(asked: Asked, draws: int, generator: np.random.Generator) -> Held:
-    metric, people = asked.metric, asked.people
-    together = [pooled(windows, {metric.name: metric})[0] for windows in asked.estimated(draws, generator)]
-    figures = [[*one.estimates, *([] if one.mean is None else [one.mean])] for one in together]
+def _pooled_held(survey: Survey, draws: int, generator: np.random.Generator) -> Held:
+    metric, people = survey.metric, survey.people
+    together = [pooled(windows, {metric.name: metric})[0] for windows in survey.estimated(draws, generator)]
+    figures = [[*estimate.estimates, *([] if estimate.mean is None else [estimate.mean])] for estimate in together]
     ends = np.array([[(figure.low, figure.high) for figure in each] for each in figures])
     truths = np.array([9 * people.mean]) if isinstance(metric.domain, Number) else people.on_grid(metric.channel.inputs)
     return holds(ends[..., 0], ends[..., 1], truths)

@@ -22,7 +22,10 @@ SKETCH_HASHES = 16
 SKETCH_SIZE = 1024
 
 BEGINNINGS = 3
-"""Letters that each group of PEM adds. With one or two it finds fewer strings; with more its search takes hours."""
+"""Letters that each group of PEM adds.
+
+With one or two it finds fewer strings; with more its search takes hours.
+"""
 
 PADDING = "*"
 """Fills strings up, in both protocols."""
@@ -109,9 +112,11 @@ def accuracy(channel: str, epsilon: float, counts: list[int], runs: int, seconds
 
 
 def strings(method: str, epsilon: float, counts: dict[str, int], length: int, top: int) -> dict[str, Any]:
-    """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds a device, report and search.
+    """Return the most frequent strings that a heavy-hitter protocol finds, and its seconds.
 
-    The oracle of both is Apple's CMS. With their default, local hashing, a device of PEM would hash every beginning.
+    The seconds are for each device, for each report, and for the search. The oracle of both
+    protocols is Apple's CMS. With their default, local hashing, a device of PEM would hash every
+    beginning.
     """
     with_old_zeros()
     random.seed(SEED)
@@ -128,8 +133,8 @@ def strings(method: str, epsilon: float, counts: dict[str, int], length: int, to
         client_s += halfway - begun
         server_s += time.process_time() - halfway
     begun = time.process_time()
-    found, frequencies = collecting.find_heavy_hitters(k=top)
-    ranked = sorted(zip(frequencies, found, strict=True), reverse=True)[:top]
+    hitters, frequencies = collecting.find_heavy_hitters(k=top)
+    ranked = sorted(zip(frequencies, hitters, strict=True), reverse=True)[:top]
     return {
         "found": [text.rstrip(PADDING) for _, text in ranked],
         "client": client_s / len(answers),
@@ -139,7 +144,7 @@ def strings(method: str, epsilon: float, counts: dict[str, int], length: int, to
 
 
 def finder(method: str, epsilon: float, length: int, letters: set[str]) -> tuple[Any, Any]:
-    """Return a client and a server of PEM or SFP, for strings of at most so many letters."""
+    """Return a client and a server of PEM or SFP, for strings of at most `length` letters."""
     oracles, finders = import_module("pure_ldp.frequency_oracles.apple_cms"), import_module("pure_ldp.heavy_hitters")
     sketch = oracles.CMSServer(epsilon, SKETCH_HASHES, SKETCH_SIZE)
     oracle = oracles.CMSClient(epsilon, sketch.get_hash_funcs(), SKETCH_SIZE)
@@ -156,7 +161,10 @@ def _text(text: str) -> str:
 
 
 def with_old_zeros() -> None:
-    """Let ``np.zeros(None)`` be a scalar, as in older numpy: pure-ldp calls it, and numpy from 2.4 on refuses it."""
+    """Let ``np.zeros(None)`` be a scalar, as in older numpy.
+
+    pure-ldp calls it, and numpy from 2.4 on refuses it.
+    """
     zeros = np.zeros
     np.zeros = lambda shape, *more, **named: zeros(() if shape is None else shape, *more, **named)  # type: ignore[assignment,misc]
 

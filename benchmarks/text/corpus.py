@@ -1,7 +1,8 @@
 """How often words occur in Jane Austen's six novels, which are in the public domain.
 
-Debian's package `r-cran-janeaustenr` has their text. It is only needed here: `apt-get download` fetches it into
-`build`, and nothing is installed. (Real answers of people have no place in this repository.)
+Debian's package `r-cran-janeaustenr` has their text. It is only needed here: `apt-get download`
+fetches it into `build`, and nothing is installed. (Real answers of people have no place in this
+repository.)
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ BOOKS: Final = "usr/lib/R/site-library/janeaustenr/data/Rdata.rdb"
 FOLDER: Final = Path(__file__).parents[2] / "build" / PACKAGE
 
 LINE: Final = re.compile(rb"\x00(?:\x04\x00|\x00\x80)\x09(?=(....))", re.DOTALL)
-"""Stands before a text of ASCII or UTF-8 in a file that R writes (R Internals, section 1.8), with its length next."""
+"""Stands before a text of ASCII or UTF-8 in a file that R writes, with its length next.
+
+R Internals, section 1.8.
+"""
 
 
 class CorpusError(Exception):
@@ -29,7 +33,7 @@ class CorpusError(Exception):
 
 @lru_cache(maxsize=1)
 def word_counts() -> Counter[str]:
-    """Return how often each word of lower-case letters and inner apostrophes occurs in all novels together.
+    """Return how often words of lower-case letters and inner apostrophes occur in all novels.
 
     Raises:
         CorpusError: if the package cannot be fetched.
@@ -59,7 +63,7 @@ def _run(*command: str) -> None:
 
 
 def _texts(packed: bytes) -> list[bytes]:
-    """Return the lines of all books: blocks of compressed data, each after its length in four bytes."""
+    """Return the lines of all books: compressed blocks, before each its length in four bytes."""
     lines = []
     while packed:
         (length,) = struct.unpack(">I", packed[:4])
@@ -67,8 +71,8 @@ def _texts(packed: bytes) -> list[bytes]:
         block = stream.decompress(packed[4:])
         assert len(block) == length
         packed = stream.unused_data
-        for found in LINE.finditer(block):
-            (size,) = struct.unpack(">i", found[1])
-            begin = found.end() + 4
+        for header in LINE.finditer(block):
+            (size,) = struct.unpack(">i", header[1])
+            begin = header.end() + 4
             lines.append(block[begin : begin + max(size, 0)])
     return lines

@@ -32,13 +32,13 @@ DECODE_MB: Final = 200
 _DECODE: Final = """
 import re, sys, time
 import numpy as np
-from benchmarks.text.questions import TEXT, found
+from benchmarks.text.questions import TEXT, decoded
 from tests.support.devices.definitions import metric_of
 tally, length, epsilon = np.load(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 metric = metric_of(TEXT, max_length=length, epsilon=epsilon)
 clocks = (time.process_time, time.perf_counter)
 before_s = [clock() for clock in clocks]
-found(metric, tally)
+decoded(metric, tally)
 spent_s = [clock() - before for clock, before in zip(clocks, before_s)]
 peak_kib = re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]  # getrusage tells of the parent, too
 print(*spent_s, int(peak_kib) / 1024)
@@ -77,7 +77,7 @@ def costs() -> str:
 
 
 def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
-    """Return processor seconds, the seconds that passed, and the megabytes of a fresh process that decodes a tally."""
+    """Return processor seconds, elapsed seconds and megabytes of a new process decoding a tally."""
     command = [sys.executable, "-c", _DECODE, str(file), str(LETTERS), str(epsilon)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     return tuple(map(float, done.stdout.split()))

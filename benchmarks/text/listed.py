@@ -1,4 +1,7 @@
-"""How often the intervals of listed strings hold their shares: over enough lists to tell 93 % from 95 %."""
+"""How often the intervals of listed strings hold their shares.
+
+The lists are enough to tell 93 % from 95 %.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ FIRST_SEED: Final = 1000
 """Populations that no other measurement draws."""
 
 
-class Asked(NamedTuple):
+class Setting(NamedTuple):
     """A question and how often it is asked of each population.
 
     Attributes:
@@ -35,11 +38,11 @@ class Asked(NamedTuple):
     lists: int
 
 
-ASKED: Final = (
-    Asked(1, 2**17, 10**6, 25),
-    Asked(2, 2**17, 10**6, 10),
-    Asked(4, 2**17, 10**6, 4),
-    Asked(4, 2**12, 10**6, 4),
+SETTINGS: Final = (
+    Setting(1, 2**17, 10**6, 25),
+    Setting(2, 2**17, 10**6, 10),
+    Setting(4, 2**17, 10**6, 4),
+    Setting(4, 2**12, 10**6, 4),
 )
 
 HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "held", "above the share", "below it")
@@ -48,16 +51,16 @@ HEADING: Final = ("epsilon", "cells", "devices", "lists", "intervals", "held", "
 def listed() -> str:
     """Return the part of the section on intervals of listed strings."""
     rows, least = [], 1.0
-    for asked in ASKED:
-        sides = np.concatenate([_sides(asked, FIRST_SEED + number) for number in range(POPULATIONS)])
+    for setting in SETTINGS:
+        sides = np.concatenate([_sides(setting, FIRST_SEED + number) for number in range(POPULATIONS)])
         parts = [float((sides == side).mean()) for side in (0, 1, -1)]
         least = min(least, parts[0])
         rows.append(
             [
-                f"{asked.epsilon:g}",
-                f"{asked.cells:,}",
-                f"{asked.devices:,}",
-                f"{asked.lists * POPULATIONS}",
+                f"{setting.epsilon:g}",
+                f"{setting.cells:,}",
+                f"{setting.devices:,}",
+                f"{setting.lists * POPULATIONS}",
                 f"{sides.size:,}",
                 *(f"{part:.3f}" for part in parts),
             ]
@@ -65,23 +68,23 @@ def listed() -> str:
     return (
         "\n### Intervals of listed strings\n\n"
         f"{POPULATIONS} populations of random strings; the reports that support a cell are drawn by its exact\n"
-        "law. Of the intervals of all listed strings that devices have, so many hold the share, lie wholly above it,\n"
-        "or wholly below it.\n\n"
+        "law. The last three columns are parts of the intervals of all listed strings that devices have: those\n"
+        "that hold the share, lie wholly above it, or wholly below it.\n\n"
         + table(HEADING, rows)
         + "\nThe least part that held: "
         + verdict(least >= HELD, f"{least:.3f}", f"≥ {HELD:g}")
     )
 
 
-def _sides(asked: Asked, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return 0 for each interval that holds the share of a listed string, 1 if it lies above it, else -1."""
+def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return 0 for an interval that holds a listed string's share, 1 for one above it, else -1."""
     population = random_strings(seed=seed)
-    question = Question.of(population, asked.epsilon, cells=asked.cells)
+    question = Question.of(population, setting.epsilon, cells=setting.cells)
     domain, truth = question.metric.domain, dict(zip(population.strings, population.shares.tolist(), strict=True))
     assert isinstance(domain, Text)
     sides = []
-    for run in range(asked.lists):
-        shares = discover(domain, question.by_cell(asked.devices, np.random.default_rng([seed, run]))).shares
+    for run in range(setting.lists):
+        shares = discover(domain, question.by_cell(setting.devices, np.random.default_rng([seed, run]))).shares
         names = [str(label).removesuffix(CUT) for label in shares.labels]
         ends = zip(names, shares.lows.tolist(), shares.highs.tolist(), strict=True)
         sides += [(low > truth[name]) - (high < truth[name]) for name, low, high in ends if name in truth]

@@ -1,4 +1,4 @@
-"""How many of the most frequent texts are found that nobody listed: ``python -m benchmarks text``."""
+"""How many of the most frequent unlisted texts are found: ``python -m benchmarks text``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Cell(NamedTuple):
         population: its name.
         devices: of each tally.
         epsilon: of the question.
-        wanted: the F1 that is wanted, if any is.
+        target: the F1 that is wanted, or None.
         scores: of each tally.
 
     """
@@ -62,7 +62,7 @@ class Cell(NamedTuple):
     population: str
     devices: int
     epsilon: float
-    wanted: float | None
+    target: float | None
     scores: list[Score]
 
     @property
@@ -83,7 +83,7 @@ class Cell(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        return self.wanted is None or round(self.f1, 2) >= self.wanted
+        return self.target is None or round(self.f1, 2) >= self.target
 
 
 def measure_text() -> str:
@@ -111,21 +111,21 @@ def measure_text() -> str:
 
 
 def _cells() -> Iterator[Cell]:
-    asked: dict[str, list[Callable[[], Population]]] = {
+    populations: dict[str, list[Callable[[], Population]]] = {
         "random": [partial(random_strings, seed=seed) for seed in range(RUNS)],
         "words": [natural_words],
     }
-    for (kind, devices), wanted in WANTED.items():
-        for epsilon, goal in zip(EPSILONS, wanted, strict=True):
+    for (kind, devices), targets in WANTED.items():
+        for epsilon, target in zip(EPSILONS, targets, strict=True):
             try:
-                yield _cell(asked[kind], devices, epsilon, goal)
+                yield _cell(populations[kind], devices, epsilon, target)
             except CorpusError as error:
                 sys.stderr.write(f"  {kind}: {error}\n")
 
 
-def _cell(populations: list[Callable[[], Population]], devices: int, epsilon: float, wanted: float | None) -> Cell:
+def _cell(populations: list[Callable[[], Population]], devices: int, epsilon: float, target: float | None) -> Cell:
     scores = [_scores(make(), devices, epsilon, RUNS // len(populations), at) for at, make in enumerate(populations)]
-    return Cell(populations[0]().name, devices, epsilon, wanted, list(chain.from_iterable(scores)))
+    return Cell(populations[0]().name, devices, epsilon, target, list(chain.from_iterable(scores)))
 
 
 def _scores(population: Population, devices: int, epsilon: float, runs: int, at: int) -> list[Score]:
@@ -140,7 +140,7 @@ def _row(cell: Cell) -> list[str]:
         f"{cell.devices:,}",
         f"{cell.epsilon:g}",
         f"{cell.f1:.3f} ± {error:.3f}",
-        NONE if cell.wanted is None else f"≥ {cell.wanted:g}{'' if cell.is_met else ', **missed**'}",
+        NONE if cell.target is None else f"≥ {cell.target:g}{'' if cell.is_met else ', **missed**'}",
         f"{fmean(score.ncr for score in cell.scores):.2f}",
         f"{fmean(score.proved for score in cell.scores):.1f}",
         f"{cell.false:.2f}",

@@ -17,7 +17,10 @@ from benchmarks.text.questions import Question
 from benchmarks.text.scores import TOP, f1_and_ncr, measured
 
 LENGTH: Final = 6
-"""The letters of a string: the decoder of SFP looks at every fragment, and that of PEM at every beginning."""
+"""The letters of a string.
+
+The decoder of SFP looks at every fragment, and that of PEM at every beginning.
+"""
 
 EPSILONS: Final = (2, 4)
 DEVICES: Final = 657_000

@@ -73,10 +73,10 @@ class Question:
         return self.by_cell(devices, generator)
 
     def by_cell(self, devices: int, generator: np.random.Generator) -> GroupTables:
-        """Return the same without a tally: the reports that support each cell are drawn cell by cell.
+        """Return the same without a tally: the reports that support a cell are drawn cell by cell.
 
-        Each cell's number has its exact law, and so has each group's number of reports; that two cells of a group are
-        all but independent is a property of the geometry.
+        Each cell's number has its exact law, and so has each group's number of reports; that two
+        cells of a group are all but independent is a property of the geometry.
         """
         inverse = inverse_of(_channel(self.metric).geometry)
         assert isinstance(inverse, Balanced)
@@ -90,8 +90,8 @@ class Question:
     def _inputs(self, devices: int, generator: np.random.Generator) -> list[Counts]:
         """Return the number of devices in each cell of each group.
 
-        Devices draw their string, and then their group, independently. So the devices of a group with each string are
-        one multinomial draw.
+        Devices draw their string, and then their group, independently. So the devices of a group
+        with each string are one multinomial draw.
         """
         channel = _channel(self.metric)
         weights = np.array(channel.weights) / sum(channel.weights)
@@ -102,7 +102,7 @@ class Question:
         ]
 
 
-def found(metric: Metric, tally: Counts) -> Texts:
+def decoded(metric: Metric, tally: Counts) -> Texts:
     """Return what a tally says of texts: all work of the estimator but reading and showing."""
     assert isinstance(metric.domain, Text)
     return discover(metric.domain, GroupTables.of(_channel(metric), tally))
@@ -114,7 +114,10 @@ def _channel(metric: Metric) -> GroupedGeometry:
 
 
 def _cells(domain: Text, population: Population, cells: int) -> NDArray[np.int64]:
-    """Return what `Text.cells_of` says of all strings, shape (strings, groups): one by one that takes seconds."""
+    """Return what `Text.cells_of` says of all strings, shape (strings, groups).
+
+    One by one that takes seconds.
+    """
     numbers = np.array([domain.number_of(text) for text in population.strings], dtype=object)
     columns = []
     for group in domain.groups(cells):

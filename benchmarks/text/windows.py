@@ -1,4 +1,4 @@
-"""A window of texts with the most symbols: from the line of its tally to the page, in a fresh process."""
+"""A window of texts with the most symbols: from its tally's line to the page, in a new process."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def windows() -> str:
     symbols = question.metric.channel.symbols
     return (
         f"\nThe whole of `hearsay-estimator report --html` of one window of {symbols:,} symbols: start, reading,\n"
-        f"decoding, table and page. The line of the tally has so many million characters; medians of {PROCESSES}\n"
+        f"decoding, table and page. The second column is the length of the tally's line; medians of {PROCESSES}\n"
         f"processes.\n\n"
         + table(("devices", "million characters", "seconds", "passed", "MB"), rows)
         + "\nThe slowest: "

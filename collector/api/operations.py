@@ -145,8 +145,7 @@ _PROBLEMS_OF_A_BODY = (
 _PROBLEMS_OF_AN_UPLOAD = tuple(BY_CODE[code] for code in Malformed if code not in MALFORMED_REPLIES)
 
 _PROBLEMS_OF_A_RELAY = (Problem.BODY_TOO_SLOW, Problem.RELAY_FULL)
-"""Further problems of a relay that stands in a collector's place: devices cannot tell the two
-apart."""
+"""Further problems of a relay in a collector's place: devices cannot tell the two apart."""
 
 OPERATIONS = (
     Operation(

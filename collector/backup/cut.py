@@ -9,8 +9,10 @@ from typing import NamedTuple, TypeAlias
 from collector.backup.lines import Bucket
 
 BucketState: TypeAlias = tuple[int, int]
-"""When a bucket expires, and how many uploads it holds. Uploads are only added, so this shows every
-change."""
+"""When a bucket expires, and how many uploads it holds.
+
+Uploads are only added, so this shows every change.
+"""
 
 
 class StoreProperties(NamedTuple):

@@ -29,12 +29,16 @@ LATEST_S = 2**38
 """Unix seconds: after the year 9999, the last year of a window, and after every grace."""
 
 LONGEST_LINE = 22 * MOST_SYMBOLS
-"""Bytes: a count of 19 digits and its punctuation for each symbol, which leaves room for the rest
-of the line."""
+"""Bytes: a count of 19 digits and its punctuation for each symbol.
+
+This leaves room for the rest of the line.
+"""
 
 MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
-"""Bytes of an id and the longest verdict: every report refused, each for another reason than the
-one before."""
+"""Bytes of an id and the longest verdict.
+
+Every report is refused, each for another reason than the one before.
+"""
 
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
 

@@ -30,18 +30,22 @@ from collector.store.stored_grace import require_grace
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
-"""What must be free on the disk besides twice the store's file: a rewrite puts a new file beside
-the old one."""
+"""What must be free on the disk besides twice the store's file.
+
+A rewrite puts a new file beside the old one.
+"""
 
 LEFT_BEHIND_S = 60
-"""Seconds after which the key of a check is gone, even if the check is ended before it removes it."""
+"""Seconds after which a check's key is gone, even if the check is ended before it removes it."""
 
 FORGETFUL = {
     "slowlog-log-slower-than": ("-1", "its slow log keeps whole uploads, with the time at which they came"),
     "aof-timestamp-enabled": ("no", "its file keeps the times at which uploads came"),
 }
-"""Settings with which a server keeps as little as possible: their values, and what happens
-otherwise."""
+"""Settings with which a server keeps as little as possible.
+
+Their values, and what happens otherwise.
+"""
 
 MEANING = {
     Durability.MEMORY: "in the store's memory: if it crashes, the last acknowledged uploads are lost",
@@ -195,7 +199,7 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
 
 
 def _tally_memory(store: StoreHandle, registry: Registry) -> TallyMemory:
-    """Return the memory of a window: a store that was imported keeps the shards of the one that was exported."""
+    """Return the memory of a window: an imported store keeps the shards of the exported one."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
         return TallyMemory.of(registry, store.shards_of_new, is_new=True)

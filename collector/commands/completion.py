@@ -1,4 +1,4 @@
-"""``hearsay-collector completion``: completes commands and options when Tab is pressed in a shell."""
+"""``hearsay-collector completion`` lets Tab complete commands and options in a shell."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ def read_secret(variable: str, file: Path | None = None) -> str | None:
         file: a file that holds it, or None.
 
     Raises:
-        ConfigError: if there are both a value and a file, the file cannot be read, or what was named
-            is empty. To take that for no secret could name another store than was meant.
+        ConfigError: if there are both a value and a file, the file cannot be read, or what was
+            named is empty. To take that for no secret could name another store than was meant.
 
     """
     secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")

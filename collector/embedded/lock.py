@@ -23,8 +23,10 @@ ROOT = 0
 AS_SERVED = "run this as the user that serves, and use --data-dir to name a directory that it can write"
 
 LOCK_TIMEOUT_S = 3.0
-"""The store of a collector that was just killed ends within moments. Wait for that, and no
-longer."""
+"""The store of a collector that was just killed ends within moments.
+
+Wait for that, and no longer.
+"""
 
 MOUNT_AGAIN = "see in the system's log why its disk became read-only, and mount it for writing again"
 

@@ -27,8 +27,10 @@ SETTINGS = {
     "slowlog-log-slower-than": "-1",
     "loglevel": "warning",
 }
-"""The server writes to disk before every answer, keeps no receive times in its file or its slow
-log, and evicts neither tallies nor ids."""
+"""The server writes to disk before every answer.
+
+It keeps no receive times in its file or its slow log, and evicts neither tallies nor ids.
+"""
 
 
 def server_program() -> str:

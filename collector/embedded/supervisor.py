@@ -25,8 +25,10 @@ LONGEST_DELAY_S = 10.0
 """Back-off between starts: trying a hundred times a second does not help against a full disk."""
 
 STEADY_AFTER_S = 60.0
-"""A store that has run for this many seconds did not fail to start: the next delay is the first
-again."""
+"""A store that has run for this many seconds did not fail to start.
+
+The next delay is the first again.
+"""
 
 STOP_TIMEOUT_S = 10.0
 """A store that does not end in this time is killed. What it acknowledged is on disk already."""

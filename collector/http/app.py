@@ -28,12 +28,16 @@ RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
 
 FULL_RETRY_AFTER_S = 600
-"""Seconds to stay away while the store's memory is full: until ids expire, or it gets more
-memory."""
+"""Seconds to stay away while the store's memory is full.
+
+Until ids expire, or it gets more memory.
+"""
 
 MAX_RETRY_AFTER_S = HOUR_S
-"""Longest wait for a client whose key has used up its daily quota: the access file may raise it at
-any time."""
+"""Longest wait for a client whose key has used up its daily quota.
+
+The access file may raise it at any time.
+"""
 
 PREFLIGHT_MAX_AGE_S = 86_400
 """Seconds for which a browser may cache the answer to a preflight request."""
@@ -85,7 +89,7 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
 
 
 def _name_stopped_questions(app: Flask, served: Callable[[], Served]) -> None:
-    """Let every response list the stopped questions: it depends on neither the request nor its sender."""
+    """Let every response list the stopped questions, whatever the request and its sender."""
 
     @app.after_request
     def name_stopped_questions(response: Response) -> Response:

@@ -29,8 +29,10 @@ from collector.store.strata import folded
 from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024
-"""Symbols from which a sparse tally is worth the trouble: a smaller one is a few kilobytes at
-most."""
+"""Symbols from which a sparse tally is worth the trouble.
+
+A smaller one is a few kilobytes at most.
+"""
 
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes what it answers.\n"
 

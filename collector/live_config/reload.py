@@ -18,8 +18,10 @@ from collector.live_config.state import Served
 from collector.log import Event
 
 LOOK_S = 1.0
-"""Seconds between two looks at the access file: a key that is removed from it opens nothing soon
-after."""
+"""Seconds between two looks at the access file.
+
+A key that is removed from it opens nothing soon after.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +86,8 @@ class Reloader:
             registry: the file of definitions.
             access: the access file, or None.
             publish: called with each new state.
-            require_memory: raises a HearsayError if the tallies of a registry do not fit into the store.
+            require_memory: raises a HearsayError if the tallies of a registry do not fit into the
+                store.
 
         """
         self.served = served

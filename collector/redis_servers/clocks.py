@@ -13,12 +13,16 @@ from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask
 
 APART_S = 60.0
-"""From this many seconds on, two clocks count as apart. Synchronised ones agree to a second, and
-reports are lost when a clock is ten minutes behind."""
+"""From this many seconds on, two clocks count as apart.
+
+Synchronised ones agree to a second, and reports are lost when a clock is ten minutes behind.
+"""
 
 TOGETHER_S = 30.0
-"""Below this many seconds they agree again. It is lower than APART_S, so that clocks near that
-limit do not log both messages in turn."""
+"""Below this many seconds they agree again.
+
+It is lower than APART_S, so that clocks near that limit do not log both messages in turn.
+"""
 
 LOOK_INTERVAL_S = 60.0
 """Seconds between two looks."""
@@ -29,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def clock_ahead_s(connection: Connection) -> float:
-    """Return how many seconds the server's clock is ahead of this machine's; below 0 if it is behind."""
+    """Return the seconds that the server's clock is ahead of this machine's; below 0 if behind."""
     asked_s = time.time()
     seconds, microseconds = ask(connection, "TIME")
     answered_s = time.time()

@@ -29,12 +29,16 @@ from collector.required_settings import Durability, Promise
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
-"""If a write is not on disk within five seconds, the disk is failing: a 503 and a retry are
-better."""
+"""If a write is not on disk within five seconds, the disk is failing.
+
+A 503 and a retry are better.
+"""
 
 AVOIDED_S = 2.0
-"""Seconds for which only one thread at a time tries a server that did not answer in time. The
-others fail at once."""
+"""Seconds for which only one thread at a time tries a server that did not answer in time.
+
+The others fail at once.
+"""
 
 
 class _OfAThread(dict[Address, Connection]):

@@ -12,16 +12,22 @@ from collector.errors import StoreUnavailableError
 from collector.log import Event
 
 NEARLY_FULL = 0.75
-"""From this fraction on, a server counts as nearly full. There is still time to give it more
-memory."""
+"""From this fraction on, a server counts as nearly full.
+
+There is still time to give it more memory.
+"""
 
 FULL = 0.95
-"""From this fraction on, uploads will fail soon: a rewrite of the file and the clients need memory
-too."""
+"""From this fraction on, uploads will fail soon.
+
+A rewrite of the file and the clients need memory too.
+"""
 
 ROOM = 0.70
-"""Below this fraction a server that was nearly full has room again. It is lower than NEARLY_FULL,
-so that a server near the limit does not log both messages in turn."""
+"""Below this fraction a server that was nearly full has room again.
+
+It is lower than NEARLY_FULL, so that a server near the limit does not log both messages in turn.
+"""
 
 LOOK_INTERVAL_S = 10.0
 """Seconds between two looks. In that time the fastest uploads take some megabytes."""

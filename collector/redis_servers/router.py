@@ -38,12 +38,16 @@ from collector.redis_servers.pipeline import (
 from collector.redis_servers.server import Address
 
 ROUNDS = 9
-"""The most times that a command is sent. Each redirection, and each pause while a slot moves, takes
-one round."""
+"""The most times that a command is sent.
+
+Each redirection, and each pause while a slot moves, takes one round.
+"""
 
 FIRST_PAUSE_S = 0.005
-"""The first pause while a slot moves. Each pause is twice as long as the one before; all are about
-a second."""
+"""The first pause while a slot moves.
+
+Each pause is twice as long as the one before; all are about a second.
+"""
 
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""

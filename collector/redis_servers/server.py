@@ -14,8 +14,9 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
-"""With this setting a cluster votes for no replica that was long without its master, or was never
-in step; but with 0 it votes for any.
+"""With this setting a cluster does not vote for every replica.
+
+It votes for none that was long without its master, or was never in step; but with 0 for any.
 """
 
 
@@ -116,7 +117,8 @@ def replicas_of_slot(connection: Connection, slot: int) -> Replicas:
     over. A failed master that this one replaced is not: when it comes back, nobody votes for it
     before it is in step, unless the validity factor is 0. But it counts as in step with the copy
     that it is sent first, and so may take over without what was written since. Therefore it is one
-    of them as soon as it may have asked for that copy: the cluster lists it as a replica only later.
+    of them as soon as it may have asked for that copy: the cluster lists it as a replica only
+    later.
     """
     takes_over_in_any_state = setting(connection, VALIDITY_FACTOR) == "0"
     members = _members_of_shard(connection, slot)

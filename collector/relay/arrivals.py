@@ -25,9 +25,11 @@ TURN_S = 0.01
 """How long a body that is one too many waits before it looks for a place again."""
 
 MAX_ARRIVING = 512
-"""Bodies that may arrive at once: 32 MiB of the largest. This is half of the connections that a
-relay has besides those of held uploads, so there is always a connection left for the next
-client."""
+"""Bodies that may arrive at once: 32 MiB of the largest.
+
+This is half of the connections that a relay has besides those of held uploads, so there is always a
+connection left for the next client.
+"""
 
 
 class Arrivals:

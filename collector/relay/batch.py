@@ -15,8 +15,10 @@ Permute = Callable[[int], list[int]]
 """A source of random permutations of 0 to n-1."""
 
 SHORTEST = 0.5
-"""The shortest random time for which a batch gathers, as a part of the longest: short times would
-mix nothing."""
+"""The shortest random time for which a batch gathers, as a part of the longest.
+
+Short times would mix nothing.
+"""
 
 
 class HeldUpload(NamedTuple, Generic[Waiter]):

@@ -12,8 +12,10 @@ from collector.log import LogFormat
 DEFAULT_GATHER_S = 5.0
 
 MAX_GATHER_S = 10.0
-"""A device waits half a minute for its answer; gathering and the collector's own time stay well
-below that."""
+"""A device waits half a minute for its answer.
+
+Gathering and the collector's own time stay well below that.
+"""
 
 DEFAULT_HELD = 4096
 """About four hundred uploads a second, if each is held for ten seconds."""

@@ -20,12 +20,13 @@ from collector.workers import announce_when_ready, begin_worker, require_free_ad
 _log = logging.getLogger(__name__)
 
 SPARE_CONNECTIONS = 1024
-"""Connections besides those of held uploads: for arriving bodies (see `arrivals`), for answers that
-there is no room, and for health checks."""
+"""Connections besides those of held uploads.
+
+For arriving bodies (see `arrivals`), for answers that there is no room, and for health checks.
+"""
 
 SPARE_FILES = 128
-"""Files besides connections: those that the process itself has open, and its connections to the
-collector."""
+"""Files besides connections: the process's own, and its connections to the collector."""
 
 
 def serve(config: RelayConfig) -> None:

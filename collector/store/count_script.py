@@ -24,18 +24,24 @@ from collector.store.packed_verdict import pack, unpack
 from collector.store.store_protocol import CountedUpload
 
 BUCKET_ENTRIES = 128
-"""Entries of a small sorted set, at 22 to 25 bytes for each upload id. In a larger set each would
-cost four times that."""
+"""Entries of a small sorted set, at 22 to 25 bytes for each upload id.
+
+In a larger set each would cost four times that.
+"""
 
 BUCKET_LEVELS = 8
-"""Levels of the tree of buckets. Each has 8 branches: room for 128 * 8**8 = 2 * 10**9 ids before a
-bucket grows too large."""
+"""Levels of the tree of buckets.
+
+Each has 8 branches: room for 128 * 8**8 = 2 * 10**9 ids before a bucket grows too large.
+"""
 
 ID_BYTES = 16
 
 QUOTA_KEPT_S = 86_400
-"""Seconds after the end of its day for which a charged allowance is kept: the store's clock may be
-less than a day ahead of the collector's."""
+"""Seconds after the end of its day for which a charged allowance is kept.
+
+The store's clock may be less than a day ahead of the collector's.
+"""
 
 FIRST_ADDITION = 11
 """Index in the script's arguments of the first tally that gets reports."""
@@ -46,13 +52,17 @@ NOT_THE_STORE = "a shard does not belong to the store that this collector starte
 """The script's error for a shard that was emptied or replaced by another."""
 
 COUNTED, DUPLICATE, OVER_QUOTA, LATE = b"cdql"
-"""First byte of the script's answer. After DUPLICATE comes what is remembered, after LATE the names
-of closed windows."""
+"""First byte of the script's answer.
+
+After DUPLICATE comes what is remembered, after LATE the names of closed windows.
+"""
 
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
-"""The refusal of a report that was refused when its upload was first counted, but would not be now,
-for example because a new registry was deployed since. As the upload's id is remembered, the report
-must come in another upload. This refusal makes a device send it again."""
+"""The refusal of a report that was refused at its upload's first count, but would not be now.
+
+For example because a new registry was deployed since. As the upload's id is remembered, the report
+must come in another upload. This refusal makes a device send it again.
+"""
 
 PATH = f"""
 -- The path of an id through a tree of buckets: one octal digit for each level. A sender chooses its

@@ -20,8 +20,8 @@ is a function of the upload id.
 ``{shard}:never``                           never exists
 ``{shard}:read``                            empty: written after a read, for replicas to have
 ``{shard}:check``                           empty: written by a check, and removed at once
-``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END; expires a
-                                            day later
+``{shard}:quota:NAME:END``                  integer: reports charged to an allowance until END;
+                                            expires a day later
 ``{0}:look``                                JSON: the last look at open windows, and its time
 ==========================================  ===============================================
 No key holds an address or a receive time. The only trace of an order is how deep in its tree of

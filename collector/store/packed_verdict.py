@@ -25,14 +25,18 @@ REFUSAL_BYTES = {
 """The bytes of refusals in schema 1."""
 
 RUN_BYTES = 3
-"""Bytes that schema 1 kept of a run of equal refusals: its first index, its last index, the byte of
-the refusal."""
+"""Bytes that schema 1 kept of a run of equal refusals.
+
+Its first index, its last index, the byte of the refusal.
+"""
 
 BITMAP_BYTES = MAX_REPORTS // 8
 
 MOST_BYTES = 1 + BITMAP_BYTES
-"""Less than 64 bytes together with the id. Beyond that, a bucket would cost four times as much (see
-count_script)."""
+"""Less than 64 bytes together with the id.
+
+Beyond that, a bucket would cost four times as much (see count_script).
+"""
 
 UNKNOWN = "nothing that a store remembers of an upload"
 

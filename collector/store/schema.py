@@ -27,12 +27,13 @@ APP_FIELD = "app"
 """The field of the facts that names the app whose registry the store is served under."""
 
 NAMED_FIELD, NAMED = "named", "1"
-"""The field, and its value, that says that every shard carries the store's name. A shard without it
-is then lost."""
+"""The field, and its value, that says that every shard carries the store's name.
+
+A shard without it is then lost.
+"""
 
 IMPORTING, IMPORTED = "importing", "imported"
-"""The fields with the digests of the backup that is being imported, and of the one that was
-imported."""
+"""The fields with the digests of the backup being imported, and of the imported one."""
 
 
 class Purpose(Enum):

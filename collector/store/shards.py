@@ -15,12 +15,16 @@ Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
 """Returns the command for a shard, given the shard's number."""
 
 SHARDS = 1
-"""Shards of a new store on a single server. An existing store keeps the number that it was created
-with."""
+"""Shards of a new store on a single server.
+
+An existing store keeps the number that it was created with.
+"""
 
 CLUSTER_SHARDS = 64
-"""Shards of a new store on a cluster. It can grow to as many nodes; reading a tally adds up as many
-parts."""
+"""Shards of a new store on a cluster.
+
+It can grow to as many nodes; reading a tally adds up as many parts.
+"""
 
 
 class Layout(NamedTuple):

@@ -113,7 +113,10 @@ class TallyStore(Protocol):
         """
 
     def half_closed_windows(self) -> frozenset[str]:
-        """Return the names of the windows whose closing broke off: only a part of the store has closed them."""
+        """Return the names of the windows whose closing broke off.
+
+        Only a part of the store has closed them.
+        """
 
     def tallied_windows(self) -> frozenset[str]:
         """Return the names of the windows that have a tally."""

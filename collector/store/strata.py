@@ -1,12 +1,13 @@
 """Small strata are folded into the others before anybody reads tallies. Pure.
 
-Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the difference of two readings:
+Nobody sees a stratum of fewer than `LEAST_REPORTS` reports, neither by itself nor as the difference
+of two readings:
 
-* While a window is open, all its strata are one tally. What a small stratum has cannot be told from a look before and
-  a look after it grows beyond the floor.
+* While a window is open, all its strata are one tally. What a small stratum has cannot be told from
+  a look before and a look after it grows beyond the floor.
 * When a window has closed, its tallies change no more, and so they are always folded alike.
-* What is folded has as many reports as the floor, unless the whole question has fewer: the next smallest strata join
-  it. So a single small stratum is never what the others are.
+* What is folded has as many reports as the floor, unless the whole question has fewer: the next
+  smallest strata join it. So a single small stratum is never what the others are.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from client_sdk.protocol.registry.registry import Registry
 from collector.store.store_protocol import StoredTally
 
 LEAST_REPORTS: Final = 100
-"""The least reports of a stratum that is shown. Of fewer, no interval says anything, and who is in it stands out."""
+"""The least reports of a stratum that is shown.
+
+Of fewer, no interval says anything, and who is in it stands out.
+"""
 
 
 def folded(tallies: Iterable[StoredTally], registry: Registry) -> Iterator[StoredTally]:
@@ -49,7 +53,7 @@ def _place(tally: StoredTally) -> tuple[str, str]:
 
 
 def _folded(tallies: list[StoredTally], metric: Metric) -> Iterator[StoredTally]:
-    """Yield the others of a question and window, then the strata that are large enough, in the registry's order."""
+    """Yield a question's others in a window, then large enough strata, in the registry's order."""
     others = [tally for tally in tallies if tally.edition == metric.editions[0]]
     strata = sorted((tally for tally in tallies if tally not in others), key=_reports)
     while strata and not (strata[0].closed and _reports(strata[0]) >= LEAST_REPORTS and _are_enough(others)):
@@ -60,7 +64,7 @@ def _folded(tallies: list[StoredTally], metric: Metric) -> Iterator[StoredTally]
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
-    """Whether the others are none, or so many that no stratum stands out among them."""
+    """Whether there are no others, or enough that no stratum stands out among them."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
 

@@ -19,12 +19,16 @@ from collector.store.store_protocol import TallyStore
 from collector.store.windows import close_due_windows
 
 REWRITE_INTERVAL_S = 840.0
-"""14 minutes. Even one tick late, uploads stay in order on disk for less than a quarter of an
-hour."""
+"""14 minutes.
+
+Even one tick late, uploads stay in order on disk for less than a quarter of an hour.
+"""
 
 RETRY_INTERVAL_S = 30.0
-"""Seconds until a failed rewrite is tried again: trying every second does not help against a full
-disk."""
+"""Seconds until a failed rewrite is tried again.
+
+Trying every second does not help against a full disk.
+"""
 
 TICK_S = 1.0
 

@@ -1,4 +1,4 @@
-"""The drawings, the data of the plots, and what pages compute from them, are what the code gives."""
+"""Drawings, the data of plots, and what pages compute from them, are what the code gives."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ LAZY_IMPORTS: Final = {
 }
 """Why an import is lazy, where its own comment does not say how many milliseconds that saves.
 
-A comment says the processor time that importing the target takes after the source: the median of seven runs.
+A comment says the processor time that importing the target takes after the source: the median of
+seven runs.
 """
 
 FOLDERS = sorted({path.parent for path in files().values()})

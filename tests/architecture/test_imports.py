@@ -123,7 +123,7 @@ def test_arrows_between_packages_go_to_the_vocabulary_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PRODUCT, ids=name_of)
 def test_a_name_of_the_vocabulary_is_imported_from_where_it_is_defined(path: Path) -> None:
-    """The roof of the vocabulary imports all of it; whoever needs one word of it should show which."""
+    """The roof of the vocabulary imports all of it; whoever needs one word should show which."""
     names = [name for module, name in imported(path) if module == "client_sdk.protocol"]
     assert [name for name in names if name in protocol.__all__] == []
 

@@ -53,7 +53,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def reached(paths: set[Path]) -> set[str]:
-    """Return the packages outside of the tests that files import, also by other files of the tests."""
+    """Return the packages outside of tests that files import, also by other files of the tests."""
     seen, packages = set[Path](), set[str]()
     while paths:
         path = paths.pop()

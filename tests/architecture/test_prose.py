@@ -11,8 +11,8 @@ AVOIDED = instead()
 
 
 def test_every_page_passes() -> None:
-    found = [(path.name, *each) for path in pages() for each in mistakes(path.read_text("utf-8"), AVOIDED)]
-    assert found == []
+    faults = [(path.name, *each) for path in pages() for each in mistakes(path.read_text("utf-8"), AVOIDED)]
+    assert faults == []
     assert len(pages()) > 25
     assert {path.name for path in (ROOT / "docs").rglob("*.md")} >= WRITTEN_FROM_CODE
 

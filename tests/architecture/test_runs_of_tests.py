@@ -19,7 +19,7 @@ temporary.PATIENCE_S = 0.0
 """What is left here stays: nothing is about to clean up."""
 
 ONLY_NAMED_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-"""The others take as long to import as everything else of such a run."""
+"""The others take as long to import as everything else in a run."""
 
 LEAVES = """\
 import tempfile

@@ -1,4 +1,7 @@
-"""Samples that no test can run as they stand: bodies of the wire, settings of others, and commands for a deployment."""
+"""Samples that no test can run as they stand.
+
+They are bodies of the wire, settings of others, and commands for a deployment.
+"""
 
 from __future__ import annotations
 
@@ -69,8 +72,8 @@ def test_the_settings_and_queries_of_prometheus_name_what_is_exposed() -> None:
     assert job["job_name"] == shipped["scrape_configs"][0]["job_name"]
     assert job["static_configs"][0]["targets"] == ["127.0.0.1:9090"]
     exposed = set(re.findall(r"`(hearsay_\w+)", (DOCS / "reference" / "monitoring.md").read_text(encoding="utf-8")))
-    asked = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
-    assert {name.removesuffix("_bucket") for name in asked} <= exposed
+    series = set(re.findall(r"(hearsay_\w+)", page.read_text(encoding="utf-8")))
+    assert {name.removesuffix("_bucket") for name in series} <= exposed
 
 
 def test_the_keys_of_a_retired_question_are_some() -> None:

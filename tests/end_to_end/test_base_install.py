@@ -1,4 +1,7 @@
-"""Each distribution without the other: apps get the SDK with `requests` alone, and commands say what is missing."""
+"""Each distribution without the other.
+
+Apps get the SDK with `requests` alone, and commands say what is missing.
+"""
 
 from __future__ import annotations
 

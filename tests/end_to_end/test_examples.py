@@ -1,4 +1,7 @@
-"""The examples do what their pages say: a command-line app and a service, as an app's developer would start them."""
+"""The examples do what their pages say.
+
+They are a command-line app and a service, as an app's developer would start them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shell completion and the help of every command: what is printed is what a shell and a person can use."""
+"""Shell completion and every command's help: a shell and a person can use what is printed."""
 
 from __future__ import annotations
 

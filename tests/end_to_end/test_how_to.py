@@ -23,7 +23,7 @@ PAGES = {
 }
 FROM_NOTHING = {"cli-app", "service", "gui-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""
-WITH_SAMPLES = [name for name, found in PAGES.items() if found]
+WITH_SAMPLES = [name for name, samples in PAGES.items() if samples]
 
 
 @pytest.fixture

@@ -344,7 +344,7 @@ STEPS = ("below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more")
 
 @pytest.fixture(scope="module")
 def of_models(tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """A model of which much was learned, and the check of one: a cross of a scale with yes and no."""
+    """A model of which much was learned, and a check of one: a scale crossed with yes and no."""
     registry = registry_text(
         learned=MODEL | {"epsilon": 8},
         score=BOOLEAN | {"kind": "ordinal", "values": Toml(str(list(STEPS)))},
@@ -379,8 +379,8 @@ def test_the_curve_of_a_model_is_that_of_normal_scores_and_lies_in_its_band(
             assert yes == pytest.approx(normal.cdf(normal.inv_cdf(no) + apart), abs=0.02)
         band = path_ends(chart, ".band path")
         assert len(band) == 2 * len(line)
-        for (x, y), (_, one), (_, other) in zip(line, band, reversed(band), strict=False):
-            assert min(one, other) - 0.01 <= y <= max(one, other) + 0.01, x
+        for (x, y), (_, edge), (_, opposite) in zip(line, band, reversed(band), strict=False):
+            assert min(edge, opposite) - 0.01 <= y <= max(edge, opposite) + 0.01, x
         assert view.complaints == []
         article(view.page, "learned").locator("select").first.select_option("2026-11-07")
         assert chart.count() == 0, "too little was learned on the poor day"
@@ -399,8 +399,10 @@ def test_the_check_of_a_model_is_a_curve_of_steps_and_a_calibration(browser: Bro
             assert (no, yes) == pytest.approx((100 * point["no"]["estimate"], 100 * point["yes"]["estimate"]), abs=0.06)
         chart = shown.locator("svg.chart[aria-label^='yes at each step of score']")
         dots = [dot.get_attribute("data-label") or "" for dot in chart.locator("[data-label=dot] circle").all()]
-        found = [float(re.findall(NUMBER, dot.rpartition(": ")[2])[0]) for dot in dots]
-        assert found == pytest.approx([100 * group["estimates"][1]["estimate"] for group in joint["groups"]], abs=0.06)
+        percentages = [float(re.findall(NUMBER, dot.rpartition(": ")[2])[0]) for dot in dots]
+        assert percentages == pytest.approx(
+            [100 * group["estimates"][1]["estimate"] for group in joint["groups"]], abs=0.06
+        )
         heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".promised rect").all()]
         assert [height / sum(heights) for height in heights] == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.01)
         assert "the range that the step names" in shown.inner_text()

@@ -1,4 +1,7 @@
-"""docker/init.sh writes what the compose files mount. The tests of what they start run on its files."""
+"""docker/init.sh writes what the compose files mount.
+
+The tests of what they start run on its files.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`make images` chooses an engine that works, and passes on how pip is set here. Real builds: `make test-images`."""
+"""`make images` chooses an engine that works, and passes on how pip is set here.
+
+Real builds: `make test-images`.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,11 @@ SETTINGS = {
 }
 
 
-def made(folder: Path, engines: dict[str, int], *words: str) -> tuple[subprocess.CompletedProcess[str], str]:
-    """Run the tool with engines that work (0) or do not; return how it ended, and what they were asked."""
+def run_images(folder: Path, engines: dict[str, int], *words: str) -> tuple[subprocess.CompletedProcess[str], str]:
+    """Run the tool with engines that work (0) or do not.
+
+    Return how it ended, and what the engines were asked.
+    """
     log = folder / "log"
     log.touch()
     for name, info in engines.items():
@@ -49,17 +55,17 @@ def made(folder: Path, engines: dict[str, int], *words: str) -> tuple[subprocess
     ],
 )
 def test_the_first_engine_that_works_builds_both(tmp_path: Path, engines: dict[str, int], chosen: str) -> None:
-    done, asked = made(tmp_path, engines)
+    done, log = run_images(tmp_path, engines)
     assert done.returncode == 0, done.stderr
-    asked_lines = [line for line in asked.splitlines() if line.startswith(str(tmp_path))]
-    assert [line.startswith(f"{tmp_path}/{chosen} ") for line in asked_lines] == [True, True]
-    assert ["collector.Dockerfile" in asked_lines[0], "estimator.Dockerfile" in asked_lines[1]] == [True, True]
+    builds = [line for line in log.splitlines() if line.startswith(str(tmp_path))]
+    assert [line.startswith(f"{tmp_path}/{chosen} ") for line in builds] == [True, True]
+    assert ["collector.Dockerfile" in builds[0], "estimator.Dockerfile" in builds[1]] == [True, True]
 
 
 def test_a_build_argument_and_pips_settings_are_passed_but_no_folder_of_this_machine(tmp_path: Path) -> None:
-    done, asked = made(tmp_path, {"buildah": 0}, "estimator", "--build-arg", "EXTRAS=estimator,parquet")
+    done, log = run_images(tmp_path, {"buildah": 0}, "estimator", "--build-arg", "EXTRAS=estimator,parquet")
     assert done.returncode == 0, done.stderr
-    command, *settings = asked.splitlines()
+    command, *settings = log.splitlines()
     assert "--build-arg=EXTRAS=estimator,parquet" in command
     assert "--secret=id=pip_cert,src=/folder/certificate.pem" in command
     assert "secret@" not in command
@@ -72,5 +78,5 @@ def test_a_build_argument_and_pips_settings_are_passed_but_no_folder_of_this_mac
 
 
 def test_without_an_engine_it_says_what_is_missing(tmp_path: Path) -> None:
-    done, _ = made(tmp_path, {"docker": 1, "podman": 1, "buildah": 1})
+    done, _ = run_images(tmp_path, {"docker": 1, "podman": 1, "buildah": 1})
     assert (done.returncode, done.stderr) == (1, "no engine works here: install Docker, Podman or Buildah\n")

@@ -1,4 +1,7 @@
-"""The example notebook is committed as a run leaves it: a new one, offline and in its own folder, shows the same."""
+"""The example notebook is committed as a run leaves it.
+
+A new run, offline and in its own folder, shows the same.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The alert rules and the dashboard, by Prometheus's own programs and on a scrape of a real collector."""
+"""Alert rules and dashboard, by Prometheus's own programs and on a scrape of a real collector."""
 
 from __future__ import annotations
 
@@ -91,10 +91,10 @@ def answer(port: int, query: str) -> list[dict[str, Any]]:
     words = urllib.parse.urlencode({"query": query})
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?{words}", timeout=ANSWER_TIMEOUT_S) as body:
-            found: list[dict[str, Any]] = json.load(body)["data"]["result"]
+            series: list[dict[str, Any]] = json.load(body)["data"]["result"]
     except urllib.error.HTTPError as error:
         raise AssertionError(f"{query}: {error.read().decode()}") from error
-    return found
+    return series
 
 
 def selectors(query: str) -> set[str]:
@@ -175,8 +175,8 @@ def test_open_windows_count_what_everybody_may_look_at(ask: Ask, collector: tupl
         assert post(running.url, upload(sent))[0] == 200
     query = f'hearsay_window_reports{{metric="os",window="{today()}"}} == 2'
     wait_until(partial(is_found, ask, query), what="a look at the open windows")
-    (found,) = ask(query)
-    assert set(found["metric"]) == {"__name__", "instance", "job", "metric", "window"}
+    (series,) = ask(query)
+    assert set(series["metric"]) == {"__name__", "instance", "job", "metric", "window"}
     (shown,) = (tally for tally in tallies(running.url, "?preliminary=1") if tally["metric"] == "os")
     assert (shown["window"], shown["reports"]) == (today(), 2)
 

@@ -1,4 +1,4 @@
-"""Every command and sample of the README, and of the pages that follow one registry, is run in order."""
+"""All commands and samples of the README, and of pages that follow one registry, run in order."""
 
 from __future__ import annotations
 
@@ -218,7 +218,10 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
 
 
 def _of_this_week(close: str) -> str:
-    """Return the command that closes a window for the present one, whose reports have come, without a question."""
+    """Return the command that closes a window for the present one, without a question.
+
+    Reports of the present window have come.
+    """
     this_week = Window.of(WindowKind.WEEK, time.time()).text
     whole = close if "--yes" in close else f"{close} --yes"
     return re.sub(r'--window ("[^"]*"|\S+)', f"--window {this_week}", whole)

@@ -1,4 +1,4 @@
-"""The recipe of gradients in rounds: what a device records, what a round costs, and that it learns."""
+"""The recipe of gradients in rounds: what a device records, a round's cost, and that it learns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The site of the pages: it builds without a warning, loads nothing from elsewhere, and can be searched."""
+"""The pages' site builds without a warning, loads nothing from elsewhere, and can be searched."""
 
 from __future__ import annotations
 
@@ -83,6 +83,6 @@ def test_in_a_browser_without_a_network_a_search_finds_a_key_of_the_registry(sit
     with chromium() as browser, opened(browser, site / "search.html") as shown:
         shown.page.goto(f"{(site / 'search.html').as_uri()}?q=permanent_epsilon")
         shown.page.locator("ul.search li a").first.wait_for()
-        found = shown.page.locator("ul.search li a").all_inner_texts()
-        assert "Registry keys" in " ".join(found)
+        results = shown.page.locator("ul.search li a").all_inner_texts()
+        assert "Registry keys" in " ".join(results)
         assert [address for address in shown.requests if not address.startswith("file:")] == []

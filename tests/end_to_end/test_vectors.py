@@ -1,4 +1,4 @@
-"""Vectors from devices through a collector to a report: the mean comes out, with intervals that hold it."""
+"""Vectors from devices through a collector to a report: the mean, with intervals that hold it."""
 
 from __future__ import annotations
 

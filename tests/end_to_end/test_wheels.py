@@ -1,4 +1,7 @@
-"""The two distributions: what they hold, what they say of themselves, and that neither needs the other to be built."""
+"""The two distributions: what they hold, and what they say of themselves.
+
+Neither needs the other to be built.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,16 @@ from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
 MOST_CLIENT_BYTES = 184 * 1024
-"""The most that travels to every device: less than a small picture. What serves better answers is part of it: balanced
-designs are 5 KiB, since a device derives its blocks; the tables of optimal means another 5. Days of use and the nearest
-prototype are as much: a device keeps the days, and the vector must not leave. A number by group is 2: a device
-rounds it. Stops and public strata are 4 together; consent by purpose, vectors, and the compiler for
-browsers 12. Texts that nobody listed are 6: their letters, groups and hashes, and which geometry hides a cell. Models
-that are learned are 7, and one that is shipped 2: it must score on the device. Telling an app what its clock does
-wrong, and a user what was erased, is 1."""
+"""The most that travels to every device: less than a small picture.
+
+What serves better answers is part of it: balanced designs are 5 KiB, since a device derives its
+blocks; the tables of optimal means another 5. Days of use and the nearest prototype are as much: a
+device keeps the days, and the vector must not leave. A number by group is 2: a device rounds it.
+Stops and public strata are 4 together; consent by purpose, vectors, and the compiler for browsers
+12. Texts that nobody listed are 6: their letters, groups and hashes, and which geometry hides a
+cell. Models that are learned are 7, and one that is shipped 2: it must score on the device. Telling
+an app what its clock does wrong, and a user what was erased, is 1.
+"""
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
@@ -202,7 +208,10 @@ def test_no_dataclass_computes_its_docstring_while_an_app_starts() -> None:
 
 
 def code_of(source: str) -> list[str]:
-    """Return the statements of a module with their lines, without texts and places that stand for themselves."""
+    """Return the statements of a module with their lines.
+
+    Texts and places that stand for themselves are left out.
+    """
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

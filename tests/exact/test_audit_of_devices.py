@@ -1,4 +1,4 @@
-"""The audit plays the real SDK: a right one is not accused, and one that leaks anywhere on its way is."""
+"""The audit plays the real SDK: it accuses no right one, and any that leaks on its way."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def contests(registry: Registry) -> list[Contest]:
 
 
 def enough(registry: Registry) -> int:
-    """Return the reports of an answer of which the months prove a certain event that is never seen otherwise.
+    """Return the reports of an answer whose months prove a certain event.
 
-    The second half of the months proves. Any number of reports makes the same contests.
+    The event is never seen otherwise. The second half of the months proves. Any number of reports
+    makes the same contests.
     """
     (claim,) = {contest.claim for contest in contests(registry) if contest.by_window}
     level, proving = level_of(len(contests(registry))), 1

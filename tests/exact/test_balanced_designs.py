@@ -1,4 +1,4 @@
-"""Balanced designs: balance of values and pairs in integers, and the least variance of any channel."""
+"""Balanced designs: balance of values and pairs in integers, and the least variance of all."""
 
 from __future__ import annotations
 

@@ -88,7 +88,10 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_inter
 @pytest.mark.parametrize("fields", [BOOLEAN | {"epsilon": 6}, NUMBER | {"epsilon": 8}], ids=["share", "mean"])
 @pytest.mark.parametrize("rare", [0.02, 0.05])
 def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, Field], rare: float) -> None:
-    """The error of the small window does not show what it lacks: by it the interval holds "no change" in 68 %."""
+    """The error of the small window does not show what it lacks.
+
+    By it the interval holds "no change" in 68 %.
+    """
     registry, generator = registry_of(m=fields), np.random.default_rng(6)
     sampler, ends = sampler_of(registry.metric("m").channel), np.zeros(registry.metric("m").channel.inputs)
     ends[0], ends[-1] = 1 - rare, rare

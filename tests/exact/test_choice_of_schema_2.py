@@ -1,4 +1,7 @@
-"""What ``auto`` chooses for shares in schema 2: a golden table, and what may replace the least variance."""
+"""What ``auto`` chooses for shares in schema 2.
+
+A golden table, and what may replace the least variance.
+"""
 
 from __future__ import annotations
 

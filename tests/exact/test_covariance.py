@@ -46,7 +46,9 @@ def test_a_contrast_of_one_value_averaged_over_the_tally_is_its_share(name: str)
 @BY_NAME
 def test_the_covariance_is_the_enumerated_one_of_the_nearest_population(name: str) -> None:
     for counts in (tally(name), lopsided(name)):
-        check_covariance(CHANNELS[name], counts, lambda inverse, some, _: Sample.of(inverse, some).covariance(inverse))
+        check_covariance(
+            CHANNELS[name], counts, lambda inverse, tallied, _: Sample.of(inverse, tallied).covariance(inverse)
+        )
 
 
 @BY_NAME

@@ -1,4 +1,4 @@
-"""Draws that end as soon as they decide: how often they decide wrongly, by the law of every path."""
+"""Draws that end once they decide: how often they decide wrongly, by the law of every path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RATE = 0.1
 
 
 def accepted(right: float, wrong: float, true: float) -> float:
-    """Return the probability of acceptance at a true probability: the sum over all paths of draws."""
+    """Return the chance of acceptance at a true probability: the sum over all paths of draws."""
     draws = decision(right, wrong, RATE).draws
     assert draws <= 16
     paths = (np.arange(2**draws)[:, np.newaxis] >> np.arange(draws)) & 1

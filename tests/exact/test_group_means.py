@@ -1,4 +1,7 @@
-"""A number by group: unbiased means, intervals that hold as often as promised, and groups of which too few answered."""
+"""A number by group: unbiased means, intervals, and groups of which too few answered.
+
+The intervals hold as often as promised.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +36,13 @@ MANY = 10**14
 """Reports of a tally whose rounding to whole reports moves no figure by a billionth."""
 
 
-def asked(epsilon: str, domain: MeanByGroup = THREE) -> tuple[MeanByGroup, Inverse]:
+def rounded_question(epsilon: str, domain: MeanByGroup = THREE) -> tuple[MeanByGroup, Inverse]:
     rounded = domain.rounded_for(requested(epsilon).odds)
     return rounded, inverse_of(channel_for(rounded, requested(epsilon), "auto"))
 
 
 def law_of(inverse: Inverse, groups: Floats, within: Floats) -> Floats:
-    """Return the law of the symbols of people in groups, whose numbers have these shares of points."""
+    """Return the symbols' law of people in groups, whose numbers have these shares of points."""
     law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
     normalised: Floats = law / law.sum()
     return normalised
@@ -51,7 +54,7 @@ def means_of(joint: Joint) -> list[float | None]:
 
 def check_unbiased(epsilon: str) -> None:
     """At the expected tally of a population each share and mean is the true one."""
-    domain, inverse = asked(epsilon)
+    domain, inverse = rounded_question(epsilon)
     within = np.random.default_rng(SEED).dirichlet(np.ones(domain.points), size=3)
     expected = np.rint(MANY * law_of(inverse, GROUPS, within)).astype(np.int64)
     joint = group_means(domain, inverse, expected)
@@ -103,7 +106,7 @@ def test_means_and_their_differences_hold_the_truth_as_often_as_promised(
 
 
 def tally_of(epsilon: str, reports: int, groups: Floats) -> tuple[MeanByGroup, Inverse, Counts]:
-    domain, inverse = asked(epsilon)
+    domain, inverse = rounded_question(epsilon)
     law = law_of(inverse, groups, np.full((3, domain.points), 1 / domain.points))
     return domain, inverse, np.random.default_rng(SEED).multinomial(reports, law)
 
@@ -124,8 +127,8 @@ def test_a_group_whose_share_may_be_none_has_no_mean_and_no_difference() -> None
 
 
 def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
-    """Over tallies of a group near the rule, a mean is shown exactly where the share's z exceeds 1.96."""
-    domain, inverse = asked("1")
+    """Over tallies near the rule, a group's mean is shown exactly if its share's z exceeds 1.96."""
+    domain, inverse = rounded_question("1")
     law = law_of(inverse, np.array([0.5, 0.45, 0.05]), np.full((3, domain.points), 1 / domain.points))
     shown = []
     for counts in next(drawn_tallies(law, 5000, SEED)):
@@ -146,7 +149,7 @@ def test_with_too_few_reports_no_group_has_a_mean() -> None:
 
 
 def test_a_p_value_says_the_same_as_its_interval() -> None:
-    domain, inverse = asked("2")
+    domain, inverse = rounded_question("2")
     within = np.array([[0.6, 0.4], [0.5, 0.5], [0.45, 0.55]])
     law = law_of(inverse, GROUPS, within)
     decided = set()
@@ -160,7 +163,7 @@ def test_a_p_value_says_the_same_as_its_interval() -> None:
 
 
 def test_where_no_groups_differ_a_corrected_p_value_is_seldom_significant() -> None:
-    domain, inverse = asked("3")
+    domain, inverse = rounded_question("3")
     rising = np.arange(1, domain.points + 1) / np.arange(1, domain.points + 1).sum()
     law = law_of(inverse, GROUPS, np.tile(rising, (3, 1)))
 

@@ -111,7 +111,10 @@ def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised
 def test_rare_outcomes_of_few_people_with_little_noise_are_held_as_often_as_promised(
     epsilon: str, reports: int, shares: tuple[float, float]
 ) -> None:
-    """Fieller's interval by itself holds a share of 2 % within half of 50 people in 50 %: most tallies hold none."""
+    """Fieller's interval by itself holds a share of 2 % within half of 50 people in 50 %.
+
+    Most tallies hold none.
+    """
     check_coverage(TWO, np.array([shares, shares[::-1]]) / 2, epsilon, reports)
 
 

@@ -36,7 +36,7 @@ def worst(laws: list[Law]) -> Fraction:
 
 
 def declared(channel: Crosses) -> list[Law]:
-    """One feature in so many, each by its own channel, symbols one after the other."""
+    """Each feature has an equal chance and its own channel; symbols stand one after the other."""
     laws = []
     for given in whole_inputs(channel):
         law, first = {}, 0
@@ -61,13 +61,13 @@ def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_
 @pytest.mark.parametrize("channel", SMALL, ids=str)
 def test_the_feature_and_the_number_of_coins_do_not_depend_on_the_input(channel: Crosses) -> None:
     for feature in range(channel.inputs):
-        asked = set()
+        coin_counts = set()
         for given in whole_inputs(channel):
             paths = list(exact_paths(partial(channel.perturb, given)))
             of_feature = [path for path in paths if channel.feature_of(path.outcome)[0] == feature]
             assert sum(path.weight for path in of_feature) == Fraction(1, channel.inputs)
-            asked.add(frozenset(path.coins for path in of_feature))
-        assert len(asked) == 1
+            coin_counts.add(frozenset(path.coins for path in of_feature))
+        assert len(coin_counts) == 1
 
 
 def test_a_metric_draws_the_feature_after_the_whole_answer_is_known() -> None:

@@ -1,4 +1,4 @@
-"""A number by group: the complete channel from every pair to the symbol, by enumeration of all coins."""
+"""A number by group: the whole channel from every pair to the symbol, by enumerating all coins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that nobody listed: the complete channel from every text to the symbol, by enumeration of all coins."""
+"""An unlisted text: the whole channel from every text to the symbol, by enumerating all coins."""
 
 from __future__ import annotations
 

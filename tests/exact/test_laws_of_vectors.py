@@ -1,4 +1,4 @@
-"""The law of rotated axes: small dimensions path by path, against a rotation written as a matrix."""
+"""The law of rotated axes: small dimensions path by path, against a rotation as a matrix."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def moved(rotation: int) -> np.ndarray:
 
 
 def declared(channel: RotatedAxes, vector: Sequence[int]) -> Law:
-    """The law by its definition: the rotation as a matrix, and magnitudes that are compared one by one."""
+    """The law by its definition: the rotation as a matrix, and magnitudes compared one by one."""
     keep, law = Fraction(channel.keep_numerator, COIN_SCALE), {}
     for rotation in range(channel.rotations):
         turned = [int(value) for value in matrix(D, rotation) @ np.array(vector) + moved(rotation)]
@@ -77,12 +77,12 @@ def test_the_integers_use_epsilon_and_stay_within_it(epsilon: str, dimension: in
 
 @pytest.mark.parametrize("channel", SMALL, ids=str)
 def test_every_vector_takes_the_same_coins(channel: RotatedAxes) -> None:
-    wanted = [("below", 2), ("bernoulli", channel.keep_numerator), ("below", channel.favoured)]
-    wanted.append(("below", 2 * D - channel.favoured))
+    expected = [("below", 2), ("bernoulli", channel.keep_numerator), ("below", channel.favoured)]
+    expected.append(("below", 2 * D - channel.favoured))
     for vector, keep in product(VECTORS, (True, False)):
         with ScriptedCoins([1, keep, 0, 0]) as coins:
             channel.perturb(vector, coins)
-        assert coins.requests == wanted
+        assert coins.requests == expected
     assert {path.coins for path in exact_paths(partial(channel.perturb, VECTORS[0]))} == {4}
 
 

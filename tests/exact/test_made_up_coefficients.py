@@ -27,7 +27,7 @@ WINDOW = "2026-11-23"
 HONEST = 60_000
 INPUTS = 4
 ROTATIONS = 64
-"""Of so many the liars choose the best."""
+"""Of this many the liars choose the best."""
 
 PEOPLE = [
     {"age": age, "sex": sex, "health": health, "label": (age > 50) != (health == "poor" and sex == "f")}
@@ -57,13 +57,13 @@ def honest() -> Counts:
 
 @cache
 def turned_axes() -> Floats:
-    """Return the directions of the axes of some rotations, shape (rotations, dimension, dimension)."""
+    """Return the directions of some rotations' axes, shape (rotations, dimension, dimension)."""
     rotations, own = np.arange(ROTATIONS), channel()
     return np.stack([turned_back(own, np.tile(axis, (ROTATIONS, 1)), rotations) for axis in np.eye(own.dimension)], 1)
 
 
 def liars(vector: Floats, number: int) -> Counts:
-    """Return reports that all are the one symbol, of some rotations, whose direction is nearest to a vector."""
+    """Return reports of the one symbol of some rotations whose direction is nearest to a vector."""
     along = turned_axes() @ vector
     rotation, axis = np.unravel_index(np.abs(along).argmax(), along.shape)
     counts = np.zeros(channel().symbols, dtype=np.int64)
@@ -85,7 +85,10 @@ def coefficients(model: ProductsModel, noise: float) -> Floats:
 
 
 def slope(coefficient: int, sign: int) -> Floats:
-    """Return the direction of the vectors that moves a coefficient of the honest tally most, shape (dimension,)."""
+    """Return the direction of the vectors that moves a coefficient of the honest tally most.
+
+    Its shape is (dimension,).
+    """
     assert isinstance(METRIC.domain, Model)
     length, step, noise = METRIC.domain.length, 1e-4, honest_model().pair_noise
     mean = VectorMean.of(METRIC, tally_of(honest())).coordinates

@@ -1,4 +1,4 @@
-"""Made-up reports of crosses: no liars move a cell further than is said, and uneven tallies are accused."""
+"""Made-up reports of crosses: liars move no cell further than said; uneven tallies are accused."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Means of hostile populations: their intervals hold with few reports and little noise, and are not too wide elsewhere.
+"""Intervals of hostile populations' means hold with few reports and little noise.
 
-The joint law of the mean and of the variance of so many symbols is beyond enumeration, so tallies are drawn. How many
-follows from the rates of error.
+Elsewhere they are not too wide. The joint law of the mean and of the variance over all symbols is
+beyond enumeration, so tallies are drawn. How many follows from the rates of error.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ def test_the_mean_of_few_reports_with_little_noise_is_held_as_often_as_promised(
 
 
 def test_normal_intervals_of_so_few_reports_are_refused() -> None:
-    """What the other interval is for: of 50 reports a third hold none of the 2 % of the people at the high end."""
+    """What the other interval is for.
+
+    Of 50 reports a third hold none of the 2 % of the people at the high end.
+    """
     channel, reports = FEW_REPORTS["hybrid"]
     people = POPULATIONS["2 % at the high end"](reports)
     columns = (

@@ -1,4 +1,4 @@
-"""Models learned from tallies: exact without noise, with intervals that cover where there is some."""
+"""Models learned from tallies: exact without noise; with noise their intervals cover."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ FEATURES = Toml(
     '{ name = "health", values = ["good", "fair", "poor"] }, { name = "visits", low = 0, high = 20 }]'
 )
 POPULATIONS = ("alike", "opposed", "rare", "nothing")
-"""How features and label go together: all the same way, against each other, with few yes, and not at all."""
+"""How features and label go together.
+
+All the same way, against each other, with few yes, and not at all.
+"""
 
 
 @cache
@@ -109,9 +112,9 @@ def test_without_noise_products_give_the_least_squares_of_the_rows(name: str) ->
     rows = encoded(metric, name)[:, -metric.channel.inputs :][:, : metric.domain.length] / UNIT
     z = Moments.of(rows, inputs).features
     label = np.where(population(name)[2], 1.0, -1.0)
-    wanted, *_ = np.linalg.lstsq(np.column_stack([z, np.ones(PEOPLE)]), label, rcond=None)
+    expected, *_ = np.linalg.lstsq(np.column_stack([z, np.ones(PEOPLE)]), label, rcond=None)
     fitted = Ridge.of(Covariances.of(truth), 1e-12)
-    assert fitted.coefficients == pytest.approx(wanted[:-1], abs=1e-3)
+    assert fitted.coefficients == pytest.approx(expected[:-1], abs=1e-3)
     assert fitted.penalty < 1e-10
     assert norm == pytest.approx(math.sqrt(2.5), abs=1e-5)
 
@@ -130,15 +133,18 @@ def noisy(metric: Metric, name: str, noise: float, generator: np.random.Generato
 
 
 def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray, bool]:
-    """Return which intervals of coefficients hold the ridge regression of the rows, and whether that of skill does."""
+    """Return which intervals of coefficients hold the ridge regression of the rows.
+
+    Return also whether the interval of skill holds.
+    """
     truth, moments = Covariances.of(true_moments(metric, name)), true_moments(metric, name)
     ridge, shares = model.ridge(), model.coefficients()
     penalised = truth.features + ridge.penalty * np.eye(len(ridge.coefficients))
-    wanted = np.linalg.solve(penalised, truth.with_label) / 2 / model.norm
+    expected = np.linalg.solve(penalised, truth.with_label) / 2 / model.norm
     score = ridge.coefficients
     spread = score @ truth.features @ score * (1 - moments.label**2)
     said = model.skill().correlation
-    return (shares.lows <= wanted) & (wanted <= shares.highs), bool(
+    return (shares.lows <= expected) & (expected <= shares.highs), bool(
         said.low <= score @ truth.with_label / math.sqrt(spread) <= said.high
     )
 
@@ -146,10 +152,10 @@ def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray
 @pytest.mark.parametrize("noise", [0.03, 0.01, 0.003, 0.0005])
 def test_intervals_of_coefficients_and_of_skill_cover(noise: float) -> None:
     metric, generator, rounds = metric_of(MODEL, features=FEATURES), np.random.default_rng(1), 40
-    found = [
+    outcomes = [
         covered(metric, name, noisy(metric, name, noise, generator)) for name in POPULATIONS for _ in range(rounds)
     ]
-    coefficients, skill = np.mean([held for held, _ in found]), np.mean([held for _, held in found])
+    coefficients, skill = np.mean([held for held, _ in outcomes]), np.mean([held for _, held in outcomes])
     trials = rounds * len(POPULATIONS)
     least = 0.93 - 3 * math.sqrt(0.93 * 0.07 / trials)  # a true .93 is below it once in a thousand
     assert coefficients >= least
@@ -227,7 +233,7 @@ def test_reports_that_tell_nothing_make_no_model_that_is_sure(mechanism: str, ep
 
 
 def true_odds(metric: Metric, name: str) -> np.ndarray:
-    """The log-odds of yes in each cell; NaN where a cell has nobody, infinite where only one label is there."""
+    """Log-odds of yes in each cell; NaN where nobody is, infinite where only one label is there."""
     assert isinstance(metric.domain, CrossedModel)
     vectors, odds = encoded(metric, name), []
     for feature, pairs in enumerate(metric.domain.pairs):
@@ -286,7 +292,7 @@ def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
 
 
 def test_cells_that_lack_a_yes_by_chance_make_no_model_sure() -> None:
-    """With hardly any noise, and 100 reports of a feature of which 10 say yes, some cells have none."""
+    """With hardly any noise, and 100 reports of a feature, 10 of them yes, some cells have none."""
     ranges = [f'{{ name = "f{place}", low = 0, high = 1 }}' for place in range(20)]
     metric = metric_of(CROSSED_MODEL, features=Toml(f"[{', '.join(ranges)}]"), epsilon=8)
     channel, spreads = metric.channel, []

@@ -1,4 +1,4 @@
-"""A rehearsal of a model: what it says without privacy and with it, and tallies by the exact law."""
+"""A model's rehearsal: what it says without privacy and with it, and tallies by the exact law."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def test_people_held_back_and_people_learned_from_have_both_labels(labels: list[
 def test_a_rare_label_has_an_auc_in_every_round() -> None:
     metric, related = metric_of(CROSSED_MODEL, epsilon=4), people(related=True)
     rare = [answer | {"label": place in {0, 2}} for place, answer in enumerate(related.answers)]
-    found = rehearse_model(metric, People(rare, related.groups), 200, 10, 1)
-    assert all(0 <= auc <= 1 for auc in found.aucs)
+    rehearsal = rehearse_model(metric, People(rare, related.groups), 200, 10, 1)
+    assert all(0 <= auc <= 1 for auc in rehearsal.aucs)
 
 
 def test_one_seed_gives_one_rehearsal() -> None:

@@ -119,7 +119,7 @@ def test_the_best_attack_recovers_a_permanent_answer_as_often_as_epsilon_says(va
 
 @pytest.mark.parametrize("values", METRICS)
 def test_the_attack_is_as_good_as_epsilon_allows(values: str) -> None:
-    """A weak attack would prove nothing: this one succeeds as often as is possible."""
+    """A weak attack would prove nothing: this one succeeds as often as possible."""
     metric = METRICS[values]().metric("m")
     bound = bound_of(metric)
     decided: Decision = decision(bound, bound - ADVANTAGE)

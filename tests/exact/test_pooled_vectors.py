@@ -1,4 +1,7 @@
-"""Windows of vectors together: rotations average out, people do not, and intervals hold at every truth."""
+"""Windows of vectors together: rotations average out, and people do not.
+
+Intervals hold at every truth.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ def together(metric: Metric, windows: list[MetricEstimate]) -> Shares:
 
 
 def pooled_rounds(metric: Metric, truth: str, people: int, *, same: bool) -> Iterator[tuple[Shares, Floats]]:
-    """Yield what windows together say, and the population's mean; people are drawn once a round, or in each window."""
+    """Yield what windows together say, and the population's mean.
+
+    People are drawn once a round, or in each window.
+    """
     generator = np.random.default_rng(11)
     points, shares = TRUTHS[truth]
     vectors = encoded(metric, *(np.array(points) * 0.999999).tolist())
@@ -80,7 +86,10 @@ def test_the_error_of_the_rotations_averages_over_windows() -> None:
 
 
 def test_the_choice_of_people_does_not_average_over_windows() -> None:
-    """Half at one end, half at the other: the error of the sample is 1 / sqrt(n), however many windows there are."""
+    """Half at one end, half at the other.
+
+    The error of the sample is 1 / sqrt(n), however many windows there are.
+    """
     metric = small(metric_of(VECTOR, length=4, epsilon=6))
     errors = [each.standard_errors[0] for each, _ in pooled_rounds(metric, "opposite halves", PEOPLE, same=True)]
     assert np.median(errors) > 0.9 / sqrt(PEOPLE)

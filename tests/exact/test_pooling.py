@@ -86,7 +86,10 @@ def test_taking_the_windows_for_independent_would_claim_too_little(name: str) ->
 
 @pytest.mark.parametrize("fields", [BOOLEAN | {"epsilon": 6}, NUMBER | {"epsilon": 8}], ids=["share", "mean"])
 def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(fields: dict[str, Field]) -> None:
-    """The same 60 people answer each time; by the standard error alone the interval holds 2 % in 68 to 75 %."""
+    """The same 60 people answer each time.
+
+    By the standard error alone the interval holds 2 % in 68 to 75 %.
+    """
     metric, generator = metric_of(fields), np.random.default_rng(10)
     shares = np.zeros(metric.channel.inputs)
     shares[0], shares[-1] = 0.98, 0.02
@@ -94,8 +97,8 @@ def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(fi
 
     def holds() -> bool:
         inputs = generator.multinomial(60, shares)
-        one = pool(metric, [estimated(metric, sampler(inputs, generator), day) for day in range(1, WINDOWS + 1)])
-        figure, truth = (one.estimates[-1], 0.02) if one.mean is None else (one.mean, 9 * 0.02)
+        together = pool(metric, [estimated(metric, sampler(inputs, generator), day) for day in range(1, WINDOWS + 1)])
+        figure, truth = (together.estimates[-1], 0.02) if together.mean is None else (together.mean, 9 * 0.02)
         return figure.low <= truth <= figure.high
 
     check_held((np.array([[holds()]]) for _ in count()), PROMISED)

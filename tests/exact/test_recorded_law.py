@@ -1,4 +1,7 @@
-"""What leaves a device, and what stays on its disk, by way of ``record``: every path of its coins, exactly."""
+"""What leaves a device, and what stays on its disk, by way of ``record``.
+
+Every path of its coins, exactly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stretches: what their scores expect of every answer, and how often the intervals from them hold."""
+"""Stretches: what their scores expect of every answer, and how often intervals from them hold."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ LOST = 0.2
 
 
 def drawn(of: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyStretches]]:
-    """Yield the stretches of one batch of tallies after another, from a population's shares of inputs."""
+    """Yield the stretches of batch after batch of tallies, from a population's shares of inputs."""
     for tallies in drawn_tallies(of.law.symbol_law(inputs), reports, 4):
         smoothed = shares_of(of, tallies / reports, smooth=True)
         yield [TallyStretches.of(of, *each) for each in zip(tallies, smoothed, strict=True)]

@@ -1,4 +1,4 @@
-"""A hierarchical histogram inverted: its law, its unbiased mean, and that no other mean has less noise."""
+"""A hierarchical histogram inverted: its law, and its unbiased mean, whose noise is the least."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def uniform_variance(scores: Floats, table: Floats) -> float:
 
 @BY_NAME
 def test_of_an_even_population_no_other_unbiased_mean_has_less_noise(name: str) -> None:
-    """Not the one of a single level, nor any that differs by scores that expect nothing of any answer."""
+    """Not that of one level, nor any that differs by scores that expect nothing of any answer."""
     channel = CHANNELS[name]
     scores, table = hierarchical.decoder(channel).scores, matrix(channel)
     least = uniform_variance(scores, table)

@@ -1,5 +1,6 @@
-"""A model is learned in one round and checked in the next, with the registries of its page: the truth is within the
-intervals.
+"""A model is learned in one round and checked in the next, with the registries of its page.
+
+The truth is within the intervals.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ STEPS = ["below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more"]
 
 @cache
 def people() -> list[dict[str, object]]:
-    """Return true answers, by a law that is no line: both the young and the old say yes more often."""
+    """Return true answers, by a law that is no line: the young and the old say yes more often."""
     generator = np.random.default_rng(8)
     ages = generator.uniform(10, 95, PEOPLE)
     healths = generator.choice(["good", "fair", "poor"], PEOPLE, p=[0.6, 0.3, 0.1])
@@ -77,7 +78,7 @@ def first_round(mechanism: str, folder: Path) -> ShippedModel:
 
 
 def second_round(cells: Counts, seed: int) -> Joint:
-    """Return what the report says of the cross of step and label, of devices drawn from the people."""
+    """Return the report's cross of step and label, of devices drawn from the people."""
     registry, generator = Registry.parse(HEAD + SECOND), np.random.default_rng(seed)
     metric = registry.metric("score_and_limited")
     devices = generator.multinomial(DEVICES, np.bincount(cells, minlength=metric.channel.inputs) / len(cells))
@@ -148,14 +149,14 @@ def by_definition(pairs: Counts) -> float:
 def test_without_noise_the_auc_is_that_of_its_definition() -> None:
     for seed in range(20):
         pairs = np.random.default_rng(seed).integers(1, 30, size=(4, 2))
-        found = auc_of_pairs(pairs.ravel() / pairs.sum(), 1e-12 * np.eye(8), 1.96)
-        assert found.estimate == pytest.approx(by_definition(pairs))
-        assert found.low <= by_definition(pairs) <= found.high < found.low + 0.002
+        auc = auc_of_pairs(pairs.ravel() / pairs.sum(), 1e-12 * np.eye(8), 1.96)
+        assert auc.estimate == pytest.approx(by_definition(pairs))
+        assert auc.low <= by_definition(pairs) <= auc.high < auc.low + 0.002
 
 
 def test_where_nobody_says_yes_any_auc_is_possible() -> None:
-    found = auc_of_pairs(np.array([0.5, 0.0, 0.5, 0.0]), 1e-4 * np.eye(4), 1.96)
-    assert (found.low, found.high) == (0, 1)
+    auc = auc_of_pairs(np.array([0.5, 0.0, 0.5, 0.0]), 1e-4 * np.eye(4), 1.96)
+    assert (auc.low, auc.high) == (0, 1)
     assert auc_of_pairs(np.array([0.1, 0.2, 0.3, 0.4]), 1e-4 * np.eye(4), math.inf).estimate is None
 
 
@@ -167,6 +168,6 @@ def test_intervals_of_auc_cover(pairs: tuple[float, ...]) -> None:
     rounds, held = 300, 0
     for counts in generator.multinomial(20_000, law / law.sum(), size=rounds):
         covariance = Sample.of(inverse, counts).covariance(inverse)
-        found = auc_of_pairs(inverse.shares(counts, 20_000), covariance, 1.96)
-        held += found.low <= truth <= found.high
+        auc = auc_of_pairs(inverse.shares(counts, 20_000), covariance, 1.96)
+        held += auc.low <= truth <= auc.high
     assert held / rounds >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / rounds)

@@ -1,4 +1,7 @@
-"""The mechanisms that the benchmark of vectors compares with: unbiased, and as far off as their papers say."""
+"""The mechanisms that the benchmark of vectors compares with.
+
+They are unbiased, and as far off as their papers say.
+"""
 
 from __future__ import annotations
 

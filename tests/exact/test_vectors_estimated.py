@@ -1,4 +1,7 @@
-"""The mean of vectors is unbiased, up to three rounds of signs, and its intervals hold whatever the truth."""
+"""The mean of vectors is unbiased, up to three rounds of signs.
+
+Its intervals hold whatever the truth.
+"""
 
 from __future__ import annotations
 
@@ -216,8 +219,8 @@ def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
 def test_one_report_moves_the_mean_by_the_norm_over_reports_and_gain_at_most() -> None:
     metric = small(metric_of(VECTOR, length=4, epsilon=2, norm=3))
     for symbol in range(0, metric.channel.symbols, 997):
-        one = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [symbol])  # noqa: FBT003 closed
-        assert np.linalg.norm(VectorMean.of(metric, one).coordinates) <= 3 / gain_of(metric.channel) + 1e-9  # type: ignore[arg-type] # of vectors
+        report = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [symbol])  # noqa: FBT003 closed
+        assert np.linalg.norm(VectorMean.of(metric, report).coordinates) <= 3 / gain_of(metric.channel) + 1e-9  # type: ignore[arg-type] # of vectors
 
 
 def axes_along_e0() -> list[list[int]]:

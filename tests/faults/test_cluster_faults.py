@@ -1,4 +1,7 @@
-"""What an acknowledgement means on a cluster: a master is killed, slots move, a node is lost; all under load."""
+"""What an acknowledgement means on a cluster.
+
+A master is killed, slots move, a node is lost; all under load.
+"""
 
 from __future__ import annotations
 
@@ -172,7 +175,7 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
         theirs = {shard for shard in sent if cluster.holder_of_shard(shard) is lost}
         assert 0 < len(theirs) < CLUSTER_SHARDS
         lost.kill()
-        assert {shard: post(collector.url, one)[0] for shard, one in sent.items()} == {
+        assert {shard: post(collector.url, body)[0] for shard, body in sent.items()} == {
             shard: 503 if shard in theirs else 200 for shard in sent
         }
         lost.start()
@@ -216,9 +219,9 @@ def test_a_write_that_too_few_replicas_have_is_not_acknowledged(healthy: Cluster
     master = healthy.holder_of_shard(7)
     (replica,) = healthy.replicas_of(master)
     replica.kill()
-    for one in (second, third, second):  # the first finds out by waiting, the others when they connect
+    for judgement in (second, third, second):  # the first finds out by waiting, the others when they connect
         with pytest.raises(StoreUnavailableError, match="replica"):
-            store.count(one)
+            store.count(judgement)
     healthy.wait_until_healthy()
     assert store.count(second) == CountedUpload(Verdict(1), is_duplicate=True)
     assert store.count(third) == CountedUpload(Verdict(1), is_duplicate=False)

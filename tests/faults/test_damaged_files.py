@@ -1,4 +1,7 @@
-"""What the embedded store does when its files lack something: refuse what was acknowledged and is gone, and no more."""
+"""What the embedded store does when its files lack something.
+
+It refuses what was acknowledged and is gone, and no more.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ UPLOAD_BYTES = 300
 """That a transaction of one upload takes in the increment, and not much more."""
 
 STARS = "2a" * 16
-"""An upload's id full of the byte that begins a command in the increment: what looks for one must not find it here."""
+"""An upload's id full of the byte that begins a command in the increment.
+
+What looks for a command must not find it here.
+"""
 
 ROUNDS = 20
 """In which `make faults` reaches every offset."""
@@ -122,8 +128,8 @@ def test_a_note_that_cannot_be_written_stops_nothing_and_is_told_once(
         chores.tick(2.0)
         assert chores.health.is_noted
         store.disconnect()
-    told = [getattr(record, "event", "") for record in caplog.records if record.name == "collector.embedded.store"]
-    assert told == ["note_failed", "noted_again"]
+    events = [getattr(record, "event", "") for record in caplog.records if record.name == "collector.embedded.store"]
+    assert events == ["note_failed", "noted_again"]
 
 
 def increment(data: Path) -> Path:
@@ -135,7 +141,7 @@ def base(data: Path) -> Path:
 
 
 def counted(data: Path, more: Judgement | None = None) -> int:
-    """Start a store on a directory, count an upload more, and return how many reports were counted before."""
+    """Start a store on a directory, count one upload, and return the reports counted before."""
     more = more or judged(upload())
     with EmbeddedStore(data) as embedded:
         store = RedisStore(embedded.url)
@@ -336,7 +342,7 @@ def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_a
 
 
 def is_rewritten(data: Path) -> bool:
-    """Whether the first rewrite of a new store is over: its files stay the same for minutes from then on."""
+    """Whether a new store's first rewrite is over: its files then stay the same for minutes."""
     return [sequence_of(name) for name in increments_in(data / STORE_DIR)] == [2]
 
 

@@ -1,5 +1,6 @@
-"""A disk without room when a store starts, and while it runs: it is said, nothing is taken for lost,
-and the next start works.
+"""A disk without room when a store starts, and while it runs.
+
+It is said, nothing is taken for lost, and the next start works.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""kill -9 of a device at random moments while it records and sends to a real collector: each report is counted once."""
+"""kill -9 of a device at random moments while it records and sends to a real collector.
+
+Each report is counted once.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def test_every_report_of_a_device_that_is_killed_while_it_sends_is_counted_once(
 
 
 def live(arguments: list[str], seconds: float | None, ahead_s: int = 0) -> str:
-    """Let a device live some seconds after it has begun, or until it is done; return what it said then."""
+    """Let a device live for seconds once begun, or until it is done; return what it said then."""
     command = [sys.executable, "-m", "tests.support.devices.hasty", *arguments, str(ahead_s)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

@@ -1,8 +1,9 @@
-"""Partitions: what an acknowledgement and a tally mean while parts of a deployment cannot see one another.
+"""What an acknowledgement and a tally mean while parts of a deployment cannot see one another.
 
-A cluster of three masters and three replicas, and two collectors on it, one that promises `replicated` and one that
-promises `fsync`; each of the eight on a host of its own. All faults come one after the other, in the order of the
-round's seed, while devices upload to both collectors, readers read both, and windows are closed.
+A cluster of three masters and three replicas, and two collectors on it, one that promises
+`replicated` and one that promises `fsync`; each of the eight on a host of its own. All faults come
+one after the other, in the order of the round's seed, while devices upload to both collectors,
+readers read both, and windows are closed.
 """
 
 from __future__ import annotations
@@ -57,8 +58,11 @@ UPLOADS_BETWEEN = 20
 """After each fault: the deployment is well again."""
 
 ANSWERS_DURING, ANSWERS_WHILE_ALL_ARE_SEEN = (0, 0, 8), 40
-"""At least, of each fault. Where somebody is cut off, coins say whether it is over as soon as another took over, or
-goes on until collectors give up waiting."""
+"""At least, of each fault.
+
+Where somebody is cut off, coins say whether it is over as soon as another took over, or goes on
+until collectors give up waiting.
+"""
 
 COPIES_WAITS_MS = (4, 8, 16)
 """Of tests that know that no copy will come."""
@@ -66,7 +70,10 @@ COPIES_WAITS_MS = (4, 8, 16)
 LOOKS_EVERY_S = 1
 
 CLOSED_DURING = {4: (0, 2), 7: (1, 1)}
-"""By the place of a fault in its round: on which collector's host which window is closed meanwhile. One stays open."""
+"""By the place of a fault in its round: on which collector's host which window is closed meanwhile.
+
+One stays open.
+"""
 
 REPLICATED = Promise(Durability.REPLICATED, 1)
 
@@ -170,7 +177,10 @@ def test_what_is_there_while_a_replica_is_held_for_failed_is_not_read_for_that_o
 
 
 def is_refused_for(replica: Node, store: RedisStore, read: Callable[[RedisStore], object]) -> bool:
-    """Whether a read is refused by the name of a replica: on a busy machine the copies of others may be late first."""
+    """Whether a read is refused by the name of a replica.
+
+    On a busy machine the copies of others may be late first.
+    """
     with pytest.raises(StoreUnavailableError, match="replica") as refused:
         read(store)
     return re.search(f"{replica.id()}.*CLUSTER FORGET", str(refused.value)) is not None
@@ -290,7 +300,10 @@ def injected(at: Deployment, fault: Fault, account: Account) -> Injected:
 
 
 def remove_look(at: Deployment) -> None:
-    """Have the next look at open windows be taken anew: the last, if by a clock that was ahead, lives on for hours."""
+    """Have the next look at open windows be taken anew.
+
+    The last one, if by a clock that was ahead, lives on for hours.
+    """
     at.cluster.holder_of_shard(0).ask("DEL", keys.SNAPSHOT)
 
 

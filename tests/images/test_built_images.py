@@ -1,4 +1,4 @@
-"""The images, really built: each begins from Debian's own Python, and runs as the user that it names."""
+"""The images, really built: each begins from Debian's own Python, and runs as its named user."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
     """A storage with both images, built as `make images` builds them."""
     assert os.geteuid() == 0, "these tests make a root of Debian: run them as root"
     folder = tmp_path_factory.mktemp("images")
-    made = Storage(folder)
+    storage = Storage(folder)
     try:
-        made.prepare()
-        build(made)
-        yield made
+        storage.prepare()
+        build(storage)
+        yield storage
     finally:
         shutil.rmtree(folder)
 

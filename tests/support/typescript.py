@@ -1,4 +1,4 @@
-"""The definitions of the vectors as `hearsay-client compile` writes them, for the tests of the TypeScript SDK.
+"""The vectors' definitions as `hearsay-client compile` writes them, for the TypeScript SDK's tests.
 
 ``python -m tests.support.typescript FILE`` writes them.
 """
@@ -17,13 +17,13 @@ from tests.support.vectors import vectors
 
 
 def compiled_vectors() -> dict[str, Any]:
-    """Return the question of each definition, or the reason why the compiler refuses it, by definition."""
+    """Return each definition's question, or why the compiler refuses it, by definition."""
     coins = vectors("coins")
-    found = {}
+    outcomes = {}
     for vector in (*coins["answers"], *coins["kinds"], *vectors("editions")):
         metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-        found[vector["definition"]] = refusal(metric) or compiled(metric)
-    return found
+        outcomes[vector["definition"]] = refusal(metric) or compiled(metric)
+    return outcomes
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Registries that audits of devices play: every kind of question, the least, and permanent answers."""
+"""Registries that audits of devices play: all kinds of question, the least, permanent answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimator's command, run in this process on a folder with ``metrics.toml`` and ``tallies``."""
+"""The estimator's command, in this process on a folder with ``metrics.toml`` and ``tallies``."""
 
 from __future__ import annotations
 

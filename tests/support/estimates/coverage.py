@@ -36,8 +36,7 @@ def drawn_tallies(law: Floats, reports: int, seed: int) -> Iterator[Counts]:
 
 
 def check_held(held: Iterable[NDArray[np.bool_]], right: float, lost: float = LOST) -> None:
-    """Each column of intervals holds the truth as often as is right, rather than less often by what
-    may not be lost.
+    """Each column of intervals holds the truth as often as promised, not less often by `lost`.
 
     Args:
         held: of the tallies of one batch after another, shape (tallies, intervals).

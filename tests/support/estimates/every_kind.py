@@ -116,7 +116,10 @@ def _line(metric: Metric, window: str, counts: list[int]) -> dict[str, object]:
 
 
 def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
-    """Return a tally of two words; in a forged one the last group speaks for one word alone: both are unclear."""
+    """Return a tally of two words.
+
+    In a forged one the last group speaks for one word alone: both are unclear.
+    """
     domain, channel = metric.domain, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)

@@ -34,7 +34,7 @@ DAY: Final = "2026-11-20"
 
 
 def drawn(truth: float, reports: int, stratum: int, seed: int, *, window: str = DAY, closed: bool = True) -> Tally:
-    """Return the tally of a stratum in which a share of the devices would say yes; stratum 0 is the others."""
+    """Return a stratum's tally if a share of its devices would say yes; stratum 0 is the others."""
     random = np.random.default_rng(seed)
     chance = np.exp(2) / (1 + np.exp(2))
     yes = int(random.binomial(reports, truth * chance + (1 - truth) * (1 - chance)))

@@ -96,7 +96,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
 
 
 def _of_people(metric: Metric, window: str, people: Counts, generator: np.random.Generator) -> Counts:
-    """Return how many devices report each symbol of a model, given how many of the `PEOPLE` there are."""
+    """Return how many devices report each symbol of a model, given the numbers of the `PEOPLE`."""
     channel = metric.channel_in(window)
     answers = np.array([metric.domain.encode(person, channel.inputs, NO_COINS) for person in PEOPLE])
     if isinstance(channel, RotatedAxes):

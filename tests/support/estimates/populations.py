@@ -1,6 +1,7 @@
-"""Hostile populations: what people answer, on a scale from 0 to 1. Every promise of an interval is tested over them.
+"""Hostile populations: what people answer, on a scale from 0 to 1.
 
-A population is finite, so that its truths are exact sums. One more population is one more line of `POPULATIONS`.
+Every promise of an interval is tested over them. A population is finite, so that its truths are
+exact sums. One more population is one more line of `POPULATIONS`.
 """
 
 from __future__ import annotations
@@ -45,11 +46,14 @@ class Population:
         return float(self.answers[min(place, self.answers.size - 1)])
 
     def at_most(self, answer: float) -> float:
-        """Return the share of the people whose answer is this one or a lower one: the distribution function."""
+        """Return the share of people with this answer or a lower one: the distribution function."""
         return float(self.shares[self.answers <= answer].sum())
 
     def on_grid(self, inputs: int) -> Floats:
-        """Return the shares of a grid's points, shape (inputs,): answers are rounded to a neighbour without bias."""
+        """Return the shares of a grid's points, shape (inputs,).
+
+        Answers are rounded to a neighbour without bias.
+        """
         places = self.answers * (inputs - 1)
         below = np.minimum(np.floor(places).astype(np.int64), inputs - 2)
         upwards = places - below
@@ -57,7 +61,7 @@ class Population:
         return _added_up(below, self.shares * (1 - upwards), inputs) + upper
 
     def in_bins(self, bins: int) -> Floats:
-        """Return the shares of as many equal parts of the scale, shape (bins,): what categories have."""
+        """Return shares of `bins` equal parts of the scale, shape (bins,): what categories have."""
         return _added_up(np.minimum((self.answers * bins).astype(np.int64), bins - 1), self.shares, bins)
 
 

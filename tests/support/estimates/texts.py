@@ -1,7 +1,8 @@
 """Questions about texts, and tallies of their reports drawn by law.
 
-Drawing every report takes 20 µs each. Here the reports that support each cell are drawn at once, each cell by itself:
-right for each cell, and for each group's number of reports, but not for several cells together.
+To draw a report takes 20 µs. Here the reports that support a cell are drawn at once, each cell by
+itself: right for each cell, and for each group's number of reports, but not for several cells
+together.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ LETTERS = f"{ascii_lowercase}'-.,_"
 
 
 def text_metric(epsilon: str = "4", max_length: int = 12, letters: str = LETTERS, **more: object) -> Metric:
-    """Return a question about texts of up to twelve letters, with few cells, so that tests are quick."""
+    """Return a question about texts of up to twelve letters; few cells make tests quick."""
     domain = Text(letters, max_length, **{"cells": 2**12, **more})  # type: ignore[arg-type]
     return Metric("word", "Why?", domain, channel_for(domain, request(epsilon)), WindowKind.WEEK)
 
@@ -39,7 +40,7 @@ def _cells(domain: Text, inputs: int, texts: tuple[str, ...]) -> Counts:
 
 
 def drawn_tables(metric: Metric, people: Mapping[str, int], seed: int) -> GroupTables:
-    """Return the tables of a tally, for so many people with each text."""
+    """Return the tables of a tally, given the number of people with each text."""
     domain, channel, draw = metric.domain, metric.channel, np.random.default_rng(seed)
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)

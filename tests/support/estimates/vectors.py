@@ -1,4 +1,4 @@
-"""Populations of vectors, and a channel for them that is small and whose rotations are few enough to matter."""
+"""Populations of vectors, and a small channel for them whose rotations are few enough to matter."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def law_is_that_of_the_two_nearest_points_of_the_group(subject: GroupMeanSubject
 
 
 def epsilon_is_that_of_the_channel(subject: GroupMeanSubject) -> None:
-    """No two answers differ by more than the channel's epsilon; two groups, and two ends of one, by all of it."""
+    """No two answers differ by more than the channel's epsilon.
+
+    Two groups, and two ends of one, differ by all of it.
+    """
     ratio = subject.metric.channel.worst_ratio
     laws = {answer: subject.law(answer) for answer in subject.answers()}
     columns = [[law[symbol] for law in laws.values()] for symbol in range(subject.metric.channel.symbols)]

@@ -13,6 +13,6 @@ RANGE = Number(Fraction(0), Fraction(9), "mean")
 
 
 def by_group(first: Crossed, points: int, mechanism: str = "k-ary-randomized-response", epsilon: str = "1") -> Metric:
-    """Return a metric of a number from 0 to 9, rounded to so many points."""
+    """Return a metric of a number from 0 to 9, rounded to the given number of points."""
     domain = MeanByGroup(first, RANGE, points=points)
     return Metric("m", "Why?", domain, channel_for(domain, request(epsilon), mechanism), WindowKind.DAY)

@@ -1,6 +1,7 @@
-"""What must hold of the report of a text, and named wrong ways to make one: all of them go through the same code.
+"""What must hold of the report of a text, and named wrong ways to make one.
 
-Texts of a toy alphabet are all enumerated. The cells are those of a second implementation, from the documentation.
+All of them go through the same code. Texts of a toy alphabet are all enumerated. The cells are
+those of a second implementation, from the documentation.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
 
 
 def epsilon_is_that_of_the_channel(subject: TextSubject) -> None:
-    """No two texts, of whatever lengths, differ by more than the channel's epsilon; some differ by all of it."""
+    """No two texts of any lengths differ by more than the channel's epsilon; some by all of it."""
     ratio = subject.channel.worst_ratio
     laws = [subject.law(text) for text in TEXTS]
     columns = [[law[symbol] for law in laws] for symbol in range(subject.channel.symbols)]
@@ -142,7 +143,7 @@ def _equal_groups(metric: Metric, answer: object, coins: Coins) -> int:
 
 
 def _one_hash_for_all(metric: Metric, answer: object, coins: Coins) -> int:
-    """Use a confirming group's cell at the last level: what rides on it there is confirmed for sure."""
+    """Use a confirming group's cell at the last level: what rides on it is confirmed for sure."""
     channel, cells = _cells(metric, answer, coins)
     return channel.perturb((*cells[:-3], cells[-1], *cells[-2:]), coins)
 

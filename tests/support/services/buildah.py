@@ -41,7 +41,7 @@ class Storage:
         archive = self.folder / "base.tar"
         mirrors = [path for path in _MIRRORS if Path(path).exists()]
         packages = "--include=python3,python3-venv,python-is-python3"
-        made = [
+        bootstrap = [
             "mmdebstrap",
             "--quiet",
             "--mode=root",
@@ -51,7 +51,7 @@ class Storage:
             str(archive),
             *mirrors,
         ]
-        subprocess.run(made, check=True)
+        subprocess.run(bootstrap, check=True)
         empty = self.buildah("from", "scratch")
         self.buildah("add", "--quiet", empty, str(archive), "/")
         self.buildah("commit", "--quiet", "--rm", empty, BASE)

@@ -38,8 +38,10 @@ mount -o remount,bind,ro /
 exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all,+dac_read_search \
     --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search --no-new-privs -- "$@"
 """
-"""Brings up the loopback, makes the root read-only, and becomes the user, who may still read
-Python's files."""
+"""Brings up the loopback, makes the root read-only, and becomes the user.
+
+The user may still read Python's files.
+"""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,9 @@ class Image:
 
 
 def _is_apart(pid: int) -> bool:
-    """Return whether a process has left this network, in which another collector may run on the same port."""
+    """Return whether a process has left this network.
+
+    Another collector may run in it on the same port.
+    """
     own, other = (Path(f"/proc/{process}/ns/net") for process in ("self", pid))
     return own.readlink() != other.readlink()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def listening(talk: Callable[[socket.socket], None]) -> Iterator[int]:
-    """Listen while the context is entered, and yield the port; `talk` gets each connection, which then ends."""
+    """Listen in the context, and yield the port; `talk` gets each connection, which then ends."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:

@@ -17,8 +17,10 @@ from typing import Any
 from collector.embedded.supervisor import _end_with_parent
 
 START_DEADLINE_S = 300.0
-"""A two-core machine on which several suites run at once starts everything within a minute. After
-five minutes it never will."""
+"""A two-core machine on which several suites run at once starts everything within a minute.
+
+After five minutes it never will.
+"""
 
 COMMAND_DEADLINE_S = 600.0
 """The same for a command that does something and ends."""

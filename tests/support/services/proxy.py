@@ -86,7 +86,7 @@ class Proxy:
     def answers(
         self, method: str, path: str, body: bytes = b"", *, address: str, headers: Mapping[str, str] | None = None
     ) -> Iterator[Answer]:
-        """Send a request again and again on one connection, as fast as can be, and yield the answers."""
+        """Send a request over and over on one connection, as fast as can be; yield the answers."""
         connection = http.client.HTTPSConnection(
             "127.0.0.1", self.port, timeout=ANSWER_TIMEOUT_S, context=self._context, source_address=(address, 0)
         )

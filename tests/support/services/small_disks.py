@@ -21,7 +21,7 @@ BALLAST = "ballast"
 
 @contextmanager
 def mounted(mount: Path, megabytes: int = 3, files: int = 1000) -> Iterator[Path]:
-    """Mount a small disk, for so many files, at a directory that is made for it."""
+    """Mount a small disk, for the given number of files, at a directory that is made for it."""
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     _take_mounts_of_its_own()
     mount.mkdir()

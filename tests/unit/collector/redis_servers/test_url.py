@@ -1,4 +1,4 @@
-"""URLs of stores: whatever would be misunderstood or ignored is refused, and no password is shown."""
+"""URLs of stores: what would be misunderstood or ignored is refused, and no password is shown."""
 
 from __future__ import annotations
 

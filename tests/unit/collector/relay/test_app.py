@@ -199,7 +199,10 @@ def test_what_is_only_announced_takes_no_room_and_of_too_many_the_slowest_is_wai
 
 
 def test_many_devices_that_come_at_once_are_all_answered() -> None:
-    """Their bodies arrive a few turns of the loop after their heads, as where the server has a thread of its own."""
+    """Their bodies arrive a few turns of the loop after their heads.
+
+    So it is where the server has a thread of its own.
+    """
     arrivals = Arrivals(max_bodies=3)
 
     async def arrive() -> None:

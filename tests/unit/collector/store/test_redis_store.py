@@ -46,7 +46,7 @@ def with_id(judgement: Judgement, upload_id: str) -> Judgement:
 
 
 def count_batches(store: RedisStore, template: Judgement, ids: Sequence[str]) -> None:
-    """Count an upload with each id, in batches as a relay sends them: one sync to disk serves a batch."""
+    """Count an upload with each id, in batches like a relay's: one sync to disk serves a batch."""
     for first in range(0, len(ids), A_BATCH):
         batch = [with_id(template, upload_id) for upload_id in ids[first : first + A_BATCH]]
         assert {type(outcome) for outcome in store.count_all(batch)} == {CountedUpload}

@@ -1,4 +1,7 @@
-"""A registry of which no window would fit into the store is refused when it is served, not at its first full store."""
+"""A registry of which no window would fit into the store is refused when it is served.
+
+Not only when the store is full for the first time.
+"""
 
 from __future__ import annotations
 

@@ -46,17 +46,17 @@ ROWS = {"a": ("500", 3000), "b": ("1500", 1500), "c": ("2700", 40)}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a registry, true answers and a tally of them."""
-    made = tmp_path_factory.mktemp("means")
-    (made / "metrics.toml").write_text(TEXT)
+    folder = tmp_path_factory.mktemp("means")
+    (folder / "metrics.toml").write_text(TEXT)
     lines = [f"{group},{number}\n" * many for group, (number, many) in ROWS.items()]
-    (made / "answers.csv").write_text("".join(["os,startup_ms\n", *lines]))
+    (folder / "answers.csv").write_text("".join(["os,startup_ms\n", *lines]))
     crowd = [(float(number) / 3000, many) for number, many in ROWS.values()]
     within = np.array([[np.interp(place, [0, 0.5, 1], row) * many for row in np.eye(3)] for place, many in crowd])
     law = inverse_of(METRIC.channel).symbol_law((within / within.sum()).ravel())
     counts = np.random.default_rng(8).multinomial(4540, law).tolist()
     tally = {"metric": "by_os", "edition": METRIC.edition, "window": "2026-11-20", "closed": True, "reports": 4540}
-    (made / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
-    return made
+    (folder / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
+    return folder
 
 
 def figures(folder: Path) -> Any:
@@ -92,11 +92,11 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 
 def test_the_csv_has_shares_means_and_differences_in_the_numbers_unit(folder: Path) -> None:
-    found = [(row["statistic"], row["value"], row["unit"]) for row in rows(folder)]
+    labels = [(row["statistic"], row["value"], row["unit"]) for row in rows(folder)]
     shares = [("share", group, "") for group in "abc"]
     means = [("mean_within", group, "ms") for group in "abc"]
-    differences = [("difference_of_means", f"{one} less {other}", "ms") for one, other in ("ab", "ac", "bc")]
-    assert found == shares + means + differences
+    differences = [("difference_of_means", f"{group} less {other}", "ms") for group, other in ("ab", "ac", "bc")]
+    assert labels == shares + means + differences
 
 
 def test_the_table_shows_the_means_and_the_clearest_difference(folder: Path) -> None:

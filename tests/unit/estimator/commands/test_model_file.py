@@ -1,4 +1,4 @@
-"""A model as a file: written whole, read by the SDK and by scikit-learn, and refused where there is none."""
+"""A model's file: written whole, read by the SDK and scikit-learn, refused where there is none."""
 
 from __future__ import annotations
 

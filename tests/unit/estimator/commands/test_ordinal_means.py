@@ -37,10 +37,10 @@ TEXT = registry_text(liked=LIKED)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a registry, true answers and a tally of them."""
-    made = tmp_path_factory.mktemp("scales")
-    (made / "metrics.toml").write_text(TEXT)
+    folder = tmp_path_factory.mktemp("scales")
+    (folder / "metrics.toml").write_text(TEXT)
     answers = [f"{step}\n" * round(share * DEVICES) for step, share in zip(STEPS, SHARES, strict=True)]
-    (made / "answers.csv").write_text("".join(["liked\n", *answers]))
+    (folder / "answers.csv").write_text("".join(["liked\n", *answers]))
     metric = Registry.parse(TEXT).metric("liked")
     places = np.linspace(0, metric.channel.inputs - 1, len(STEPS)).round().astype(int).tolist()
     law = np.zeros(metric.channel.symbols)
@@ -48,8 +48,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         law += share * np.array([float(metric.channel.probability(y, place)) for y in range(metric.channel.symbols)])
     counts = np.random.default_rng(3).multinomial(DEVICES, law / law.sum()).tolist()
     tally = {"metric": "liked", "edition": metric.edition, "window": "2026-11-20", "closed": True, "reports": DEVICES}
-    (made / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
-    return made
+    (folder / "tallies").write_text(json.dumps(tally | {"counts": counts}) + "\n")
+    return folder
 
 
 @pytest.mark.slow

@@ -88,9 +88,9 @@ def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
 def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
     options = ("--candidates", folder / "words.txt", "--simultaneous")
     for metric in json.loads(report(folder, "--format", "json", *options))["metrics"]:
-        found = {share["value"]: share for share in metric["texts"]["found"]}
-        assert set(found) == {"", "the", "zebra", "congratulati…"}
-        assert all(found[text]["low"] <= PEOPLE[text] / 30_000 <= found[text]["high"] for text in ("the", "zebra", ""))
+        texts = {share["value"]: share for share in metric["texts"]["found"]}
+        assert set(texts) == {"", "the", "zebra", "congratulati…"}
+        assert all(texts[text]["low"] <= PEOPLE[text] / 30_000 <= texts[text]["high"] for text in ("the", "zebra", ""))
         zebra, nobody = metric["texts"]["named"]
         assert zebra["low"] > 0.1
         assert nobody["low"] == 0

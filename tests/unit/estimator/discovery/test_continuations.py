@@ -1,4 +1,4 @@
-"""Every way in which a text can go on, and no other: compared with all texts of a small alphabet."""
+"""All ways a text can go on, and no others: compared with all texts of a small alphabet."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ def check(domain: Text, bits: int, step: int, ways: type[Continuations]) -> None
     later = prefixes(domain, bits + step)
     begun_bits = bits % domain.letter_bits
     for prefix in (prefix for prefix, has_ended in prefixes(domain, bits).items() if not has_ended):
-        found = ways.of(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
-        shown = {prefix << step | way: end for way, end in zip(found.bits.tolist(), found.ended.tolist(), strict=True)}
+        following = ways.of(domain, prefix & (1 << begun_bits) - 1, begun_bits, step)
+        shown = {
+            prefix << step | way: end
+            for way, end in zip(following.bits.tolist(), following.ended.tolist(), strict=True)
+        }
         assert shown == {longer: has_ended for longer, has_ended in later.items() if longer >> step == prefix}
 
 

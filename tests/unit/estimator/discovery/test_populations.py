@@ -1,4 +1,7 @@
-"""What is promised of found texts, over populations that nobody chose for it, and the benchmark's smallest cell."""
+"""What is promised of found texts, over populations that nobody chose for it.
+
+Besides, the benchmark's smallest cell.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ DEVICES = 200_000
 FEW_DEVICES = 2_000
 RUNS = 20
 CHANCE = 1e-3
-"""A number of failures that is less likely than this refutes a promise. Seeds are fixed: it happens always or never."""
+"""A number of failures that is less likely than this refutes a promise.
+
+Seeds are fixed: it happens always or never.
+"""
 
 
 def of_shares(name: str, shares: dict[str, float]) -> Population:
@@ -37,7 +43,7 @@ def rest(number: int = 300) -> dict[str, float]:
 
 
 def neighbours() -> dict[str, float]:
-    """Return strings of full length that differ in their last letter, and some that differ in their first."""
+    """Return full-length strings: some differ in their last letter, others in their first."""
     return {f"abcdefg{letter}": 0.02 for letter in LETTERS[:20]} | {f"{letter}bcdefgh": 0.03 for letter in LETTERS[:20]}
 
 
@@ -72,7 +78,10 @@ def _zipf() -> tuple[tuple[str, ...], list[float]]:
 
 @cache
 def scores_of(name: str, devices: int) -> list[Score]:
-    """Return what lists tell: of whole tallies if they are cheap or `WHOLLY` drawn, otherwise drawn cell by cell."""
+    """Return what lists tell.
+
+    A tally is drawn whole if that is cheap or in `WHOLLY`, otherwise cell by cell.
+    """
     question = Question.of(of_shares(name, POPULATIONS[name]()), 4, cells=CELLS)
     domain = question.metric.domain
     assert isinstance(domain, Text)

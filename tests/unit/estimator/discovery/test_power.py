@@ -38,7 +38,7 @@ def people(word: str, share: float) -> dict[str, int]:
     return {word: having} | dict.fromkeys(others, (REPORTS - having) // len(others))
 
 
-def found(metric: Metric, letters: int, share: float) -> float:
+def detection_rate(metric: Metric, letters: int, share: float) -> float:
     """Return how often a word is found."""
     domain, word = parts(metric)[0], WORDS[letters]
     label = domain.label_of(domain.number_of(word))
@@ -51,8 +51,8 @@ def found(metric: Metric, letters: int, share: float) -> float:
 def test_the_least_share_is_found_nine_times_in_ten_and_half_of_it_seldom(metric: Metric, letters: int) -> None:
     least = Power(*parts(metric)).least_share(letters, REPORTS)
     assert least is not None
-    assert found(metric, letters, least) >= 0.7  # 9 in 10 of 10 draws, less two standard errors
-    assert found(metric, letters, least / 2) <= 0.5
+    assert detection_rate(metric, letters, least) >= 0.7  # 9 in 10 of 10 draws, less two standard errors
+    assert detection_rate(metric, letters, least / 2) <= 0.5
 
 
 @pytest.mark.slow

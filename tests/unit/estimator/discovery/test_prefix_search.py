@@ -1,4 +1,7 @@
-"""The search keeps what all levels together support, and no later group has a say in what is a candidate."""
+"""The search keeps what all levels together support.
+
+No later group has a say in what is a candidate.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def domain() -> Text:
 
 
 def with_support(tables: GroupTables, deviations: list[float]) -> GroupTables:
-    """Return tables in which a word stands out by so many standard errors in each of the first groups."""
+    """Return tables where a word stands out in the first groups by `deviations` standard errors."""
     cells, supported = domain().cells_of(domain().number_of(WORD), tables.cells), tables.supported.copy()
     for place, deviation in enumerate(deviations):
         expected = tables.reports[place] * tables.by_chance

@@ -1,4 +1,4 @@
-"""What other texts add to a text's cell is taken off without bias, whether they are listed or not."""
+"""What other texts add to a text's cell is taken off without bias, be they listed or not."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.support.estimates.texts import drawn_tables, text_metric
 SUPPORT = Support(Fraction(3, 4), Fraction(1, 4))
 REPORTS, CELLS = 40, 5
 TRUTH = np.array([0.3, 0.2, 0.05, 0.3, 0.15])
-"""The shares of two listed texts, of one that is named but not clear, and of two that nobody knows of."""
+"""The shares of two listed texts, of a named but unclear one, and of two that nobody knows of."""
 
 NAMED, LISTED = 3, np.array([True, True, False])
 
 PEOPLE = {"the": 40_000_000, "": 20_000_000, "don't": 20_000_000, "zebra": 10_000_000, "congratulations": 10_000_000}
 
 
-def told(cells: tuple[int, ...]) -> Confirmation:
+def confirmation(cells: tuple[int, ...]) -> Confirmation:
     """Return what one group says without noise, if the texts have these cells."""
     supported = REPORTS * (0.25 + 0.5 * np.bincount(cells, TRUTH, CELLS))
     tables = GroupTables(np.array([REPORTS]), np.rint(supported).astype(np.int64)[np.newaxis], SUPPORT)
@@ -38,9 +38,9 @@ def told(cells: tuple[int, ...]) -> Confirmation:
 
 @pytest.mark.slow
 def test_shares_are_exact_on_average_over_all_hashes() -> None:
-    every_hash = [told(cells) for cells in product(range(CELLS), repeat=len(TRUTH))]
+    every_hash = [confirmation(cells) for cells in product(range(CELLS), repeat=len(TRUTH))]
     for place, needed in enumerate((LISTED, LISTED, np.ones(NAMED, dtype=bool))):
-        kept = [told.shares[place] for told in every_hash if told.heard[needed].all()]
+        kept = [each.shares[place] for each in every_hash if each.heard[needed].all()]
         assert 0 < len(kept) < len(every_hash)
         assert np.mean(kept) == pytest.approx(TRUTH[place], abs=1e-12)
 

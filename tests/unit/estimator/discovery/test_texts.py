@@ -38,7 +38,7 @@ def domain_of(metric: Metric) -> Text:
     return metric.domain
 
 
-def found(metric: Metric, seed: int, people: dict[str, int] = PEOPLE) -> Texts:
+def discovered(metric: Metric, seed: int, people: dict[str, int] = PEOPLE) -> Texts:
     return discover(domain_of(metric), drawn_tables(metric, people, seed))
 
 
@@ -49,7 +49,7 @@ def metric() -> Metric:
 
 def test_common_texts_are_found_and_no_others(metric: Metric) -> None:
     for seed in range(5):
-        texts = found(metric, seed)
+        texts = discovered(metric, seed)
         assert set(texts.shares.labels) == SHOWN
         assert list(texts.shares.unbiased) == sorted(texts.shares.unbiased, reverse=True)
         assert texts.unclear == ()
@@ -74,7 +74,7 @@ def test_without_reports_nothing_is_found_and_every_named_text_is_possible(metri
 @pytest.mark.slow
 def test_of_noise_alone_nothing_is_found(metric: Metric) -> None:
     people = {f"{first}{second}{third}": 7 for first in "abcdefgh" for second in "ijklmnop" for third in "qrstuvwx"}
-    assert sum(len(found(metric, seed, people).shares) for seed in range(10)) <= 1  # 95 % of all lists are empty
+    assert sum(len(discovered(metric, seed, people).shares) for seed in range(10)) <= 1  # 95 % of all lists are empty
 
 
 @pytest.mark.slow
@@ -95,13 +95,16 @@ def test_the_shares_of_named_texts_are_unbiased_and_their_intervals_hold_them(me
 
 @pytest.mark.slow
 def test_intervals_of_what_is_found_hold_the_truth() -> None:
-    """Each order of the letters has hashes of its own: in a single one, a few common texts may share cells."""
+    """Each order of the letters has hashes of its own.
+
+    In a single one, a few common texts may share cells.
+    """
     texts = [f"{first}{second}" for first, second in product(LETTERS[:26], LETTERS[:4])]
     people = {text: 10 + 9 * place for place, text in enumerate(texts)}
     total, holds = sum(people.values()), []
     for seed in range(8):
         letters = "".join(np.random.default_rng(seed).permutation(list(LETTERS)))
-        shares = found(text_metric(letters=letters), seed, people).shares
+        shares = discovered(text_metric(letters=letters), seed, people).shares
         holds += [share.low <= people.get(str(share.value), 0) / total <= share.high for share in shares]
     assert len(holds) > 100
     assert np.mean(holds) >= 0.93
@@ -109,7 +112,7 @@ def test_intervals_of_what_is_found_hold_the_truth() -> None:
 
 def test_texts_of_any_characters_are_found_by_their_bytes() -> None:
     people = {"größe": 20_000, "日本語": 20_000, "👍": 20_000, "schöne Grüße": 20_000, "C:\\": 10_000, "": 10_000}
-    texts = found(text_metric(letters=BYTES), 1, people)
+    texts = discovered(text_metric(letters=BYTES), 1, people)
     assert set(texts.shares.labels) == {"größe", "日本語", "👍", "schöne Grü…", "C:\\\\", ""}
 
 
@@ -127,7 +130,7 @@ def test_a_candidate_is_confirmed_only_by_groups_that_took_no_part(metric: Metri
 
 
 def test_noise_in_the_levels_confirms_nothing(metric: Metric) -> None:
-    """A server that makes up what the levels say gains nothing if the confirming groups are honest."""
+    """A server that makes up what levels say gains nothing if the confirming groups are honest."""
     domain, tables = domain_of(metric), drawn_tables(metric, {"the": 50_000, "": 50_000}, 3)
     cells = domain.cells_of(domain.number_of("forged"), tables.cells)
     supported = tables.supported.copy()
@@ -191,7 +194,7 @@ def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals(
 
 
 def test_many_named_texts_take_half_a_kilobyte_each(metric: Metric) -> None:
-    """A list may have a million texts; figures of each in each group at once would take gigabytes."""
+    """A list may have a million texts; figures of all in all groups would take gigabytes."""
     domain, tables = domain_of(metric), drawn_tables(metric, PEOPLE, 1)
     texts = ["".join(letters) for letters in product(LETTERS[:20], repeat=3)]
     confirm(domain, tables, texts[:1])

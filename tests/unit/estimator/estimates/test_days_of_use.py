@@ -1,4 +1,7 @@
-"""The shares of devices used on at least so many days: unbiased, beside the numbers that they add up, in every form."""
+"""The shares of devices used on at least a number of days, in every form.
+
+They are unbiased, beside the numbers that they add up.
+"""
 
 from __future__ import annotations
 

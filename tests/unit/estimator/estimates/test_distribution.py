@@ -1,4 +1,7 @@
-"""The distribution from a tally of square wave: how near it comes, how sure it is, and what it says of nothing."""
+"""The distribution from a tally of square wave.
+
+How near it comes, how sure it is, and what it says of nothing.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +44,21 @@ def histogram(channel: SquareWave, low: int = 0, high: int = 1) -> Histogram:
 
 
 def below(value: Floats) -> Floats:
-    """Return the share of Beta(2, 5) that is below a value: at least two of six uniform numbers are."""
-    found: Floats = sum(
+    """Return the share of Beta(2, 5) below a value: at least two of six uniform numbers are."""
+    share: Floats = sum(
         (math.comb(6, j) * value**j * (1 - value) ** (6 - j) for j in range(2, 7)), np.zeros(value.shape)
     )
-    return found
+    return share
 
 
 TRUTH = below(np.linspace(0, 1, BINS + 1))
 
 
 def law_of_beta(channel: SquareWave) -> Floats:
-    """Return the law of symbols where answers are Beta(2, 5): a value between two points is rounded to either."""
+    """Return the law of symbols where answers are Beta(2, 5).
+
+    A value between two points is rounded to either.
+    """
     fine = 64
     masses = np.diff(below(np.linspace(0, 1, BINS * fine + 1))).reshape(BINS, fine)
     upwards = (np.arange(fine) + 0.5) / fine
@@ -72,8 +78,8 @@ def distance(shares: Floats) -> float:
 def test_a_distribution_is_as_near_to_the_truth_as_promised(epsilon: str) -> None:
     channel = wave(epsilon)
     tallies = np.random.default_rng(1).multinomial(REPORTS, law_of_beta(channel), size=20)
-    found = [distance(shares_of(histogram(channel), counts / REPORTS, smooth=True)) for counts in tallies]
-    assert sum(found) / len(found) <= PROMISED[epsilon]
+    distances = [distance(shares_of(histogram(channel), counts / REPORTS, smooth=True)) for counts in tallies]
+    assert sum(distances) / len(distances) <= PROMISED[epsilon]
 
 
 def test_several_tallies_are_estimated_together_as_one_by_one() -> None:
@@ -141,8 +147,8 @@ def tally_of(counts: list[int]) -> Tally:
 def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     channel = wave("4")
     counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(channel)).tolist()
-    made = make_report(Registry.parse(METRIC), [tally_of(counts)])
-    (document,) = json.loads(FORMATS["json"](made))["metrics"]
+    report = make_report(Registry.parse(METRIC), [tally_of(counts)])
+    (document,) = json.loads(FORMATS["json"](report))["metrics"]
     assert document["mean"]["estimate"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
     assert document["mean"]["maximum_likelihood"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
     distribution = document["distribution"]
@@ -156,16 +162,16 @@ def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
         assert [point[end] for point in band] == sorted(point[end] for point in band)
     assert all(share["low"] <= share["estimate"] <= share["high"] for share in bins)
     quantiles = distribution["quantiles"]
-    assert [one["quantile"] for one in quantiles] == list(QUANTILES)
-    assert [one["estimate"] for one in quantiles] == sorted(one["estimate"] for one in quantiles)
-    for one in (distribution["variance"], *quantiles):
-        assert one["low"] <= one["estimate"] <= one["high"]
-    table, rows = FORMATS["table"](made), FORMATS["csv"](made).splitlines()
+    assert [quantile["quantile"] for quantile in quantiles] == list(QUANTILES)
+    assert [quantile["estimate"] for quantile in quantiles] == sorted(quantile["estimate"] for quantile in quantiles)
+    for figure in (distribution["variance"], *quantiles):
+        assert figure["low"] <= figure["estimate"] <= figure["high"]
+    table, rows = FORMATS["table"](report), FORMATS["csv"](report).splitlines()
     assert re.search(r"^  50% at most  +\d,\d{3}", table, re.MULTILINE)
     assert "m: Half are at most about" in table
     assert max(map(len, table.splitlines())) <= 80
     assert sum(",bin," in row for row in rows) == BINS
-    assert FORMATS["json"](made) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
+    assert FORMATS["json"](report) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
 
 
 @pytest.mark.slow
@@ -176,12 +182,12 @@ def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> 
     metric = Registry.parse(METRIC).metric("m")
     together = [*estimates(metric, tallies, Request(clusters=True))]
     assert together == [estimate(metric, tally, Request(clusters=True)) for tally in tallies]
-    assert [one.clusters is None for one in together] == [False, True, False, False]
+    assert [window.clusters is None for window in together] == [False, True, False, False]
 
 
 def test_without_reports_everything_is_possible() -> None:
-    made = make_report(Registry.parse(METRIC), [tally_of([0] * wave("4").symbols)])
-    (document,) = json.loads(FORMATS["json"](made))["metrics"]
+    report = make_report(Registry.parse(METRIC), [tally_of([0] * wave("4").symbols)])
+    (document,) = json.loads(FORMATS["json"](report))["metrics"]
     assert document["mean"] == {
         "estimate": None,
         "standard_error": None,
@@ -191,13 +197,13 @@ def test_without_reports_everything_is_possible() -> None:
     bins, quantiles = document["distribution"]["bins"], document["distribution"]["quantiles"]
     assert all((share["estimate"], share["low"], share["high"]) == (None, 0, 1) for share in bins)
     assert all((quantile["estimate"], quantile["low"], quantile["high"]) == (None, 100, 5100) for quantile in quantiles)
-    assert "m: No reports." in FORMATS["table"](made)
+    assert "m: No reports." in FORMATS["table"](report)
 
 
 def test_one_report_is_estimated() -> None:
-    (one,) = make_report(Registry.parse(METRIC), [tally_of([1] + [0] * (wave("4").symbols - 1))]).metrics
-    assert one.distribution is not None
-    assert one.distribution.variance.low <= one.distribution.variance.high
+    (metric,) = make_report(Registry.parse(METRIC), [tally_of([1] + [0] * (wave("4").symbols - 1))]).metrics
+    assert metric.distribution is not None
+    assert metric.distribution.variance.low <= metric.distribution.variance.high
 
 
 def test_shares_of_ranges_are_those_that_were_asked_for() -> None:

@@ -65,9 +65,9 @@ def test_no_reports_leave_everything_possible(metric: str, symbols: int) -> None
     assert (estimated.estimates is None) == (estimated.mean is not None)
     assert estimated.sum is None
     assert len(estimated.shares_and_mean) == (1 if estimated.mean else symbols)
-    for one in estimated.shares_and_mean:
-        assert (one.estimate, one.standard_error, one.maximum_likelihood) == (None, None, None)
-        assert (one.low, one.high) == everything
+    for figure in estimated.shares_and_mean:
+        assert (figure.estimate, figure.standard_error, figure.maximum_likelihood) == (None, None, None)
+        assert (figure.low, figure.high) == everything
 
 
 def test_one_report_tells_next_to_nothing() -> None:
@@ -132,17 +132,17 @@ def test_tallies_that_do_not_belong_are_skipped_with_the_reason_and_stop_nothing
             line("os", [1, 2, 3, 4]),
         ]
     )
-    made = make_report(REGISTRY, tallies)
-    assert [estimated.window for estimated in made.metrics] == ["2026-11-20"]
-    wanted = ["no such metric", "the registry defines edition", "3 counts", "once a day", "--preliminary"]
-    assert len(made.skipped) == len(wanted)
-    assert all(part in one.reason for part, one in zip(wanted, made.skipped, strict=True))
+    report = make_report(REGISTRY, tallies)
+    assert [estimated.window for estimated in report.metrics] == ["2026-11-20"]
+    reasons = ["no such metric", "the registry defines edition", "3 counts", "once a day", "--preliminary"]
+    assert len(report.skipped) == len(reasons)
+    assert all(part in tally.reason for part, tally in zip(reasons, report.skipped, strict=True))
 
 
 def test_windows_are_chosen_by_their_beginning_and_stand_in_the_registrys_order() -> None:
     days = ["2026-11-21", "2026-11-19", "2026-11-20", "2026-11-18"]
     tallies = decode([line(metric, [1, 1], window=day) for metric in ("startup_ms", "dark_mode") for day in days])
-    made = make_report(REGISTRY, tallies, Selection(Window.parse("2026-11-19"), Window.parse("2026-11-20")))
-    chosen = [(estimated.metric, estimated.window) for estimated in made.metrics]
+    report = make_report(REGISTRY, tallies, Selection(Window.parse("2026-11-19"), Window.parse("2026-11-20")))
+    chosen = [(estimated.metric, estimated.window) for estimated in report.metrics]
     assert chosen == [(m, d) for m in ("dark_mode", "startup_ms") for d in ("2026-11-19", "2026-11-20")]
-    assert not made.skipped
+    assert not report.skipped

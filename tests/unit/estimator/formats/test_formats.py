@@ -75,7 +75,7 @@ def report_of(requested: str = "covariance, pool and a range", reports: int = 30
 
 @cache
 def report_of_scale() -> EstimateReport:
-    """Return a report of a scale that was asked together with yes or no, with the figures of its ranking."""
+    """Return a report of a scale asked together with yes or no, with the figures of its ranking."""
     registry = Registry.parse(registry_text(mood=ORDINAL, dark_mode=BOOLEAN, both=CROSS | {"cross": RANKING}))
     return make_report(registry, decode(pages.tallies(registry, range(1)).splitlines(keepends=True)))
 
@@ -201,8 +201,8 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     options = ("--preliminary", "--pool", "--from", "2026-11-20", "--range", "steps", "10", "20", "--format", "json")
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
-    asked: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
-    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **asked)
+    request: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
+    report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **request)
     assert estimator.load_report(io.StringIO(printed)) == report
     assert {metric.window for metric in report.metrics} == {"2026-11-20", "2026-11-21"}
 
@@ -254,10 +254,10 @@ def test_a_frame_of_pandas_holds_the_rows() -> None:
 
 
 def test_every_statistic_is_explained_and_occurs() -> None:
-    found = {row[COLUMNS.index("statistic")] for row in rows()}
-    found |= {row[COLUMNS.index("statistic")] for row in rows_of(report_of_scale())}
-    assert found | OF_STRATA == set(STATISTICS)
-    assert not found & OF_STRATA
+    statistics = {row[COLUMNS.index("statistic")] for row in rows()}
+    statistics |= {row[COLUMNS.index("statistic")] for row in rows_of(report_of_scale())}
+    assert statistics | OF_STRATA == set(STATISTICS)
+    assert not statistics & OF_STRATA
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

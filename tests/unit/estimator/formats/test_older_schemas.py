@@ -135,7 +135,10 @@ def test_windows_together_of_schema_2_are_read() -> None:
 
 
 def of_schema_3(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a document of this schema as schema 3 wrote it: tagged as resampled, without bands and ranges."""
+    """Return a document of this schema as schema 3 wrote it.
+
+    It is tagged as resampled, without bands and ranges.
+    """
     older = copy.deepcopy(document) | {"schema": 3}
     for metric in older["metrics"]:
         for name in ("distribution", "clusters"):

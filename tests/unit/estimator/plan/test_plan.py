@@ -122,10 +122,10 @@ def test_the_table_has_eighty_columns_and_the_figures(registry: Path) -> None:
 
 @pytest.mark.slow
 def test_a_plan_judges_in_words_whether_the_devices_are_enough(registry: Path) -> None:
-    wanted = ("--wanted-error", "dark_mode=0.01", "--wanted-error", "startup_ms=500")
-    enough = _run(registry, "--population", 10_000, *wanted).stdout
+    error_options = ("--wanted-error", "dark_mode=0.01", "--wanted-error", "startup_ms=500")
+    enough = _run(registry, "--population", 10_000, *error_options).stdout
     assert "  enough to tell a share to within 2.0 points (95 %)\n" in enough
-    too_few = " ".join(_run(registry, "--population", 9_000, *wanted).stdout.split())
+    too_few = " ".join(_run(registry, "--population", 9_000, *error_options).stdout.split())
     assert "too few to tell a share to within 2.0 points (95 %): needs about 10,000 devices" in too_few
     assert "enough to tell the mean to within " in too_few
 
@@ -200,7 +200,10 @@ def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
 
 
 def test_the_gate_names_for_browsers_what_lowers_their_year(tmp_path: Path) -> None:
-    """A browser that wipes its ledger begins lifetime and month anew; only the ceiling of a window holds."""
+    """A browser that wipes its ledger begins lifetime and month anew.
+
+    Only the ceiling of a window holds.
+    """
     path, text = tmp_path / "web.toml", STARTER.read_text(encoding="utf-8")
     web = re.sub(r"^strategy = .*$", "web_year = 200", text, flags=re.MULTILINE)
     advice = ": lower per_window, or ask less often\n"
@@ -314,6 +317,6 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
 def test_of_a_model_the_plan_names_the_command_that_knows_people() -> None:
     of_number = MODEL | {"label": Toml("{ low = 0, high = 10 }")}
     registry = Registry.parse(registry_text(limited=CROSSED_MODEL, height=of_number))
-    told = [note for note in make_plan(registry, PlanRequest(10, date(2026, 11, 21))).notes if "rehearse-model" in note]
-    (note,) = told
+    plan = make_plan(registry, PlanRequest(10, date(2026, 11, 21)))
+    (note,) = [note for note in plan.notes if "rehearse-model" in note]
     assert note.startswith("how well limited predicts")

@@ -20,7 +20,10 @@ PLAIN = (0.8, 0.9)
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let the loss of both rounds be 1 over the root of the devices, and .01 more and less; note what is tried."""
+    """Let the loss of both rounds be 1 over the root of the devices, and .01 more and less.
+
+    Note what is tried.
+    """
     numbers: list[int] = []
 
     def rehearsed(_metric: object, _people: object, devices: int, *_: int) -> ModelRehearsal:
@@ -34,24 +37,24 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return numbers
 
 
-@pytest.mark.parametrize("wanted", [0.03, 0.02, 0.0115, 0.0105])
-def test_the_fewest_are_found_within_an_eighth_of_a_doubling(tried: list[int], wanted: float) -> None:
+@pytest.mark.parametrize("target", [0.03, 0.02, 0.0115, 0.0105])
+def test_the_fewest_are_found_within_an_eighth_of_a_doubling(tried: list[int], target: float) -> None:
     steps: list[int] = []
-    found = devices_for(METRIC, NOBODY, wanted, rounds=2, seed=1, advance=steps.append)
-    assert found is not None
-    needed = 1 / (wanted - 0.01) ** 2
-    assert needed <= found.rehearsal.devices * (1 + 1e-9) <= 1.12 * needed
-    assert found.mean == pytest.approx(1 / math.sqrt(found.rehearsal.devices))
-    assert found.error == pytest.approx(0.01)
+    fewest = devices_for(METRIC, NOBODY, target, rounds=2, seed=1, advance=steps.append)
+    assert fewest is not None
+    needed = 1 / (target - 0.01) ** 2
+    assert needed <= fewest.rehearsal.devices * (1 + 1e-9) <= 1.12 * needed
+    assert fewest.mean == pytest.approx(1 / math.sqrt(fewest.rehearsal.devices))
+    assert fewest.error == pytest.approx(0.01)
     assert len(steps) == len(tried) <= MOST_REHEARSALS
     doubled = tried[: tried.index(max(tried)) + 1]
     assert all(after == 2 * before for before, after in pairwise(doubled))
 
 
 def test_where_the_fewest_are_enough_nothing_else_is_tried(tried: list[int]) -> None:
-    found = devices_for(METRIC, NOBODY, 0.11, rounds=2, seed=1, advance=lambda _: None)
-    assert found is not None
-    assert [found.rehearsal.devices] == tried == [FEWEST_DEVICES]
+    fewest = devices_for(METRIC, NOBODY, 0.11, rounds=2, seed=1, advance=lambda _: None)
+    assert fewest is not None
+    assert [fewest.rehearsal.devices] == tried == [FEWEST_DEVICES]
 
 
 def test_where_the_most_are_not_enough_there_is_no_number(tried: list[int]) -> None:

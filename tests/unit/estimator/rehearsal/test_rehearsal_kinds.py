@@ -120,8 +120,8 @@ def test_a_wrong_cell_of_one_of_two_crossed_columns_is_named(tmp_path: Path) -> 
 def coordinates(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     (metric,) = json.loads(result.stdout)["metrics"]
-    found: list[dict[str, Any]] = metric["coordinates"]
-    return found
+    entries: list[dict[str, Any]] = metric["coordinates"]
+    return entries
 
 
 IN_CELLS = "place,other\n0.5|-1|0,a\n1|1e-1| 0,b\n"
@@ -133,9 +133,9 @@ AS_JSON = ("--seed", "3", "--format", "json")
 def test_vectors_are_read_from_cells_or_from_a_column_for_each_coordinate(tmp_path: Path, table: str) -> None:
     options = ("--csv", str(tmp_path / "table.csv"), "--repeat", "4000", *AS_JSON)
     result = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": table})
-    found = coordinates(result)
-    assert [entry["truth"] for entry in found] == pytest.approx([0.75, -0.45, 0])
-    assert all(abs(entry["estimate"] - entry["truth"]) < 5 * entry["standard_error"] < 0.3 for entry in found)
+    entries = coordinates(result)
+    assert [entry["truth"] for entry in entries] == pytest.approx([0.75, -0.45, 0])
+    assert all(abs(entry["estimate"] - entry["truth"]) < 5 * entry["standard_error"] < 0.3 for entry in entries)
     assert ("'other'" in result.stderr) == (table is IN_CELLS)
     assert "place." not in result.stderr
 
@@ -162,9 +162,9 @@ def test_tables_and_rows_have_coordinates_beside_their_truths(tmp_path: Path) ->
 
 def test_a_vector_beyond_its_norm_is_rehearsed_as_shortened_beside_the_truth(tmp_path: Path) -> None:
     options = ("--csv", str(tmp_path / "table.csv"), "--repeat", "20000", *AS_JSON)
-    found = coordinates(run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": "place\n4|0|0\n"}))
-    assert (found[0]["truth"], found[0]["holds"]) == (4, False)
-    assert abs(found[0]["estimate"] - 2) < 0.1
+    entries = coordinates(run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": "place\n4|0|0\n"}))
+    assert (entries[0]["truth"], entries[0]["holds"]) == (4, False)
+    assert abs(entries[0]["estimate"] - 2) < 0.1
 
 
 @pytest.mark.parametrize("cell", ["1|2", f"1|2|{WRONG_CELL}x", "1|2|nan", "1||2", "1|2|1e999"])

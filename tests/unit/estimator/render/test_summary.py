@@ -1,4 +1,4 @@
-"""The report for a glance: a screen for four questions, at 80 and at 60 columns, and nothing impossible."""
+"""The report at a glance: a screen for four questions, 80 or 60 columns, nothing impossible."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from tests.support.estimates.tallies import REGISTRY, line
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "window", "wanted"),
+    ("first", "last", "window", "expected"),
     [
         ("2026-11", "2026-11", "2026-11-01", True),
         ("2026-11", "2026-11", "2026-11-30", True),
@@ -43,10 +43,10 @@ from tests.support.estimates.tallies import REGISTRY, line
     ],
 )
 def test_a_window_is_wanted_if_it_meets_the_span(
-    first: str | None, last: str | None, window: str, *, wanted: bool
+    first: str | None, last: str | None, window: str, *, expected: bool
 ) -> None:
     selection = Selection(first and Window.parse(first), last and Window.parse(last))  # type: ignore[arg-type] # none stays
-    assert selection.spans(Window.parse(window)) is wanted
+    assert selection.spans(Window.parse(window)) is expected
 
 
 def test_an_interval_of_one_point_is_explained_and_others_are_not() -> None:
@@ -100,15 +100,15 @@ def members_of(document: object, place: str = "") -> Iterator[tuple[str, object]
 @pytest.mark.slow
 @pytest.mark.parametrize("reports", [0, 1, 60, 3000])
 def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def told() -> tuple[dict[str, float], dict[str, object]]:
-        wanted = Request(covariance=True, simultaneous=reports > EXACT_BELOW)
-        made = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), request=wanted)
-        members = dict(members_of(document_of(made)))
-        numbers = {place: one for place, one in members.items() if isinstance(one, float)}
-        return numbers, {place: one for place, one in members.items() if place not in numbers}
+    def members_by_type() -> tuple[dict[str, float], dict[str, object]]:
+        request = Request(covariance=True, simultaneous=reports > EXACT_BELOW)
+        report = make_report(every_kind.REGISTRY, decode(every_kind.tallies(reports).splitlines()), request=request)
+        members = dict(members_of(document_of(report)))
+        numbers = {place: value for place, value in members.items() if isinstance(value, float)}
+        return numbers, {place: value for place, value in members.items() if place not in numbers}
 
-    numbers, others = told()
+    numbers, others = members_by_type()
     monkeypatch.setattr("estimator.estimates.metric.AT_ONCE", 1)
-    numbers_alone, others_alone = told()
+    numbers_alone, others_alone = members_by_type()
     assert numbers == pytest.approx(numbers_alone, rel=math.sqrt(PRECISION), abs=math.sqrt(PRECISION))
     assert others == others_alone

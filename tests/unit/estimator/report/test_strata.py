@@ -110,7 +110,7 @@ def test_intervals_of_equal_strata_hold_0_and_corrected_p_values_mislead_in_few_
 
 
 def test_p_values_are_corrected_for_every_pair_and_window() -> None:
-    one = reported(drawn(0.3, 1000, 1, 1), drawn(0.36, 1000, 2, 2)).effects
+    (single,) = reported(drawn(0.3, 1000, 1, 1), drawn(0.36, 1000, 2, 2)).effects
     many = reported(
         *(
             drawn(0.3 + 0.06 * (stratum == 2), 1000, stratum, stratum, window=window)
@@ -118,7 +118,6 @@ def test_p_values_are_corrected_for_every_pair_and_window() -> None:
             for window in (DAY, "2026-11-21")
         )
     ).effects
-    (single,) = one
     same = next(e for e in many if (e.first, e.second, e.window) == (single.first, single.second, DAY))
     assert same.estimates[1].p_value == single.estimates[1].p_value
     assert single.p_value_corrected == single.estimates[1].p_value
@@ -153,8 +152,8 @@ def test_rows_have_every_difference_with_its_p_values() -> None:
 
 
 def test_the_difference_of_two_means_is_a_row_in_the_unit_and_a_line_of_the_page() -> None:
-    asked = 'kind = "number"\nlow = 0\nhigh = 500\nstatistic = "mean"\nunit = "ms"\nmechanism = "one-bit"'
-    registry = Registry.parse(TEXT.replace('kind = "boolean"', asked, 1))
+    definition = 'kind = "number"\nlow = 0\nhigh = 500\nstatistic = "mean"\nunit = "ms"\nmechanism = "one-bit"'
+    registry = Registry.parse(TEXT.replace('kind = "boolean"', definition, 1))
     metric = registry.metric("dark_mode")
     tallies = [
         Tally("dark_mode", metric.editions[stratum], Window.parse(DAY), closed=True, reports=4000, counts=counts)

@@ -1,4 +1,4 @@
-"""Intervals by betting: they hold at every law, summed over all tallies, and use what they may know."""
+"""Intervals by betting hold at every law, summed over all tallies, and use what they may know."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def test_every_law_is_held_as_often_as_promised(draws: int, family: int) -> None
     lows, highs = betting_intervals(NUMBERS, tallies, family).T
     with np.errstate(divide="ignore", invalid="ignore"):
         likely = chances(tallies, np.maximum(laws, 1e-300))
-    found = exact_coverage(lows - ROUNDED, highs + ROUNDED, laws @ NUMBERS, likely)
-    assert found.min() >= 1 - 2 * tail_of(family)
+    coverage = exact_coverage(lows - ROUNDED, highs + ROUNDED, laws @ NUMBERS, likely)
+    assert coverage.min() >= 1 - 2 * tail_of(family)
 
 
 def test_an_interval_holds_the_drawn_mean_and_stays_within_the_possible_numbers() -> None:
@@ -41,7 +41,10 @@ def test_an_interval_holds_the_drawn_mean_and_stays_within_the_possible_numbers(
 
 
 def test_numbers_that_were_not_drawn_remain_possible() -> None:
-    """Of 50 numbers alike, 3.69 / 50 may lie at the other end: with that share 2.5 % of all tallies lack it."""
+    """Of 50 numbers alike, 3.69 / 50 may lie at the other end.
+
+    With that share 2.5 % of all tallies lack it.
+    """
     ((_, high),) = betting_intervals(np.array([0.0, 1.0]), np.array([[50, 0]]))
     assert high > 1 - 0.025 ** (1 / 50)
 

@@ -1,4 +1,4 @@
-"""The tail of a binomial law is its sum, and agrees with the quantiles of beta laws that others take."""
+"""A binomial law's tail is its sum, and agrees with the quantiles of beta laws that others take."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ REGISTRY = Registry.parse(
 @cache
 def report() -> EstimateReport:
     lines = tallies(REGISTRY, range(OPEN_DAY - 1, DAYS)).splitlines()
-    made = make_report(REGISTRY, decode(lines), Selection(preliminary=True))
-    return replace(made, snapshot_at=datetime(2026, 11, 10, 9, 30, tzinfo=UTC))
+    estimated = make_report(REGISTRY, decode(lines), Selection(preliminary=True))
+    return replace(estimated, snapshot_at=datetime(2026, 11, 10, 9, 30, tzinfo=UTC))
 
 
 @cache
@@ -59,9 +59,9 @@ def test_the_titles_say_what_is_below_them() -> None:
 
 def test_a_sentence_is_set_from_left_to_right_whatever_the_answers_are() -> None:
     registry = Registry.parse(registry_text(greeting=CATEGORY | {"values": ["שלום", "مرحبا"], "purpose": "מה?"}))
-    made = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
-    shown = as_html(made, registry)
-    assert shown.count(f'<bdi dir="ltr">{answer_of(made.highlights[0].shown)}</bdi>') == 2
+    estimated = make_report(registry, decode(tallies(registry, range(3)).splitlines()))
+    shown = as_html(estimated, registry)
+    assert shown.count(f'<bdi dir="ltr">{answer_of(estimated.highlights[0].shown)}</bdi>') == 2
     assert "<bdi>מה?</bdi>" in shown
 
 
