@@ -1,4 +1,4 @@
-"""The site of these pages: ``make docs`` builds it into build/docs. The pages stay readable without it."""
+"""The site of these pages. ``make docs`` builds it into build/docs; the pages stay readable without it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LINK: Final = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 
 
 def link_files_of_the_repository(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Let a link to a file outside of docs download it: a forge shows the file, the site has no page of it."""
+    """Let a link to a file outside of docs download it: the site has no page of that file."""
     folder = (HERE / docname).parent
 
     def link(match: re.Match[str]) -> str:
