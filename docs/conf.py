@@ -1,4 +1,4 @@
-"""The site of these pages. ``make docs`` builds it into build/docs; the pages stay readable without it."""
+"""The site of these pages, which ``make docs`` builds into build/docs."""
 
 from __future__ import annotations
 

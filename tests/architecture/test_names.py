@@ -24,7 +24,7 @@ def sources() -> list[Path]:
 
 
 def names(tree: ast.AST) -> Iterator[str]:
-    """Yield every name that a module gives: to values, arguments, attributes, functions and classes."""
+    """Yield every name that a module gives to a value, an argument, a function or a class."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
