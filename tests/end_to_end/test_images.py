@@ -22,10 +22,17 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.fixture(scope="module")
+def installer() -> Iterator[Path]:
+    """The place of the environment that installs both images."""
+    with tempfile.TemporaryDirectory(prefix="hearsay-pip-") as name:
+        yield Path(name) / "pip"
+
+
 def test_the_collector_runs_as_nobody_in_particular_on_a_read_only_root_and_is_found_healthy(
-    folder: Path, registry_file: Path
+    folder: Path, installer: Path, registry_file: Path
 ) -> None:
-    image = Image.built("collector.Dockerfile", folder)
+    image = Image.built("collector.Dockerfile", folder, installer)
     shutil.copy(registry_file, folder / "metrics.toml")
     places = {"/etc/hearsay/metrics.toml": f"{folder}/metrics.toml", "/var/lib/hearsay": f"{folder}/data"}
     words = [places.get(word, word) for word in image.last("CMD").words]
@@ -39,8 +46,10 @@ def test_the_collector_runs_as_nobody_in_particular_on_a_read_only_root_and_is_f
     assert (folder / "data" / "appendonlydir").is_dir()
 
 
-def test_the_estimator_runs_as_nobody_in_particular_on_a_read_only_root(folder: Path, registry_file: Path) -> None:
-    image = Image.built("estimator.Dockerfile", folder)
+def test_the_estimator_runs_as_nobody_in_particular_on_a_read_only_root(
+    folder: Path, installer: Path, registry_file: Path
+) -> None:
+    image = Image.built("estimator.Dockerfile", folder, installer)
     shutil.copy(registry_file, folder / "metrics.toml")
     (folder / "tallies.ndjson").touch()
     words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies.ndjson"]

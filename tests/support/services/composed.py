@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,20 +25,24 @@ def initialised(folder: Path, *words: str) -> Path:
     return copy
 
 
+@cache
+def read(name: str) -> dict[str, Any]:
+    """Return a file of the folder."""
+    document: dict[str, Any] = yaml.load((FOLDER / name).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return document
+
+
 def project(name: str) -> dict[str, Any]:
     """Return a compose file with complete services."""
-    document: dict[str, Any] = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
-    document["services"] = {name: _complete(own) for name, own in document["services"].items()}
-    return document
+    document = read(name)
+    return document | {"services": {name: _complete(own) for name, own in document["services"].items()}}
 
 
 def _complete(own: Service) -> Service:
     extended = own.get("extends")
     if extended is None:
         return own
-    base = _complete(
-        yaml.safe_load((FOLDER / extended["file"]).read_text(encoding="utf-8"))["services"][extended["service"]]
-    )
+    base = _complete(read(extended["file"])["services"][extended["service"]])
     return _merged(base, {key: value for key, value in own.items() if key != "extends"})
 
 

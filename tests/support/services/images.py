@@ -25,6 +25,9 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 
 INSTALLED: Final = "/opt/hearsay"
 
+INSTALLER: Final = "/opt/hearsay-pip"
+"""The environment that installs. Both Dockerfiles make it alike, so that builders make it once."""
+
 _ENTER = """
 python="$1"; folder="$2"; user="$3"; shift 3
 "$python" -c 'import fcntl, socket, struct
@@ -81,20 +84,30 @@ class Image:
     """An image, built in a folder that stands for its file system."""
 
     folder: Path
+    installer: Path
     parts: list[Instruction]
 
     @classmethod
-    def built(cls, dockerfile: str, folder: Path) -> Image:
-        """Run what the Dockerfile runs, but for what makes folders: those are data here."""
+    def built(cls, dockerfile: str, folder: Path, installer: Path) -> Image:
+        """Run what the Dockerfile runs, but for what makes folders: those are data here.
+
+        Args:
+            dockerfile: its name in the folder `docker`.
+            folder: stands for the file system.
+            installer: stands for `INSTALLER`. If it is there already, it is used again, as from the
+                cache of a builder.
+
+        """
         assert os.geteuid() == 0, "this test becomes another user in namespaces: run it as root"
-        image = cls(folder, instructions(ROOT / "docker" / dockerfile))
+        image = cls(folder, installer, instructions(ROOT / "docker" / dockerfile))
         for name in ("src", "data", "tmp"):
             (folder / name).mkdir(parents=True)
         os.chown(folder / "data", image.user, image.user)
         build_context(folder / "src")
         arguments = dict(part.text.split("=") for part in image.parts if part.name == "ARG")
         for part in image.parts:
-            if part.name == "RUN" and part.words[0] != "install":
+            is_cached = INSTALLER in part.text.split('"') and installer.exists()
+            if part.name == "RUN" and part.words[0] != "install" and not is_cached:
                 command = image.here(part.words)
                 subprocess.run(command, check=True, cwd=folder / "src", env={**os.environ, **arguments})
         return image
@@ -110,6 +123,7 @@ class Image:
 
     def here(self, words: Sequence[str]) -> list[str]:
         """Return a command of the image with the paths of this machine."""
+        words = [word.replace(INSTALLER, str(self.installer)) for word in words]
         python, *_ = words = [word.replace(INSTALLED, str(self.folder / "hearsay")) for word in words]
         return [sys.executable, *words[1:]] if python == "python" else words
 

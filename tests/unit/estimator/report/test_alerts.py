@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -32,17 +33,15 @@ DAY = Window.parse("2026-11-20")
 REGISTRY = every_kind.REGISTRY
 
 
-def _report(reports: int = 3000) -> EstimateReport:
+@cache
+def report(reports: int = 3000) -> EstimateReport:
     tallies = decode(every_kind.tallies(reports).splitlines())
     return make_report(REGISTRY, tallies, Selection(preliminary=True))
 
 
-REPORT = _report()
-CRASHES = next(each for each in REPORT.metrics if each.metric == "crashes")
-
-
 def _with_interval(low: float, high: float, reports: int = EXACT_BELOW) -> MetricEstimate:
-    return replace(CRASHES, mean=Estimate((low + high) / 2, 1.0, low, high), reports=reports)
+    crashes = next(each for each in report().metrics if each.metric == "crashes")
+    return replace(crashes, mean=Estimate((low + high) / 2, 1.0, low, high), reports=reports)
 
 
 def _fires(text: str, estimated: MetricEstimate) -> bool:
@@ -98,8 +97,8 @@ FIGURES: list[tuple[str, Callable[[Any], Any]]] = [
 @pytest.mark.parametrize(("named", "figure"), FIGURES, ids=[named for named, _ in FIGURES])
 def test_an_alert_is_about_the_figure_that_the_report_has(named: str, figure: Callable[[Any], Any]) -> None:
     alert = read_alert(REGISTRY, f"{named} > 0" if not named.startswith("mood") else f"{named} > 1")
-    windows = [each for each in REPORT.metrics if each.metric == alert.metric and each.closed]
-    verdicts = judged([alert], REPORT.metrics)
+    windows = [each for each in report().metrics if each.metric == alert.metric and each.closed]
+    verdicts = judged([alert], report().metrics)
     assert [each.window for each in verdicts] == [each.window for each in windows]
     for verdict, window in zip(verdicts, windows, strict=True):
         expected = figure(window)
@@ -109,7 +108,7 @@ def test_an_alert_is_about_the_figure_that_the_report_has(named: str, figure: Ca
 
 
 def test_an_alert_can_be_about_a_share_or_a_mean_exactly_if_the_report_has_it() -> None:
-    for each in REPORT.metrics:
+    for each in report().metrics:
         has_mean = _can_be_had(f"{each.metric}.mean > {each.mean_range[0] if each.mean_range else 0}")
         assert has_mean == (each.mean is not None), each.metric
         for position, share in enumerate(each.estimates or ()):
@@ -127,7 +126,7 @@ def _can_be_had(text: str) -> bool:
 
 def test_alerts_are_judged_in_every_closed_window_of_their_metric_alone() -> None:
     alerts = [read_alert(REGISTRY, text) for text in ("crashes.mean > 2", "crashes.sum > 1", "pages.mean < 3")]
-    assert [(each.metric, each.window, each.figure) for each in judged(alerts, REPORT.metrics)] == [
+    assert [(each.metric, each.window, each.figure) for each in judged(alerts, report().metrics)] == [
         *product(["crashes"], ["2026-11-19"], ["mean", "sum"]),
         *product(["crashes"], ["2026-11-20"], ["mean", "sum"]),
         ("pages", "2026-11-19", "mean"),
@@ -137,7 +136,7 @@ def test_alerts_are_judged_in_every_closed_window_of_their_metric_alone() -> Non
 
 def test_windows_without_reports_are_lines_without_estimates() -> None:
     alerts = [read_alert(REGISTRY, text) for text in ("steps.sum >= 0.5", "steps.mean > 0", "pages.p50 < 40")]
-    empty = judged(alerts, _report(0).metrics)
+    empty = judged(alerts, report(0).metrics)
     assert len(empty) == 6
     assert {(each.estimate, each.reports, each.fired) for each in empty} == {(None, 0, False)}
     assert as_line(empty[0]) == (
