@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from client_sdk.protocol.registry.table import TomlTable
-from collector.access import NAME, NAME_RULE, Access, Key, Role
+from collector.access_keys import NAME, NAME_RULE, Access, Key, Role
 from collector.errors import ConfigError, require
 
 MAX_QUOTA = 10**12

@@ -16,8 +16,8 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.access import Access
 from collector.access_file import load_access
+from collector.access_keys import Access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
-from client_sdk.ledger.back_off import Uniform
 from client_sdk.ledger.queue import Waiting, deadline
-from client_sdk.ledger.retry_times import Retry
+from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
 from client_sdk.results import ReportOutcome
 

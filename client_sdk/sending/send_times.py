@@ -17,9 +17,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from client_sdk.ledger.back_off import Uniform, next_delay_s
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import Retry
+from client_sdk.ledger.retry_times import Retry, Uniform, next_delay_s
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after

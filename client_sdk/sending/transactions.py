@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox, problems, queue, retry_times, stops
-from client_sdk.ledger.back_off import Uniform
-from client_sdk.ledger.retry_times import Retry
+from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.stopped import decode
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.back_off import Uniform, jitter
 from client_sdk.ledger.outbox import Parcel
-from client_sdk.ledger.retry_times import Retry
+from client_sdk.ledger.retry_times import Retry, Uniform, jitter
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.access import Access, Role
 from collector.access_file import load_access
+from collector.access_keys import Access, Role
 from collector.check.result import CheckResult, Level
 from collector.errors import ConfigError
 

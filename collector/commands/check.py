@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.access import new_secret
+from collector.access_keys import new_secret
 from collector.check.access import check_access
 from collector.check.result import CheckResult, Level
 from collector.check.store import check_data_dir, check_disk, check_registry, check_store, check_tally_memory

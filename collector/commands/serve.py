@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from collector.access import new_secret
+from collector.access_keys import new_secret
 from collector.commands.options import (
     cluster_option,
     copies_option,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from collector.access import Access, Key, Role
+from collector.access_keys import Access, Key, Role
 from collector.api.problem import Problem, ProblemError
 
 _NEEDS = {

@@ -12,7 +12,7 @@ from itertools import chain
 from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
-from collector.access import Key, Role
+from collector.access_keys import Key, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of

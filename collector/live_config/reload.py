@@ -11,8 +11,8 @@ from pathlib import Path
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from client_sdk.protocol.registry.registry import Registry
-from collector.access import Access
 from collector.access_file import load_access
+from collector.access_keys import Access
 from collector.errors import ConfigError
 from collector.live_config.state import Served
 from collector.log import Event

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.access import Access
+from collector.access_keys import Access
 from collector.api.registry_document import registry_document
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import hiredis
 from redis.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import InvalidResponse, RedisError
+from redis.exceptions import InvalidResponse, NoScriptError, ReadOnlyError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 MOST_BYTES = 65_536
@@ -111,6 +111,20 @@ class Connection:
         if isinstance(answer, RedisError):
             raise answer
         return answer
+
+    def receive_any(self) -> Any:  # noqa: ANN401 the server decides
+        """Return the next answer, also if it is an error that concerns one command only.
+
+        Raises:
+            RedisError: if the answer concerns the server, or does not come in time.
+
+        """
+        try:
+            return self.receive()
+        except (NoScriptError, ReadOnlyError):
+            raise  # the server was restarted or is no longer the master: connect again
+        except ResponseError as error:
+            return error
 
     def _send(self, packed: bytes) -> None:
         """Send what the kernel takes at once, nearly always everything, and wait for the rest."""

@@ -1,21 +1,11 @@
-"""Commands to one server over one connection, and their answers.
-
-Answers wait until the promised copies are on disk.
-"""
+"""Commands to one server over one connection, and their answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from redis.exceptions import (
-    AskError,
-    NoScriptError,
-    OutOfMemoryError,
-    ReadOnlyError,
-    RedisError,
-    ResponseError,
-)
+from redis.exceptions import AskError, OutOfMemoryError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
@@ -23,21 +13,9 @@ from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
 from collector.plural import plural
 from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.redis_servers.connection import Connection
-from collector.redis_servers.server import Replicas, history, parse_info
-
-COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
-"""Milliseconds of the successive waits for copies, two seconds in all.
-
-A wait asks the replicas once how far they are. What they write to disk after that, they report by
-themselves only once a second. So ask again, soon at first.
-"""
+from collector.redis_servers.copies_on_disk import TooFewCopiesError, are_on_disk
 
 ASKING = PackedCommand.of("", "ASKING").command
-REPLICATION = PackedCommand.of("", "INFO", "replication").command
-
-
-class TooFewCopiesError(RedisError):
-    """A write was made, but too few replicas have it on disk yet."""
 
 
 class Sent(NamedTuple):
@@ -75,8 +53,8 @@ def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[
     for _, is_asking in batch:
         if is_asking:
             connection.receive()
-        answers.append(_answer(connection))
-    if not copies or _has_copies(connection, copies):
+        answers.append(connection.receive_any())
+    if not copies or are_on_disk(connection, copies):
         return answers
     error = TooFewCopiesError(f"a write is not yet on disk on {plural(copies, 'replica')}")
     return [answer if isinstance(answer, RedisError) else error for answer in answers]
@@ -100,31 +78,12 @@ def write_after_reading(connection: Connection, tags: Sequence[str], name: str) 
     answer: Any = None
     for tag in tags:
         connection.send(PackedCommand.of(tag, *even_when_full("SET", tag + name, "")).command)
-        answer = _answer(connection)
+        answer = connection.receive_any()
         if not isinstance(answer, RedisError):
             return tag
         if not isinstance(answer, AskError):
             break
     raise answer
-
-
-def require_copies(connection: Connection, replicas: Replicas) -> None:
-    """Wait until what this connection wrote is on disk here and on as many replicas as there are.
-
-    Raises:
-        RedisError: if it is not, in two seconds.
-
-    """
-    if _has_copies(connection, replicas.number):
-        return
-    message = f"what was read is not yet on the disks of {plural(replicas.number, 'replica')}"
-    if replicas.failed:
-        names = " and ".join(replicas.failed)
-        message += (
-            f", of which {plural(len(replicas.failed), 'has', 'have')} failed: bring back {names}, or have every other "
-            "node of the cluster forget it (CLUSTER FORGET)"
-        )
-    raise TooFewCopiesError(message)
 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
@@ -136,38 +95,3 @@ def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
     if isinstance(error, OutOfMemoryError):
         return StoreFullError("the store's memory is full: give it more, or retire tallies")
     return StoreUnavailableError(f"the store returned an error: {error}")
-
-
-def _has_copies(connection: Connection, copies: int) -> bool:
-    """Wait for this connection's writes to be on disk here and on enough replicas.
-
-    Return whether they are.
-
-    Raises:
-        TooFewCopiesError: if the server was a replica since the connection was opened. Then it has
-            taken over the data of another, perhaps without those writes, and continues from an
-            earlier place: the replicas may have come to the place of those writes without them.
-
-    """
-    for wait_ms in COPIES_WAITS_MS:
-        wait = PackedCommand.of("", "WAITAOF", 1, copies, wait_ms).command
-        connection.send(wait + REPLICATION)
-        answer, facts = _answer(connection), _answer(connection)
-        if isinstance(answer, RedisError) or isinstance(facts, RedisError):
-            return False
-        if history(parse_info(facts)) != connection.history:
-            raise TooFewCopiesError("a server of the store was a replica meanwhile: what it had may be lost; ask again")
-        here, on_replicas = answer
-        if here >= 1 and on_replicas >= copies:
-            return True
-    return False
-
-
-def _answer(connection: Connection) -> Any:  # noqa: ANN401 as redis answers
-    """Return the next answer. An error that concerns one command only is an answer too."""
-    try:
-        return connection.receive()
-    except (NoScriptError, ReadOnlyError):
-        raise  # the server was restarted or is no longer the master: connect again
-    except ResponseError as error:
-        return error

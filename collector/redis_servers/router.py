@@ -26,15 +26,8 @@ from collector.redis_servers.call import Answered, Call
 from collector.redis_servers.command import PackedCommand
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.connections import Connections
-from collector.redis_servers.pipeline import (
-    Sent,
-    TooFewCopiesError,
-    receive,
-    require_copies,
-    send,
-    unavailable,
-    write_after_reading,
-)
+from collector.redis_servers.copies_on_disk import TooFewCopiesError, require_copies
+from collector.redis_servers.pipeline import Sent, receive, send, unavailable, write_after_reading
 from collector.redis_servers.server import Address
 
 ROUNDS = 9

@@ -28,7 +28,7 @@ from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor
 from estimator.privacy.amplification import sampled
-from estimator.privacy.central import central_of
+from estimator.privacy.central_epsilon import central_of
 from estimator.privacy.exposure import Exposure, exposures
 from estimator.results.central import Central
 from estimator.results.texts import LeastShare

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.privacy.central import central_of, together
+from estimator.privacy.central_epsilon import central_of, together
 from estimator.report.strata import names_of_strata
 from estimator.results.central import Composed
 from estimator.results.metric import MetricEstimate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.access import Role
 from collector.access_file import parse_access
+from collector.access_keys import Role
 from tests.support.services.rights import (
     BACKUP_USER,
     RULES,

@@ -8,9 +8,9 @@ from typing import Any
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.render.html.charts import data_of
+from estimator.render.html.chart_data import data_of
 from estimator.render.html.facts import facts_of
-from estimator.render.html.figures import FigureGroup, groups_of
+from estimator.render.html.figure_groups import FigureGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.requested_tables import Extra, extras_of

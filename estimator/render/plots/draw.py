@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from estimator.render.html.figures import groups_of
+from estimator.render.html.figure_groups import groups_of
 from estimator.render.html.numbers import PERCENT
 from estimator.render.plots.figures import LONGEST_TITLE, NO_REPORTS, NO_TEXTS, mark_zero, over_time, plain, points
 from estimator.render.plots.library import BAND_OPACITY, BLUE, VERMILION, new_axes, pyplot

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from client_sdk.ledger import history, outbox, queue, retry_times
-from client_sdk.ledger.back_off import BACKOFF_BASE_S
+from client_sdk.ledger.retry_times import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.results import ReportOutcome
 from client_sdk.sending import transport

@@ -14,9 +14,9 @@ from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import history, outbox, queue
-from client_sdk.ledger.back_off import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
+from client_sdk.ledger.retry_times import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.sending.responses import Reply

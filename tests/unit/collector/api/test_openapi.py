@@ -11,7 +11,7 @@ import schemathesis
 from client_sdk.protocol import MAX_REPORTS, MAX_UPLOAD_BYTES, Malformed, Refusal, Window
 from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
 from collector import create_app
-from collector.access import Access
+from collector.access_keys import Access
 from collector.api.openapi import openapi_document
 from collector.api.operations import OPERATIONS, PROBLEMS_OF_ALL, PROBLEMS_OF_NONE
 from collector.api.problem import BY_CODE, Problem

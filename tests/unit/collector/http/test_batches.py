@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
 from collector import create_app
-from collector.access import Access, Key, Role, digest_of
+from collector.access_keys import Access, Key, Role, digest_of
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.live_config.state import Served
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload

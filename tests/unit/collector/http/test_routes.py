@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Registry, Window
 from collector import create_app
-from collector.access import Access
+from collector.access_keys import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
 from collector.live_config.state import Served

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
-from collector.access import Access
 from collector.access_file import load_access, parse_access
+from collector.access_keys import Access
 from collector.errors import ConfigError
 from collector.live_config import reload
 from collector.live_config.reload import Reloader, require_additive

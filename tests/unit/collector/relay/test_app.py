@@ -11,7 +11,7 @@ import pytest
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
 from client_sdk.protocol.wire.stopped import Question
 from collector import create_app
-from collector.access import Access
+from collector.access_keys import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
 from collector.live_config.state import Served
 from collector.relay.app import RelayApp, Room

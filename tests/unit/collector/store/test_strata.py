@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry, RegistryError, Report, Window
 from collector import create_app
-from collector.access import Access
+from collector.access_keys import Access
 from collector.live_config.reload import require_additive
 from collector.live_config.state import Served
 from collector.store.store_protocol import StoredTally

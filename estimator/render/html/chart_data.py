@@ -7,7 +7,15 @@ from itertools import chain
 from typing import Any, Final
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figures import AUC, COORDINATES, ROC_OF_STEPS, SHARES, groups_of, mean_title, plain_estimate
+from estimator.render.html.figure_groups import (
+    AUC,
+    COORDINATES,
+    ROC_OF_STEPS,
+    SHARES,
+    groups_of,
+    mean_title,
+    plain_estimate,
+)
 from estimator.render.html.numbers import PERCENT
 from estimator.render.html.steps import ranges_of
 from estimator.render.html.tracks import KnownEstimate, tracks

@@ -11,7 +11,7 @@ import pytest
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import as_float
 from estimator.privacy.amplification import composed, shuffled_epsilon
-from estimator.privacy.central import together
+from estimator.privacy.central_epsilon import together
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
