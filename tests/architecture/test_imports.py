@@ -40,7 +40,7 @@ ONLY_IMPORTERS = {
             f"collector/redis_servers/{name}.py"
             for name in ("connection", "connections", "every_server", "log_rewrite")
         ),
-        *(f"collector/redis_servers/{name}.py" for name in ("pipeline", "probe", "router")),
+        *(f"collector/redis_servers/{name}.py" for name in ("copies_on_disk", "pipeline", "probe", "router")),
         "collector/store/connection_setup.py",
     },
     "prometheus_client": {"collector/monitoring/prometheus.py", "collector/monitoring/processes.py"},
