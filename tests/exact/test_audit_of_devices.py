@@ -19,7 +19,8 @@ from estimator.audit import run
 from estimator.audit.attack import level_of
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings
 from estimator.audit.bounds import provable
-from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
+from estimator.audit.distinguishers import LEAST_FOR_PAIRS
+from estimator.audit.games import APART, LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Contest, Scene, scenes
 from estimator.audit.run import Audit, audit, chosen
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, PERMANENT, TWO
 from tests.support.devices.definitions import BOOLEAN, TEXT, metric_of, registry_text
@@ -28,22 +29,30 @@ from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS
 
 SEED = 3
 
+LITTLE = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN | {"epsilon": 0.4})), ())
+"""The less is claimed, the fewer months refute it. With this epsilon they are just enough to teach
+the audit pairs of windows."""
 
-def contests(registry: Registry) -> list[Contest]:
-    return [contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests]
+ENOUGH_OF_A_LIE = 300
+"""Reports of each answer. Of a no that is never noised no report is a yes, of a yes 73 % are. Of
+the 150 that prove, 73 refute the claim; fewer are seen with a chance of 10**-10."""
 
 
-def enough(registry: Registry) -> int:
-    """Return the reports of an answer whose months prove a certain event.
+def contests_of(planned: Sequence[Scene]) -> list[Contest]:
+    return [contest for scene in planned for contest in scene.contests]
 
-    The event is never seen otherwise. The second half of the months proves. Any number of reports
-    makes the same contests.
+
+def enough(contests: Sequence[Contest]) -> int:
+    """Return the fewest observations of each answer that refute the least of some claims.
+
+    They refute it by an event that is certain after one answer and never seen after the other.
+
+    The second half of them proves. Such an event shows whatever the other coins do.
     """
-    (claim,) = {contest.claim for contest in contests(registry) if contest.by_window}
-    level, proving = level_of(len(contests(registry))), 1
-    while provable(proving, 0, proving, level) <= claim.epsilon:
+    claim, level, proving = min(contest.claim.epsilon for contest in contests), level_of(len(contests)), 1
+    while provable(proving, 0, proving, level) <= claim:
         proving += 1
-    return 2 * MONTH * proving
+    return 2 * proving
 
 
 def horizons_of(outcome: Audit) -> set[str]:
@@ -62,22 +71,27 @@ def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
 
 @pytest.mark.parametrize("name", LEAKS)
 def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
-    outcome = audit(BOOLEAN_ONLY, 480, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
+    assert enough(contests_of(scenes(BOOLEAN_ONLY, LEAST_REPORTS))) <= LEAST_REPORTS
+    outcome = audit(BOOLEAN_ONLY, LEAST_REPORTS, make_device=partial(LEAKS[name], coins=SeededCoins(SEED)))
     assert "one report" in horizons_of(outcome)
 
 
 def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    *_, windows = scenes(TWO, 2400)
+    *_, windows = scenes(TWO, LEAST_REPORTS)
+    reports = REPORTS_A_WINDOW * enough(windows.contests)
+    *_, windows = scenes(TWO, reports)
     assert {contest.horizon for contest in windows.contests} == {"a window, all differ", "a window, one differs"}
     monkeypatch.setattr(run, "scenes", lambda *_: [windows])  # in the others a device reports one metric
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * 2))
-    outcome = audit(TWO, 2400, make_device=device)
+    outcome = audit(TWO, reports, make_device=device)
     assert "a window, one differs" in horizons_of(outcome)
 
 
 def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
-    outcome = audit(BOOLEAN_ONLY, enough(BOOLEAN_ONLY), make_device=device)
+    months = enough(contests_of(scenes(LITTLE, LEAST_REPORTS)))
+    assert months // 4 >= LEAST_FOR_PAIRS
+    outcome = audit(LITTLE, MONTH * months, make_device=device)
     assert horizons_of(outcome) == {f"{MONTH} windows, one differs"}
 
 
@@ -85,7 +99,7 @@ def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
     metric = BOOLEAN_ONLY.metric("dark_mode")
     assert isinstance(metric.channel, RandomizedResponse)
     wrong = replace(metric, channel=NeverNoised(metric.channel.keep_numerator))
-    outcome = audit(replace(BOOLEAN_ONLY, metrics={"dark_mode": wrong}), 480, make_device=seeded(SEED))
+    outcome = audit(replace(BOOLEAN_ONLY, metrics={"dark_mode": wrong}), ENOUGH_OF_A_LIE, make_device=seeded(SEED))
     assert "one report" in horizons_of(outcome)
 
 

@@ -140,7 +140,8 @@ class OptimalMean:
     def weight(self, symbol: int, given: int) -> int:
         """Return ``total`` times P(symbol | given)."""
         band, numerator = self.between(given)
-        near, far = (self.heavy if start <= symbol < start + self.width else self.light for start in (band, band + 1))
+        near = self.heavy if band <= symbol < band + self.width else self.light
+        far = self.heavy if band < symbol <= band + self.width else self.light
         return near * (self.resolution - numerator) + far * numerator
 
     def probability(self, symbol: int, given: int) -> Fraction:

@@ -63,9 +63,8 @@ class Walk:
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
-        self.compare("a report", law.chances, declared)
         # a million probabilities need not be kept twice
-        chances = declared if law.chances == declared else law.chances
+        chances = declared if self.compare("a report", law.chances, declared) else law.chances
         taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
         self.add(chances, answer, law.paths, taken)
 
@@ -96,16 +95,17 @@ class Walk:
                 mixture[symbol] += share * chance
         return mixture
 
-    def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> None:
-        """Remember a law that is not the declared one."""
+    def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> bool:
+        """Return whether a law is the declared one, and remember one that is not."""
         if walked == declared:
-            return
+            return True
         none = Fraction(0)
         off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
         worst = max(off, key=lambda each: abs(off[each]))
         self._mismatches.append(
             f"{what} has not the declared law: of {len(off)} chances that of {worst} is {float(off[worst]):+.3g} off it"
         )
+        return False
 
     def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
         """Return what all laws together prove.

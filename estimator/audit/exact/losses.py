@@ -50,20 +50,21 @@ def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
 
 
 def _largest(laws: Sequence[Chances[int]]) -> Ratio:
-    largest = Fraction(1)
-    for symbol in set().union(*laws):
-        column = [law.get(symbol, NEVER) for law in laws]
-        least = min(column)
-        if not least:
-            return None
-        largest = max(largest, max(column) / least)
-    return largest
+    rows, _ = _rows(laws)
+    columns = [(max(column), min(column)) for column in zip(*rows, strict=True)]
+    if not all(least for _, least in columns):
+        return None
+    return max(Fraction(1), *(Fraction(*ends) for ends in columns))
 
 
 def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
     total = lcm(*{chance.denominator for law in laws for chance in law.values()})
     symbols = sorted(set().union(*laws))
-    return [[int(law.get(symbol, NEVER) * total) for symbol in symbols] for law in laws], total
+    rows = [
+        [chance.numerator * (total // chance.denominator) for chance in (law.get(symbol, NEVER) for symbol in symbols)]
+        for law in laws
+    ]
+    return rows, total
 
 
 def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:

@@ -1,8 +1,10 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one way in which all decisions fall. The procedure runs once for each path, from its
-beginning. Its decisions are replayed up to where the path leaves the previous one. So the procedure
-is a black box, with one condition: it must do the same each time that its coins fall the same.
+A path is one way in which all decisions fall. For each way in which those of the procedure fall, it
+runs once, from its beginning; its decisions are replayed up to where the path leaves the previous
+one. So the procedure is a black box, with one condition: it must do the same each time that its
+coins fall the same. What it returns may still be undecided. Each way to decide that is a path, too,
+which the procedure need not run for again.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from estimator.audit.exact.draw import Draw, Interval
 from estimator.errors import AuditError
 
 T = TypeVar("T", bound=Hashable)
+S = TypeVar("S")
+R = TypeVar("R")
 
 Chances = dict[T, Fraction]
 """The exact probability of each possible outcome."""
@@ -84,6 +88,16 @@ class PathCoins:
         self._intervals.append(interval)
         return Draw(interval)  # type: ignore[return-value] # it stands for an int in every operation that it has
 
+    def bounds(self) -> list[tuple[int, int]]:
+        """Return where each drawn integer is known to lie so far."""
+        return [(interval.low, interval.high) for interval in self._intervals]
+
+    def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
+        """Undo all decisions since so many of the script were used and integers had these bounds."""
+        self.used = used
+        for interval, (low, high) in zip(self._intervals, bounds, strict=True):
+            interval.low, interval.high = low, high
+
     def weight(self) -> tuple[int, int]:
         """Return the probability of this path as a numerator and a denominator."""
         weight, scale = self._weight, self._scale
@@ -122,25 +136,41 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     alone: dict[int, frozenset[int]] = {}  # a million outcomes share the set of their number
     while True:
         walked = PathCoins(script)
-        outcome = _outcome(procedure, read, walked)
-        if walked.used != len(script):
-            raise _unsteady()
-        weight, scale = walked.weight()
-        sums[scale][outcome] += weight
-        paths += 1
+        result = _done(procedure, walked)
+        decisions, bounds = walked.used, walked.bounds()
         number = alone.setdefault(walked.tossed, frozenset({walked.tossed}))
-        if not number <= coins.setdefault(outcome, number):
-            coins[outcome] |= number
-        while script and script[-1][0] + 1 == script[-1][1]:
-            script.pop()
-        if not script:
+        is_new = True
+        while is_new:
+            outcome = _done(read, result)
+            if walked.used != len(script):
+                raise _unsteady()
+            weight, scale = walked.weight()
+            sums[scale][outcome] += weight
+            paths += 1
+            if not number <= coins.setdefault(outcome, number):
+                coins[outcome] |= number
+            is_new = _turn(script, decisions)
+            walked.go_back(decisions, bounds)
+        if not _turn(script):
             return ExactLaw(_chances(sums), paths, coins)
-        script[-1][0] += 1
 
 
-def _outcome(procedure: Callable[[Coins], object], read: Callable[[object], T], coins: PathCoins) -> T:
+def _turn(script: list[list[int]], kept: int = 0) -> bool:
+    """Turn to the next way of the last decision that has one, beyond the first that are kept.
+
+    Return whether there is one.
+    """
+    while len(script) > kept and script[-1][0] + 1 == script[-1][1]:
+        script.pop()
+    if len(script) == kept:
+        return False
+    script[-1][0] += 1
+    return True
+
+
+def _done(step: Callable[[S], R], given: S) -> R:
     try:
-        return read(procedure(coins))
+        return step(given)
     except AuditError:
         raise
     except Exception as error:

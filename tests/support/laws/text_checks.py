@@ -158,9 +158,15 @@ class _LyingAnywhere(ProjectiveGeometry):
 
     def perturb(self, value: int, coins: Coins) -> int:
         keep = coins.bernoulli(self.keep_numerator)
-        right = [point for point in range(self.symbols) if self.probability(point, value) * self.orthogonal * 2 > 1]
         kept, lie = coins.below(self.orthogonal), coins.below(self.symbols)
-        return [*right, *range(self.symbols)][kept] if keep else lie
+        return [*_supporters(self, value), *range(self.symbols)][kept] if keep else lie
+
+
+@cache
+def _supporters(geometry: ProjectiveGeometry, value: int) -> list[int]:
+    """Return the points that support a value; thousands of paths ask for those of the same few."""
+    points = range(geometry.symbols)
+    return [point for point in points if geometry.probability(point, value) * geometry.orthogonal * 2 > 1]
 
 
 class _NoLie(ProjectiveGeometry):

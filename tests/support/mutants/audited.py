@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from itertools import combinations
 
 import pytest
@@ -103,7 +103,7 @@ class Audited:
         """Return the least epsilon that holds for a pair of answers."""
         return true_epsilon(self.laws[pair[0]], self.laws[pair[1]], self.delta)
 
-    @property
+    @cached_property
     def excess(self) -> float:
         """By how much the true epsilon of any two answers exceeds the claim."""
         return max(map(self.truth, combinations(range(len(self.laws)), 2))) - self.claim.epsilon

@@ -23,21 +23,28 @@ from tests.support.mutants.audits import LongerIfTrue, SeededCoins, seeded
 SEED = 4
 
 
-@pytest.fixture
-def registry(tmp_path: Path) -> Path:
-    path = tmp_path / "metrics.toml"
+def _written(folder: Path) -> Path:
+    path = folder / "metrics.toml"
     path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": ["a " * 20, "b", "c"]}))
     return path
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Path:
+    return _written(tmp_path)
 
 
 def _run(*arguments: object) -> Result:
     return CliRunner().invoke(command, ["audit", *(str(argument) for argument in arguments)])
 
 
-@pytest.fixture
-def leaking(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = partial(LongerIfTrue, coins=SeededCoins(SEED))
-    monkeypatch.setattr(audit_module, "audit", partial(audit, make_device=device))
+@pytest.fixture(scope="module")
+def leaked(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What is said of an SDK that gives every answer away: the fewest reports refute its claim."""
+    registry, device = _written(tmp_path_factory.mktemp("leaked")), partial(LongerIfTrue, coins=SeededCoins(SEED))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(audit_module, "audit", partial(audit, make_device=device))
+        return _run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode")
 
 
 @pytest.fixture
@@ -77,10 +84,10 @@ def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registr
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("leaking")
-def test_the_verdict_names_a_refutation(registry: Path) -> None:
-    shown = _run("--registry", registry, "--reports", 600, "--metric", "dark_mode").stdout
-    assert shown.splitlines()[-1].startswith("Verdict: REFUTED: 1 of 3 comparisons proved more than is claimed (*).")
+def test_the_verdict_names_a_refutation(leaked: Result) -> None:
+    assert leaked.stdout.splitlines()[-1].startswith(
+        "Verdict: REFUTED: 1 of 3 comparisons proved more than is claimed (*)."
+    )
 
 
 @pytest.mark.slow
@@ -125,13 +132,11 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("leaking")
-def test_an_accusation_says_what_is_refuted_and_by_how_much(registry: Path) -> None:
-    result = _run("--registry", registry, "--metric", "dark_mode", "--reports", 480)
-    assert result.exit_code == 1
-    assert "accused: dark_mode, one report, false or true: epsilon is at least " in result.stderr
-    assert "above the claimed 1.0000" in result.stderr
-    assert " *\n" in result.stdout
+def test_an_accusation_says_what_is_refuted_and_by_how_much(leaked: Result) -> None:
+    assert leaked.exit_code == 1
+    assert "accused: dark_mode, one report, false or true: epsilon is at least " in leaked.stderr
+    assert "above the claimed 1.0000" in leaked.stderr
+    assert " *\n" in leaked.stdout
 
 
 @pytest.mark.slow
