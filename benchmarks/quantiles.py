@@ -17,7 +17,7 @@ from client_sdk.protocol import Channel, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.estimates.distribution import QUANTILES
 from estimator.likelihood.histogram import Histogram
@@ -111,7 +111,7 @@ def _cell(histogram: Histogram, people: Population, reports: int) -> Cell:
     for counts, fit in zip(drawn, fits_of(histogram, drawn), strict=True):
         assert fit is not None
         tally = TallyStretches.of(histogram, counts, fit.smoothed)
-        ends.append(np.array([quantile_interval(tally, probability) for probability in QUANTILES]))
+        ends.append(np.array(quantile_intervals(tally, QUANTILES)))
     lows, highs = np.array(ends).transpose(2, 0, 1)
     return Cell(float((highs - lows).mean()), int(holds(lows, highs, truths).sum()), lows.size)
 

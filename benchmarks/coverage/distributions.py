@@ -17,7 +17,7 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.distribution_intervals.band import band, band_places
 from estimator.distribution_intervals.moments import mean_within, variance_interval
-from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import Places, TallyStretches
 from estimator.estimates.distribution import QUANTILES
@@ -76,7 +76,7 @@ Compared = Callable[[TallyStretches, Truth], Held]
 
 def quantiles(tally: TallyStretches, truth: Truth) -> Held:
     """Whether the intervals of the five quantiles hold."""
-    lows, highs = np.array([quantile_interval(tally, probability) for probability in QUANTILES]).T
+    lows, highs = np.array(quantile_intervals(tally, QUANTILES)).T
     return holds(lows, highs, np.array([truth.people.quantile(probability) for probability in QUANTILES]))
 
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from client_sdk.protocol.exact import exp_floor, float_ceiling, ln_ceiling
 
@@ -79,8 +80,13 @@ class RequestedEpsilon:
         return cls(odds=odds, text=raw)
 
 
+@lru_cache(maxsize=256)
 def nanos_ceiling(ratio: Fraction) -> int:
-    """Return ln(ratio) in billionths, rounded up: the charge for a worst ratio of probabilities."""
+    """Return ln(ratio) in billionths, rounded up: the charge for a worst ratio of probabilities.
+
+    It is remembered: a ledger needs it for each new permanent answer, and an exact logarithm takes
+    twenty times as long as the look-up.
+    """
     return -(-ln_ceiling(ratio) * NANOS // 1)
 
 

@@ -43,8 +43,9 @@ class Noise:
         second = first * first  # numpy's powers of 3 and 4 take five times as long as a product
         moments = (first, second, second * first, second * second)
         means, squares, cubes, fourths = (law.expectations(moment) for moment in moments)
-        variances = np.maximum(squares - means**2, 0.0)
-        central = fourths - 4 * means * cubes + 6 * means**2 * squares - 3 * means**4
+        mean_squares = means * means
+        variances = np.maximum(squares - mean_squares, 0.0)
+        central = fourths - 4 * means * cubes + 3 * mean_squares * (2 * squares - mean_squares)
         kurtosis = np.where(variances > SILENT, central / np.maximum(variances, SILENT) ** 2, 0.0)
         return cls(variances.min(axis=1), variances.max(axis=1), np.ptp(scores, axis=0), ENOUGH * kurtosis.max(axis=1))
 
@@ -102,13 +103,28 @@ def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
         is_share: whether the expectation given any answer lies within 0..1, not within -1..1.
 
     """
+    is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
+    if is_few.all():
+        return _bernstein(means, noise, reports, family, is_share=is_share)
+    normal = _normal(means, variances, noise, reports, family, is_share=is_share)
+    if not is_few.any():
+        return normal
+    safe = _bernstein(means, noise, reports, family, is_share=is_share)
+    return np.where(is_few, safe[0], normal[0]), np.where(is_few, safe[1], normal[1])
+
+
+def _normal(  # noqa: PLR0913 as limits
+    means: Floats, variances: Floats, noise: Noise, reports: int, family: int, *, is_share: bool
+) -> tuple[Floats, Floats]:
+    """Return the normal limits with the observed variance; for a share no nearer than Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
     low, high = means - reach, means + reach
-    if is_share:
-        least, most = score_intervals(means, noise.least + 1, noise.least, reports, family)
-        low, high = np.minimum(low, least), np.maximum(high, most)
-    safe_low, safe_high = bounded_intervals(
-        means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family
-    )
-    is_few = reports < np.maximum(EXACT_BELOW, noise.enough)
-    return np.where(is_few, safe_low, low), np.where(is_few, safe_high, high)
+    if not is_share:
+        return low, high
+    least, most = score_intervals(means, noise.least + 1, noise.least, reports, family)
+    return np.minimum(low, least), np.maximum(high, most)
+
+
+def _bernstein(means: Floats, noise: Noise, reports: int, family: int, *, is_share: bool) -> tuple[Floats, Floats]:
+    """Return the limits that hold for every law of the score."""
+    return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)

@@ -1,4 +1,4 @@
-"""The interval of a quantile: the answers at which no stretch of the range rejects it.
+"""The intervals of quantiles: the answers at which no stretch of the range rejects them.
 
 From the lowest point up, each is tested: is F surely below the probability there? The first point
 that is not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence
@@ -8,24 +8,34 @@ testing multiple endpoints"). The upper end is found in the same way from the hi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from estimator.distribution_intervals.stretches import TallyStretches
 
 
-def quantile_interval(tally: TallyStretches, probability: float, family: int = 1) -> tuple[float, float]:
-    """Return the interval of a quantile, on the scale of the domain.
+def quantile_intervals(
+    tally: TallyStretches, probabilities: Sequence[float], family: int = 1
+) -> list[tuple[float, float]]:
+    """Return the intervals of quantiles, on the scale of the domain.
 
     Args:
         tally: its stretches.
-        probability: above 0 and below 1.
+        probabilities: above 0 and below 1.
         family: the number of intervals that are to hold together.
 
     """
     points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
     after, before = tally.after, tally.before
-    _, highs = after.limits(((probability - after.fitted) / after.errors).argmax(axis=0), family)
-    lows, _ = before.limits(((before.fitted - probability) / before.errors).argmax(axis=0), family)
-    reaches, is_reached = highs[:-1] >= probability, lows[:-1] >= probability
-    first = int(reaches.argmax()) if reaches.any() else points.size - 1
-    last = points.size - 1 - (is_reached.size if is_reached.all() else int((~is_reached[::-1]).argmax()))
-    low = first if is_of_points else max(0, first - 1)
-    return float(points[low]), float(points[max(low, last)])
+    shares = np.array(probabilities)[:, np.newaxis, np.newaxis]
+    _, highs = after.limits(((shares - after.fitted) / after.errors).argmax(axis=1), family)
+    lows, _ = before.limits(((before.fitted - shares) / before.errors).argmax(axis=1), family)
+    intervals = []
+    for probability, high, low in zip(probabilities, highs, lows, strict=True):
+        reaches, is_reached = high[:-1] >= probability, low[:-1] >= probability
+        first = int(reaches.argmax()) if reaches.any() else points.size - 1
+        last = points.size - 1 - (is_reached.size if is_reached.all() else int((~is_reached[::-1]).argmax()))
+        least = first if is_of_points else max(0, first - 1)
+        intervals.append((float(points[least]), float(points[max(least, last)])))
+    return intervals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -118,6 +118,7 @@ class Seen:
         means: the unbiased estimate.
         variances: of a report's score.
         noise: of the scores.
+        errors: the standard errors, above 0.
 
     """
 
@@ -126,16 +127,16 @@ class Seen:
     variances: Floats
     noise: Noise
     reports: int
+    errors: Floats = field(init=False)
 
-    @property
-    def errors(self) -> Floats:
-        """The standard errors, above 0."""
-        errors: Floats = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
-        return errors
+    def __post_init__(self) -> None:
+        """Work out the errors, which every interval of the tally compares."""
+        errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
+        object.__setattr__(self, "errors", errors)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
-        """Return the limits of the chosen width at each point, not clipped."""
-        places = chosen, np.arange(chosen.size)
+        """Return the limits of the chosen width at each point, not clipped: shape (..., points)."""
+        places = chosen, np.arange(chosen.shape[-1])
         return limits(self.means[places], self.variances[places], self.noise.at(*places), self.reports, family)
 
 

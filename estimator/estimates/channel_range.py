@@ -50,7 +50,11 @@ SEED = 1
 """The same tally has the same p-value on every run."""
 
 ROUNDING = 1e-9
-"""A fraction of the reports. A log-likelihood ratio below it is rounding error."""
+"""A fraction of the reports. A log-likelihood ratio below it is rounding error. As a fraction of
+such a ratio, it tells no two ratios apart."""
+
+NUMBERS_AT_ONCE = 2**16
+"""Counts of drawn tallies that are fitted at once."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
@@ -76,28 +80,38 @@ def range_test(channel: Channel, counts: Counts) -> RangeTest:
 
 
 def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
-    """Yield for each tally drawn from a law whether it is as far from the range as a statistic."""
-    generator = np.random.default_rng(SEED)
-    if not _is_on_grid(channel):
-        for _ in range(DRAWN_AT_MOST):
-            tally = generator.multinomial(reports, law)
-            yield _statistic(tally, likeliest_law(channel, tally)) >= statistic
-        return
-    for first in range(0, DRAWN_AT_MOST, AT_ONCE):
-        tallies = generator.multinomial(reports, law, size=min(AT_ONCE, DRAWN_AT_MOST - first))
-        yield from as_far(grid_law(channel), channel.inputs, tallies, statistic).tolist()
+    """Yield for each tally drawn from a law whether it is as far from the range as a statistic.
+
+    Many are fitted at once, but few as long as the test may end early.
+    """
+    generator, first = np.random.default_rng(SEED), 0
+    at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
+    while first < DRAWN_AT_MOST:
+        tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
+        first += len(tallies)
+        if _is_on_grid(channel):
+            yield from as_far(grid_law(channel), channel.inputs, tallies, statistic).tolist()
+        else:
+            fitted = zip(tallies, likeliest_law(channel, tallies), strict=True)
+            yield from (_statistic(*each) >= statistic * (1 - ROUNDING) for each in fitted)
 
 
 def likeliest_law(channel: Channel, counts: Counts) -> Floats:
-    """Return the likeliest law of the symbols within the channel's range; shape (m,), sum 1."""
+    """Return the likeliest laws of the symbols within the channel's range, of sum 1.
+
+    Args:
+        channel: the channel of the reports.
+        counts: of each symbol, shape (..., m), in each tally at least one above 0.
+
+    """
     if _is_on_grid(channel):
         operators = grid_law(channel)
-        alike = np.full(channel.inputs, 1 / channel.inputs)
+        alike = np.full((*counts.shape[:-1], channel.inputs), 1 / channel.inputs)
         law = operators.symbol_law(climbed(operators, counts, alike))
     else:
         inverse = inverse_of(channel)
         law = inverse.symbol_law(maximum_likelihood(inverse, counts))
-    normalised: Floats = law / law.sum()
+    normalised: Floats = law / law.sum(axis=-1, keepdims=True)
     return normalised
 
 

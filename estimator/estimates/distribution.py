@@ -14,7 +14,7 @@ import numpy as np
 
 from estimator.distribution_intervals.band import band, band_places
 from estimator.distribution_intervals.moments import variance_interval
-from estimator.distribution_intervals.quantiles import quantile_interval
+from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.likelihood.histogram import Histogram
@@ -65,7 +65,7 @@ def mean_of(histogram: Histogram, fit: Fit | None) -> float | None:
 
 def _quantiles(tally: TallyStretches, fit: Fit, family: int) -> tuple[Quantile, ...]:
     estimates = tally.stretches.histogram.quantiles(fit.smoothed, QUANTILES).tolist()
-    intervals = [quantile_interval(tally, probability, family) for probability in QUANTILES]
+    intervals = quantile_intervals(tally, QUANTILES, family)
     return tuple(
         Quantile.within(interval, estimate, quantile=probability)
         for estimate, interval, probability in zip(estimates, intervals, QUANTILES, strict=True)

@@ -15,7 +15,7 @@ from client_sdk.answers import participation
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
-from tests.support.laws.sampling import accepts, accepts_each, decision
+from tests.support.laws.sampling import accepts_each
 
 DAYS = 365
 LAST_DAY = "2026-12-31"
@@ -143,6 +143,10 @@ FOUR = list(booleans(4, "").metrics.values())
 PAIRS = [frozenset(pair) for pair in combinations([metric.name for metric in FOUR], 2)]
 
 
+BATCH = 64
+"""Draws between two looks at whether they decide."""
+
+
 def by_the_day_alone(metrics: list[Metric], count: int, window: Window, _: bytes) -> list[Metric]:
     return participation.sampled(metrics, count, window, bytes(32))
 
@@ -160,16 +164,16 @@ def draws_uniformly(sampled: Sampled) -> bool:
     """Whether each pair of four is equally likely: over many devices on one day, and over many days
     of one device.
     """
-    decided = decision(1 / 6, 1 / 6 + 0.05)
     day = Window(WindowKind.DAY, date(2026, 11, 20))
-    days = [Window.of(WindowKind.DAY, day.starts_at + 86_400 * number) for number in range(decided.draws)]
-    on_devices = [sampled(FOUR, 2, day, secret_of(seed)) for seed in range(decided.draws)]
-    on_days = [sampled(FOUR, 2, window, secret_of(0)) for window in days]
-    return all(
-        accepts(decided, 1 / 6, [frozenset(metric.name for metric in pair) for pair in drawn].count(expected_pair))
-        for drawn in (on_devices, on_days)
-        for expected_pair in PAIRS
-    )
+    secret = secret_of(0)
+
+    def are_drawn(number: int) -> list[bool]:
+        on_device = sampled(FOUR, 2, day, secret_of(number))
+        on_day = sampled(FOUR, 2, Window.of(WindowKind.DAY, day.starts_at + 86_400 * number), secret)
+        return [frozenset(metric.name for metric in drawn) == pair for drawn in (on_device, on_day) for pair in PAIRS]
+
+    batches = (np.array([are_drawn(number) for number in range(first, first + BATCH)]) for first in count(0, BATCH))
+    return bool(accepts_each(batches, 1 / 6, 1 / 6 + 0.05).all())
 
 
 def test_a_few_questions_are_drawn_uniformly_for_each_device_and_window() -> None:

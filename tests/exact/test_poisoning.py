@@ -18,8 +18,9 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
 from estimator.decoders.grid import grid_law
+from estimator.estimates import channel_range
 from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, likeliest_law, range_test
-from estimator.estimates.metric import estimate
+from estimator.estimates.metric import estimates
 from estimator.estimates.poisoning import extremes_of, reach_of
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
@@ -57,8 +58,9 @@ def tally(metric: Metric, counts: Counts) -> Tally:
     )
 
 
-def unbiased(metric: Metric, counts: Counts) -> Floats:
-    return estimate(metric, tally(metric, counts)).unbiased
+def unbiased(metric: Metric, tallies: Counts) -> Floats:
+    """Return the unbiased estimates of each tally, shape (tallies, estimates)."""
+    return np.array([of_one.unbiased for of_one in estimates(metric, [tally(metric, counts) for counts in tallies])])
 
 
 @pytest.mark.parametrize("name", CHANNELS)
@@ -73,7 +75,7 @@ def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> None:
-    single = np.array([unbiased(metric, report) for report in np.eye(metric.channel.symbols, dtype=np.int64)])
+    single = unbiased(metric, np.eye(metric.channel.symbols, dtype=np.int64))
     least, most = extremes_of(metric)
     exact = 64 * PRECISION * metric.channel.symbols * np.abs(single).max()
     assert np.abs(least - single.min(axis=0)).max() <= exact
@@ -85,8 +87,8 @@ def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -
     symbols = metric.channel.symbols
     law = likeliest_law(metric.channel, np.ones(symbols, dtype=np.int64))
     honest = np.rint(10 * symbols * law).astype(np.int64) + 1
-    before, reports = unbiased(metric, honest), int(honest.sum())
-    seen = np.array([unbiased(metric, 9 * honest + reports * report) for report in np.eye(symbols, dtype=np.int64)])
+    before, reports = unbiased(metric, honest[np.newaxis])[0], int(honest.sum())
+    seen = unbiased(metric, 9 * honest + reports * np.eye(symbols, dtype=np.int64))
     reach = np.array([reach_of(metric, report, 0.1) for report in seen])
     left_down, left_up = (reach[:, 0] + seen - before).min(axis=0), (reach[:, 1] - seen + before).min(axis=0)
     exact = 64 * PRECISION * symbols * (np.abs(reach).max() + np.abs(before).max())
@@ -198,6 +200,27 @@ def test_the_same_tally_gets_the_same_p_value() -> None:
     channel = CHANNELS["many blocks"]
     counts = np.random.default_rng(4).multinomial(300, np.full(channel.symbols, 1 / channel.symbols))
     assert range_test(channel, counts) == range_test(channel, counts)
+
+
+@pytest.mark.parametrize("name", ["pairs", "larger blocks", "scale"])
+def test_drawn_tallies_that_are_fitted_together_decide_as_one_by_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    channel = CHANNELS[name]
+    law = matrix(channel) @ uneven(channel.inputs)
+    tallies = np.random.default_rng(8).multinomial(200, law / law.sum(), size=8)
+    together = [range_test(channel, counts) for counts in tallies]
+    monkeypatch.setattr(channel_range, "NUMBERS_AT_ONCE", 1)
+    assert together == [range_test(channel, counts) for counts in tallies]
+    assert max(outcome.drawn for outcome in together) > 2 * CLEAR
+
+
+@pytest.mark.parametrize("name", ["pairs", "many blocks", "larger blocks"])
+def test_a_drawn_tally_that_is_as_far_as_the_tally_itself_counts_whatever_the_rounding(name: str) -> None:
+    """Of a single report, every tally is as far as any other: all symbols are alike."""
+    channel = CHANNELS[name]
+    for report in np.eye(channel.symbols, dtype=np.int64)[:8]:
+        assert range_test(channel, report).p_value == 1.0
 
 
 def test_the_likeliest_law_is_that_of_a_noise_complete_tally() -> None:

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from functools import partial
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
+from tests.support.devices.empty_ledgers import empty_ledger
 
 DAY_S = 86_400
 FIRST_S = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
@@ -66,8 +66,9 @@ def live(
 ) -> list[Charge]:
     """Return all charges of a device that records answers for a number of days."""
     coins, recorded = SeededCoins(seed), list((answers or {}).items())
-    with closing(open_memory(registry.app)) as connection:
+    with closing(empty_ledger()) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
+        connection.execute("BEGIN")  # a single transaction: nobody else reads, and nothing fails
         schedule = Schedule(registry, coins)
         for day in range(days):
             if is_on(day):

@@ -28,11 +28,11 @@ def promised(reports: int) -> float:
     return PROMISED_TO_FEW if reports < 50 else PROMISED
 
 
-def drawn_tallies(law: Floats, reports: int, seed: int) -> Iterator[Counts]:
-    """Yield tallies of a law of symbols without end, `BATCH` at a time, shape (tallies, m)."""
+def drawn_tallies(law: Floats, reports: int, seed: int, size: int = BATCH) -> Iterator[Counts]:
+    """Yield tallies of a law of symbols without end, ``size`` at a time, shape (size, m)."""
     generator = np.random.default_rng(seed)
     while True:
-        yield generator.multinomial(reports, law / law.sum(), size=BATCH)
+        yield generator.multinomial(reports, law / law.sum(), size=size)
 
 
 def check_held(held: Iterable[NDArray[np.bool_]], right: float, lost: float = LOST) -> None:

@@ -40,22 +40,34 @@ def changes(history: History) -> tuple[bool, ...]:
     return tuple(before != after for before, after in pairwise(history))
 
 
-def likelihood(channel: Permanent, history: History, max_values: int, reports: Reports) -> Fraction:
+def spoken(history: History, max_values: int) -> History:
+    """Return the answer whose permanent answer is reported in each window."""
+    values = list(dict.fromkeys(history))
+    return [values[place] for place in places(history, max_values)]
+
+
+def likelihood(channel: Permanent, values: History, reports: Reports) -> Fraction:
     """Return the probability of given reports: the product over permanent answers, which are
     independent.
+
+    Args:
+        channel: with permanent answers.
+        values: whose permanent answer is reported in each window, as `spoken` says.
+        reports: the symbols.
+
     """
-    spoken: dict[int, Counter[int]] = {}
-    for place, symbol in zip(places(history, max_values), reports, strict=True):
-        spoken.setdefault(place, Counter())[symbol] += 1
-    values = list(dict.fromkeys(history))
-    chances = (_chance(channel, values[place], frozenset(symbols.items())) for place, symbols in spoken.items())
+    symbols: dict[int, list[int]] = {}
+    for value, symbol in zip(values, reports, strict=True):
+        symbols.setdefault(value, []).append(symbol)
+    chances = (_chance(channel, value, tuple(sorted(of_value))) for value, of_value in symbols.items())
     return math.prod(chances, start=Fraction(1))
 
 
 def law_of_history(channel: Permanent, history: History, max_values: int) -> Law:
     """Return the joint law of the reports of a history, one report for each window."""
+    values = spoken(history, max_values)
     every = product(range(channel.symbols), repeat=len(history))
-    return {reports: likelihood(channel, history, max_values, reports) for reports in every}
+    return {reports: likelihood(channel, values, reports) for reports in every}
 
 
 def law_of_numbers(metric: Metric, channel: Permanent, history: Sequence[Fraction]) -> Law:
@@ -80,21 +92,22 @@ def rounded(metric: Metric, history: Sequence[Fraction]) -> Iterator[tuple[Fract
 
 
 @cache
-def _chance(channel: Permanent, value: int, symbols: frozenset[tuple[int, int]]) -> Fraction:
+def _chance(channel: Permanent, value: int, symbols: tuple[int, ...]) -> Fraction:
     """Return the probability of what one permanent answer reported, averaged over its possible
     values.
 
     Args:
         channel: with permanent answers.
         value: the input symbol of the answer.
-        symbols: the reported symbols, and how often each was reported.
+        symbols: the reported symbols, sorted.
 
     """
+    counts = Counter(symbols)
     return sum(
         (
             channel.permanent.probability(answer, value)
             * math.prod(
-                (channel.instantaneous.probability(symbol, answer) ** often for symbol, often in symbols),
+                (channel.instantaneous.probability(symbol, answer) ** often for symbol, often in counts.items()),
                 start=Fraction(1),
             )
             for answer in range(channel.inputs)
