@@ -37,7 +37,7 @@ nothing.
 """
 
 WIDEST_TABLE = 2**12
-"""The widest range of values whose codes are tabulated. Searching them takes three times as long."""
+"""The widest range of values whose codes are tabulated. A search takes three times as long."""
 
 PRIOR = 0.5
 """Added to every count, so that unseen values have a finite ratio (Krichevsky & Trofimov 1981)."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from client_sdk.protocol.domain.text import Text
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText
 from estimator.discovery.rest_of_cells import RestOfCells
+from estimator.discovery.text_numbers import TextNumbers
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.binomial_tails import upper_tail
 from estimator.statistics.chi_square import survival
@@ -60,11 +60,12 @@ class Confirmation:
         """Collect what groups say that hear all of a candidate and took no part in finding it."""
         groups = domain.groups(tables.cells)
         sizes, places = np.array([group.bits for group in groups]), np.arange(len(groups))
-        ends = np.array([domain.bits_to_end(each.number) for each in candidates], dtype=np.int64)
+        numbers = TextNumbers.of(domain, [each.number for each in candidates])
         found_by = np.array([each.found_by for each in candidates], dtype=np.int64)
-        of_each = (domain.cells_of(each.number, tables.cells) for each in candidates)
-        heard = (sizes >= ends[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
-        cells = np.fromiter(chain.from_iterable(of_each), np.int32, heard.size).reshape(heard.shape)
+        heard = (sizes >= numbers.bits_to_end()[:, np.newaxis]) & (places >= found_by[:, np.newaxis])
+        cells = np.empty(heard.shape, np.int32)
+        for place, group in enumerate(groups):
+            cells[:, place] = numbers.hashed(group) % tables.cells
         risks, listed = np.array([each.risk for each in candidates]), np.zeros(len(candidates), dtype=bool)
         return cls(tables, cells, heard, risks, listed)
 

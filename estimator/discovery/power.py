@@ -39,6 +39,9 @@ _NORMAL: Final = NormalDist()
 _POINTS: Final = 301
 """Of a sum of deviations, over eight standard errors to either side: two digits are right."""
 
+_FARTHEST: Final = 9.0
+"""A normal number is hardly ever larger: the chance is below a float's last place."""
+
 _MOST_REPORTS: Final = 1e12
 
 
@@ -118,10 +121,17 @@ def least_sums(sizes: Sequence[int]) -> list[float]:
         sizes: the bits of each level.
 
     """
-    chances = [SURVIVORS / 2**bits for bits in sizes]
-    return [-inf if chance >= 1 else -sqrt(j) * _NORMAL.inv_cdf(chance) for j, chance in enumerate(chances, 1)]
+    return [sqrt(j) * _deviation_to_survive(bits) for j, bits in enumerate(sizes, 1)]
 
 
+@lru_cache
+def _deviation_to_survive(bits: int) -> float:
+    """Return how many standard errors of all levels so far let a prefix of `bits` bits survive."""
+    chance = SURVIVORS / 2**bits
+    return -inf if chance >= 1 else -_NORMAL.inv_cdf(chance)
+
+
+@lru_cache
 def deviation_to_confirm(levels_left: int) -> float:
     """Return how many standard errors confirm a text that can just be found."""
     return -_NORMAL.inv_cdf(risks_of(SURVIVORS, levels_left)[RANK - 1])
@@ -142,7 +152,8 @@ def _passed(means: Sequence[float], bars: Sequence[float]) -> float:
 @lru_cache
 def _kernel(levels: int) -> Floats:
     """Return the chances of a standard normal number on the grid of a sum over the levels."""
-    weights: Floats = np.exp(-((np.linspace(-1, 1, _POINTS) * 8) ** 2) * levels / 2)
+    grid = np.linspace(-1, 1, _POINTS) * 8 * sqrt(levels)
+    weights: Floats = np.exp(-(grid[np.abs(grid) <= _FARTHEST] ** 2) / 2)
     weights /= weights.sum()
     return weights
 

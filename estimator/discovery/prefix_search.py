@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.domain.text_groups import CONFIRMING, MODULUS, Group
 from estimator.discovery.continuations import Continuations
 from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.text_numbers import TextNumbers
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
 
@@ -87,15 +89,14 @@ def candidates_of(domain: Text, tables: GroupTables) -> list[CandidateText]:
     """
     candidates: list[CandidateText] = []
     levels = domain.groups(tables.cells)[:-CONFIRMING]
-    prefixes, known = _Prefixes([0], np.array([math.log(EXPECTED)])), 0
+    prefixes, known = _Prefixes(TextNumbers.of(domain, [0]), np.array([math.log(EXPECTED)])), 0
     for place, group in enumerate(levels):
         survivors = _survivors(_Level(domain, tables, place, prefixes, known))
-        is_last = group.bits == domain.bits
-        suggested = [each.prefix << domain.bits - group.bits for each in survivors if each.has_ended or is_last]
-        suggested = suggested[:CANDIDATES]
+        is_whole = survivors.ended | (group.bits == domain.bits)
+        suggested = survivors.numbers.integers(np.flatnonzero(is_whole)[:CANDIDATES].tolist())
         risks = risks_of(len(suggested), len(levels) - place)
         candidates += [CandidateText(number, place + 1, risk) for number, risk in zip(suggested, risks, strict=True)]
-        prefixes, known = _Prefixes.of([each for each in survivors if not each.has_ended]), group.bits
+        prefixes, known = survivors.prefixes(), group.bits
     return candidates
 
 
@@ -109,37 +110,38 @@ def risks_of(candidates: int, levels_left: int) -> list[float]:
     return [of_first * part for part in by_rank]
 
 
-class _Survivor(NamedTuple):
-    """A prefix that survived a level.
-
-    Attributes:
-        prefix: its bits.
-        has_ended: whether the text has ended with it.
-        evidence: the logarithm of the odds that it is right.
-
-    """
-
-    prefix: int
-    has_ended: bool
-    evidence: float
-
-
 class _Prefixes(NamedTuple):
     """What survived the level before and has not ended.
 
     Attributes:
-        bits: of each.
+        numbers: the prefixes, each with zeros after it.
         beliefs: the logarithm of the probability that each is right, shape (prefixes,).
 
     """
 
-    bits: list[int]
+    numbers: TextNumbers
     beliefs: Floats
 
-    @classmethod
-    def of(cls, survivors: list[_Survivor]) -> _Prefixes:
-        evidence = np.array([each.evidence for each in survivors])
-        return cls([each.prefix for each in survivors], -np.logaddexp(0.0, -evidence))
+
+class _Survivors(NamedTuple):
+    """The prefixes that survived a level, the best first.
+
+    Attributes:
+        numbers: the prefixes, each with zeros after it.
+        ended: whether each text has ended with it, shape (survivors,).
+        evidence: the logarithm of the odds that each is right, shape (survivors,).
+
+    """
+
+    numbers: TextNumbers
+    ended: NDArray[np.bool_]
+    evidence: Floats
+
+    def prefixes(self) -> _Prefixes:
+        """Return those that have not ended."""
+        goes_on = ~self.ended
+        numbers = TextNumbers(self.numbers.domain, self.numbers.limbs[:, goes_on])
+        return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
 
 
 class _Level(NamedTuple):
@@ -167,20 +169,16 @@ class _Level(NamedTuple):
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
         """Yield places of prefixes that go on alike, at most `AT_ONCE`, and their continuations."""
         begun_bits = self.known % self.domain.letter_bits
-        alike: dict[int, list[int]] = {}
-        for place, prefix in enumerate(self.prefixes.bits):
-            alike.setdefault(prefix & (1 << begun_bits) - 1, []).append(place)
-        for begun, places in alike.items():
-            ways = Continuations.of(self.domain, begun, begun_bits, self.group.bits - self.known)
+        begun = self.prefixes.numbers.bits(self.domain.bits - self.known, begun_bits)
+        for alike in dict.fromkeys(begun.tolist()):
+            places = np.flatnonzero(begun == alike)
+            ways = Continuations.of(self.domain, alike, begun_bits, self.group.bits - self.known)
             for first in range(0, len(places), AT_ONCE):
-                yield np.array(places[first : first + AT_ONCE]), ways
+                yield places[first : first + AT_ONCE], ways
 
-    def cells(self, places: Counts, ways: Continuations) -> Counts:
-        """Return the cell of each continuation of each prefix."""
-        group = self.group
-        step = group.bits - self.known
-        hashed = np.array([group.hashed(self.prefixes.bits[place] << step) for place in places])
-        added = ways.bits * group.multipliers[1] % MODULUS
+    def cells(self, hashed: Counts, ways: Continuations) -> Counts:
+        """Return the cell of each continuation of prefixes with these hashes."""
+        added = ways.bits * self.group.multipliers[1] % MODULUS
         sums = (hashed[:, np.newaxis] + added).astype(np.uint32)  # below 2**32, of which divisions are quick
         sums -= sums // MODULUS * np.uint32(MODULUS)
         cells: Counts = sums - sums // self.tables.cells * np.uint32(self.tables.cells)
@@ -199,20 +197,19 @@ class _Level(NamedTuple):
         return evidence
 
 
-def _survivors(level: _Level) -> list[_Survivor]:
+def _survivors(level: _Level) -> _Survivors:
     """Return the continuations that survive a level, the best first."""
-    of_cell, step, best = level.evidence(), level.group.bits - level.known, np.zeros((_FIELDS, 0))
+    of_cell, hashed, best = level.evidence(), level.prefixes.numbers.hashed(level.group), np.zeros((_FIELDS, 0))
     for places, ways in level.continuations():
         beliefs = level.prefixes.beliefs[places] - math.log(ways.bits.size)
-        evidence = beliefs[:, np.newaxis] + of_cell[level.cells(places, ways)]
+        evidence = beliefs[:, np.newaxis] + of_cell[level.cells(hashed[places], ways)]
         row, way = np.nonzero(evidence >= _least(evidence if best.shape[1] < SURVIVORS else best[0]))
         added = np.array([evidence[row, way], places[row], ways.bits[way], ways.ended[way]])
         best = _best(np.concatenate((best, added), axis=1))
     best = best[:, np.argsort(-best[0], kind="stable")]
-    return [
-        _Survivor(level.prefixes.bits[int(place)] << step | int(bits), bool(has_ended), evidence)
-        for evidence, place, bits, has_ended in best.T.tolist()
-    ]
+    places, bits = best[1:3].astype(np.int64)
+    numbers = level.prefixes.numbers.continued(places, bits, level.domain.bits - level.group.bits)
+    return _Survivors(numbers, best[3] > 0, best[0])
 
 
 def _least(evidence: Floats) -> float:

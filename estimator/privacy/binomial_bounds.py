@@ -73,17 +73,16 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
     """
     a, b = least, trials - least + 1
+    half_sum, centre = (a + b) / 2, (a - b) / 2 + 1
     fraction = np.zeros_like(a)
-    for n in range(DEPTH - 1, -1, -1):
-        left = np.maximum(b - n, 0.0)  # the fraction ends at 0
-        width = a + 2 * n - 1
-        partial = n + (a + n) / (width + 2) * ((a - b) / 2 + 1 + 1.5 * n)
-        numerator: Floats | float = 1.0
-        if n:
-            partial += n * left / (2 * width)
-            numerator = (a + n - 1) * (a + b + n - 1) * n * left / (4 * width**2)
-        fraction = numerator / (partial + fraction)
-    floor: Floats = b / 2 * fraction * (1 - FIXED_ERROR)
+    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # of DEPTH; each step needs the one before too
+    for n in range(DEPTH - 1, 0, -1):
+        width = a + (2 * n - 1)
+        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends at 0
+        partial = ratio * (centre + 1.5 * n) + added + n
+        ratio = (a + (n - 1)) / width
+        fraction = ratio * (half_sum + (n - 1) / 2) * added / (partial + fraction)
+    floor: Floats = b / 2 / (ratio * centre + fraction) * (1 - FIXED_ERROR)
     return floor
 
 

@@ -6,6 +6,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
+from math import lcm
+from operator import mul
 
 import numpy as np
 import pytest
@@ -43,13 +46,13 @@ NAMES = [f"{channel.name}-{'-'.join(map(str, list(channel.integers.values())[:-1
 SMALL = [channel for channel in DESIGNS if channel.inputs <= 16]
 
 
+@cache
 def weights(channel: Channel) -> Floats:
     """Return what one report of each symbol adds to each share, shape (symbols, inputs)."""
-    inverse = inverse_of(channel)
-    reports = np.eye(channel.symbols, dtype=np.int64)
-    return np.array([inverse.shares(report, 1) for report in reports])
+    return inverse_of(channel).shares(np.eye(channel.symbols, dtype=np.int64), 1)
 
 
+@cache
 def tolerance(channel: Channel) -> float:
     """Return a bound on rounding: a few last digits of each term, magnified by the inversion."""
     return 64 * PRECISION * channel.symbols * float(np.abs(weights(channel)).max())
@@ -98,17 +101,26 @@ def test_the_weights_are_those_of_exact_least_squares(channel: Channel) -> None:
         # its support counts know all points
         law = [[channel.probability(y, x) for x in range(points)] for y in range(m)]
     size = len(law[0])
-    uniform = [sum(row, Fraction(0)) / size for row in law]
-    normal = [
-        [sum((law[y][a] * law[y][b] / uniform[y] for y in range(m)), Fraction(0)) for b in range(size)]
-        for a in range(size)
-    ]
-    inverse = solved(normal)
-    exact = [[sum(inverse[v][x] * law[y][x] for x in range(size)) / uniform[y] for v in range(size)] for y in range(m)]
-    for answer in range(size):
-        for value in range(size):
-            assert sum(law[y][answer] * exact[y][value] for y in range(m)) == (answer == value)
+    weighed = [[chance * size / sum(row) for chance in row] for row in law]  # by that of a uniform population
+    normal = product_of(transposed(law), weighed)
+    exact = product_of(weighed, solved(normal))
+    assert product_of(transposed(law), exact) == [[answer == value for value in range(size)] for answer in range(size)]
     assert np.allclose(weights(channel), np.array(exact, dtype=float)[:, :k], rtol=0, atol=tolerance(channel))
+
+
+def transposed(matrix: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [list(column) for column in zip(*matrix, strict=True)]
+
+
+def product_of(left: list[list[Fraction]], right: list[list[Fraction]]) -> list[list[Fraction]]:
+    """Return the exact product of two matrices, in integers: fractions reduce each sum."""
+    (rows, of_rows), (columns, of_columns) = over_one_denominator(left), over_one_denominator(transposed(right))
+    return [[Fraction(sum(map(mul, row, column)), of_rows * of_columns) for column in columns] for row in rows]
+
+
+def over_one_denominator(matrix: list[list[Fraction]]) -> tuple[list[list[int]], int]:
+    of = lcm(*(entry.denominator for row in matrix for entry in row))
+    return [[entry.numerator * (of // entry.denominator) for entry in row] for row in matrix], of
 
 
 @pytest.mark.parametrize("channel", DESIGNS, ids=NAMES)
@@ -172,11 +184,10 @@ def test_the_intervals_of_unbalanced_designs_cover_by_sampling(channel: CyclicDe
     for shares in (np.eye(1, channel.inputs)[0], uneven(channel.inputs)):
         law = inverse.symbol_law(shares)
         drawn = rng.multinomial(reports, law / law.sum(), size=RUNS // channel.inputs + 1)
-        covered = 0
-        for counts in drawn:
-            low, high = inverse.intervals(counts, reports)
-            covered += int(((low <= shares) & (shares <= high)).sum())
-        assert covered / (drawn.shape[0] * channel.inputs) >= promised - slack
+        low, high = inverse.intervals(drawn, np.full((len(drawn), 1), reports))
+        covered = (low <= shares) & (shares <= high)
+        assert covered.shape == (len(drawn), channel.inputs)
+        assert covered.mean() >= promised - slack
 
 
 def test_a_channel_of_one_symbol_a_value_is_also_inverted_through_the_same_operators() -> None:

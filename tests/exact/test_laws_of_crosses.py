@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import pytest
@@ -13,7 +13,7 @@ from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 from tests.support.laws.bands import request
-from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
+from tests.support.laws.coins import Path, ScriptedCoins, exact_paths, law_of
 
 CELLS = [(4,), (4, 6), (2, 3, 4)]
 SMALL = [Crosses.within(request(epsilon), cells) for epsilon, cells in product(("0.5", "4"), CELLS)]
@@ -27,12 +27,24 @@ def whole_inputs(channel: Crosses) -> list[tuple[int, ...]]:
     return list(product(*map(range, channel.cells)))
 
 
+@cache
+def walked(channel: Crosses, given: tuple[int, ...]) -> tuple[list[Path[int]], Law]:
+    """Return every path of an input, and the law."""
+    paths = list(exact_paths(partial(channel.perturb, given)))
+    return paths, law_of(paths)
+
+
 def laws_of(channel: Crosses) -> list[Law]:
-    return [exact_law(partial(channel.perturb, given)) for given in whole_inputs(channel)]
+    return [walked(channel, given)[1] for given in whole_inputs(channel)]
 
 
 def worst(laws: list[Law]) -> Fraction:
-    return max(law[symbol] / other.get(symbol, Fraction(1, 10**9)) for law in laws for other in laws for symbol in law)
+    """Return how many times likelier a symbol is for one input than for another, at most.
+
+    A symbol that an input never gives counts as one of a chance of 10**-9.
+    """
+    by_symbol = [[law.get(symbol, Fraction(1, 10**9)) for law in laws] for symbol in set().union(*laws)]
+    return max(max(chances) / min(chances) for chances in by_symbol)
 
 
 def declared(channel: Crosses) -> list[Law]:
@@ -60,14 +72,15 @@ def test_every_path_obeys_the_declared_law_and_whole_inputs_differ_by_exactly_e_
 
 @pytest.mark.parametrize("channel", SMALL, ids=str)
 def test_the_feature_and_the_number_of_coins_do_not_depend_on_the_input(channel: Crosses) -> None:
-    for feature in range(channel.inputs):
-        coin_counts = set()
-        for given in whole_inputs(channel):
-            paths = list(exact_paths(partial(channel.perturb, given)))
-            of_feature = [path for path in paths if channel.feature_of(path.outcome)[0] == feature]
-            assert sum(path.weight for path in of_feature) == Fraction(1, channel.inputs)
-            coin_counts.add(frozenset(path.coins for path in of_feature))
-        assert len(coin_counts) == 1
+    coin_counts: list[set[frozenset[int]]] = [set() for _ in channel.features]
+    for given in whole_inputs(channel):
+        paths, law = walked(channel, given)
+        of_symbols = {(path.outcome, path.coins) for path in paths}
+        for feature, numbers in enumerate(coin_counts):
+            mine = {symbol for symbol in law if channel.feature_of(symbol)[0] == feature}
+            assert sum(law[symbol] for symbol in mine) == Fraction(1, channel.inputs)
+            numbers.add(frozenset(coins for symbol, coins in of_symbols if symbol in mine))
+    assert all(len(numbers) == 1 for numbers in coin_counts)
 
 
 def test_a_metric_draws_the_feature_after_the_whole_answer_is_known() -> None:

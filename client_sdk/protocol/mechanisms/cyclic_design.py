@@ -94,10 +94,10 @@ class CyclicDesign:
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
         index, shift = divmod(symbol, self.inputs)
-        keep = Fraction(self.keep_numerator, COIN_SCALE)
         if (given - shift) % self.inputs in self.base_block(index):
-            return keep / (self.base_blocks * self.block_size)
-        return (1 - keep) / (self.base_blocks * (self.inputs - self.block_size))
+            return Fraction(self.keep_numerator, COIN_SCALE * self.base_blocks * self.block_size)
+        others = self.base_blocks * (self.inputs - self.block_size)
+        return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a shift of a random base block that maps a member, or a non-member, to the value.

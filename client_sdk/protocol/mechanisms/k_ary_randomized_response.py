@@ -55,8 +55,9 @@ class KAryRandomizedResponse:
 
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
-        keep = Fraction(self.keep_numerator, COIN_SCALE)
-        return keep if symbol == given else (1 - keep) / (self.inputs - 1)
+        if symbol == given:
+            return Fraction(self.keep_numerator, COIN_SCALE)
+        return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.

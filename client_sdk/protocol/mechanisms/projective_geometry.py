@@ -95,11 +95,11 @@ class ProjectiveGeometry:
 
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
-        keep = Fraction(self.keep_numerator, COIN_SCALE)
         product = sum(a * b for a, b in zip(self.vector(symbol), self.vector(given), strict=True))
         if product % self.prime == 0:
-            return keep / self.orthogonal
-        return (1 - keep) / (self.symbols - self.orthogonal)
+            return Fraction(self.keep_numerator, COIN_SCALE * self.orthogonal)
+        others = self.symbols - self.orthogonal
+        return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random point orthogonal to the value's, or another when the coin says lie.

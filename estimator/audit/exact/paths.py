@@ -93,7 +93,7 @@ class PathCoins:
         return [(interval.low, interval.high) for interval in self._intervals]
 
     def go_back(self, used: int, bounds: list[tuple[int, int]]) -> None:
-        """Undo all decisions since so many of the script were used and integers had these bounds."""
+        """Undo all decisions since ``used`` of the script were used and integers had ``bounds``."""
         self.used = used
         for interval, (low, high) in zip(self._intervals, bounds, strict=True):
             interval.low, interval.high = low, high

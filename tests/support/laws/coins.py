@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -137,19 +138,20 @@ class ExhaustiveCoins:
 def exact_paths(procedure: Callable[[Coins], T]) -> Iterator[Path[T]]:
     """Yield every path of positive weight of a procedure that takes coins."""
     choices: list[int] | None = []
+    fraction = cache(Fraction)  # many paths are equally likely, and reducing takes as long as a path
     while choices is not None:
         coins = ExhaustiveCoins(choices)
         outcome = procedure(coins)
-        yield Path(outcome, Fraction(coins.ways, coins.of), coins.count)
+        yield Path(outcome, fraction(coins.ways, coins.of), coins.count)
         choices = coins.next_choices()
 
 
 def law_of(paths: Sequence[Path[T]]) -> dict[T, Fraction]:
     """Return the output distribution that paths add up to."""
-    law: defaultdict[T, Fraction] = defaultdict(Fraction)
+    ways: defaultdict[tuple[T, int], int] = defaultdict(int)
     for path in paths:
-        law[path.outcome] += path.weight
-    return dict(law)
+        ways[path.outcome, path.weight.denominator] += path.weight.numerator
+    return _added_up(ways)
 
 
 def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
@@ -163,6 +165,11 @@ def exact_law(procedure: Callable[[Coins], T]) -> dict[T, Fraction]:
         outcome = procedure(coins)
         ways[outcome, coins.of] += coins.ways
         choices = coins.next_choices()
+    return _added_up(ways)
+
+
+def _added_up(ways: dict[tuple[T, int], int]) -> dict[T, Fraction]:
+    """Return the law of outcomes whose ways were counted denominator by denominator."""
     law: defaultdict[T, Fraction] = defaultdict(Fraction)
     for (outcome, of), number in ways.items():
         law[outcome] += Fraction(number, of)

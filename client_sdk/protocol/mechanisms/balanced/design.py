@@ -116,10 +116,10 @@ class BalancedDesign:
         index, shift = divmod(symbol, self.points)
         starter, place = divmod(index, len(self._multipliers))
         member = (given - shift) * pow(self._multipliers[place], -1, self.points) % self.points
-        keep = Fraction(self.keep_numerator, COIN_SCALE)
         if member in self._values(starter)[: self.block_size]:
-            return self.chance(index) * keep / self.block_size
-        return self.chance(index) * (1 - keep) / (self.points - self.block_size)
+            return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
+        others = self.points - self.block_size
+        return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a shift of a random base block that maps a member, or a non-member, to the value.
