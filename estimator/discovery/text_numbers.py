@@ -46,7 +46,7 @@ class TextNumbers:
         ]
 
     def bits(self, start: int, width: int) -> Counts:
-        """Return ``bits`` bits of each, at most `LIMB_BITS`; ``start`` lower ones are left out."""
+        """Return ``width`` bits of each, at most `LIMB_BITS`; ``start`` lower ones are left out."""
         place, inside = divmod(start, LIMB_BITS)
         both: Counts = self.limbs[place] >> inside | self.limbs[place + 1] << LIMB_BITS - inside
         return both & (1 << width) - 1
