@@ -84,25 +84,31 @@ def coefficients(model: ProductsModel, noise: float) -> Floats:
     return Ridge.of(Covariances.of(model.moments), noise).coefficients
 
 
-def slope(coefficient: int, sign: int) -> Floats:
-    """Return the direction of the vectors that moves a coefficient of the honest tally most, shape (dimension,)."""
+@cache
+def honest_mean() -> Floats:
+    return VectorMean.of(METRIC, tally_of(honest())).coordinates
+
+
+@cache
+def slope(coefficient: int) -> Floats:
+    """Return the direction of the vectors that raises a coefficient of the honest tally most, shape (dimension,)."""
     assert isinstance(METRIC.domain, Model)
     length, step, noise = METRIC.domain.length, 1e-4, honest_model().pair_noise
-    mean = VectorMean.of(METRIC, tally_of(honest())).coordinates
+    mean = honest_mean()
     slopes = np.zeros(channel().dimension)
     for place in range(length):
         moved = [
             Ridge.of(Covariances.of(Moments.of(mean + side * step * (np.arange(length) == place), INPUTS)), noise)
             for side in (-1, 1)
         ]
-        slopes[place] = sign * (moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient])
+        slopes[place] = moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient]
     return slopes
 
 
 @pytest.mark.parametrize("fraction", [0.001, 0.05])
 def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> None:
     number, reached, generator = round(HONEST * fraction / (1 - fraction)), 0.0, np.random.default_rng(3)
-    directions = [slope(0, 1), slope(0, -1), slope(3, 1), generator.normal(size=channel().dimension)]
+    directions = [slope(0), -slope(0), slope(3), generator.normal(size=channel().dimension)]
     for direction in directions:
         counts = honest() + liars(direction, number)
         model, said = model_of(counts), fakes_of_products(METRIC, tally_of(counts), number / counts.sum())
@@ -117,7 +123,7 @@ def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> Non
 
 def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said() -> None:
     generator, model = np.random.default_rng(4), honest_model()
-    whole, mean = Covariances.of(model.moments), VectorMean.of(METRIC, tally_of(honest())).coordinates
+    whole, mean = Covariances.of(model.moments), honest_mean()
     reached = np.zeros(2)
     for length in (0.001, 0.1, 2):
         for spread in generator.dirichlet(np.full(len(mean), 0.1), size=300):
@@ -136,10 +142,10 @@ def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said()
 @pytest.mark.parametrize("length", [1e-5, 1e-3, 0.03, 1.0])
 def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(length: float) -> None:
     generator, model = np.random.default_rng(5), honest_model()
-    mean, noise, reached = VectorMean.of(METRIC, tally_of(honest())).coordinates, model.pair_noise, 0.0
+    mean, noise, reached = honest_mean(), model.pair_noise, 0.0
     said = coefficient_move(model.moments, model.ridge(), noise, length)
     before = coefficients(model, noise)
-    steps = [slope(each, sign)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
+    steps = [sign * slope(each)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
     steps += list(generator.normal(size=(200, len(mean))))
     for step in steps:
         moments = Moments.of(mean + length * step / np.linalg.norm(step), INPUTS)
