@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 from client_sdk.protocol import Window
 from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain import Model
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
 from estimator.estimates.learned.models import model_estimates
 from estimator.estimates.learned.poisoning import coefficient_move, covariance_moves, fakes_of_products
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.estimates.rotated_axes import turned_back
+from estimator.estimates.rotated_axes import hadamard, signs_of, turned_back
 from estimator.estimates.vectors import VectorMean
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.request import Request
@@ -56,15 +57,27 @@ def honest() -> Counts:
 
 
 @cache
-def turned_axes() -> Floats:
-    """Return the directions of the axes of some rotations, shape (rotations, dimension, dimension)."""
-    rotations, own = np.arange(ROTATIONS), channel()
-    return np.stack([turned_back(own, np.tile(axis, (ROTATIONS, 1)), rotations) for axis in np.eye(own.dimension)], 1)
+def signs() -> list[Floats]:
+    """Return the signs of each round of some rotations, each of shape (rotations, dimension)."""
+    return [signs_of(channel(), np.arange(ROTATIONS), step) for step in range(ROUNDS)]
+
+
+def along_axes(vector: Floats) -> Floats:
+    """Return the vector's part along each axis of some rotations, shape (rotations, dimension).
+
+    That is the vector under each rotation, which `turned_back` undoes: rotations keep all angles.
+    """
+    turned = np.tile(vector, (ROTATIONS, 1))
+    for of_round in signs():
+        turned = hadamard(turned * of_round)
+    turned /= math.sqrt(len(vector) ** ROUNDS)
+    assert np.allclose(turned_back(channel(), turned, np.arange(ROTATIONS)), vector)
+    return turned
 
 
 def liars(vector: Floats, number: int) -> Counts:
     """Return reports that all are the one symbol, of some rotations, whose direction is nearest to a vector."""
-    along = turned_axes() @ vector
+    along = along_axes(vector)
     rotation, axis = np.unravel_index(np.abs(along).argmax(), along.shape)
     counts = np.zeros(channel().symbols, dtype=np.int64)
     counts[2 * channel().dimension * rotation + 2 * axis + (along[rotation, axis] < 0)] = number
