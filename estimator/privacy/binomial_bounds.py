@@ -69,15 +69,17 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
     """
     a, b = least, trials - least + 1
+    below_a, half = a - 1, (a - b) / 2 + 1
+    below_both = below_a + b
     fraction = np.zeros_like(a)
     for n in range(DEPTH - 1, -1, -1):
-        left = np.maximum(b - n, 0.0)  # the fraction ends at 0
-        width = a + 2 * n - 1
-        partial = n + (a + n) / (width + 2) * ((a - b) / 2 + 1 + 1.5 * n)
+        width = below_a + 2 * n
+        partial = n + (a + n) / (width + 2) * (half + 1.5 * n)
         numerator: Floats | float = 1.0
         if n:
+            left = np.maximum(b - n, 0.0)  # the fraction ends at 0
             partial += n * left / (2 * width)
-            numerator = (a + n - 1) * (a + b + n - 1) * n * left / (4 * width**2)
+            numerator = (below_a + n) * (below_both + n) * n * left / (4 * width**2)
         fraction = numerator / (partial + fraction)
     floor: Floats = b / 2 * fraction * (1 - FIXED_ERROR)
     return floor
