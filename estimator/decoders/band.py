@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from client_sdk.protocol.mechanisms.band import Band
-from estimator.decoders.decoder import REMEMBERED, Decoder, floats
+from estimator.decoders.decoder import REMEMBERED, Decoder
 from estimator.statistics.arrays import Floats
 
 
@@ -23,16 +23,28 @@ def scores(band: Band) -> list[Fraction]:
 
     Given an input x its expectation is x / (inputs - 1). A single score may lie far outside 0..1.
     """
-    surplus = band.heavy - band.light
+    numerators, denominator = _parts(band)
+    return [Fraction(numerator, denominator) for numerator in numerators]
+
+
+def float_scores(band: Band) -> Floats:
+    """Return the same as the nearest floats: a quotient of integers is one, without a fraction."""
+    numerators, denominator = _parts(band)
+    return np.array([numerator / denominator for numerator in numerators])
+
+
+def _parts(band: Band) -> tuple[list[int], int]:
+    """Return the numerators of the scores, and their denominator."""
+    surplus, twice_total = band.heavy - band.light, 2 * band.total
     twice_offset = surplus * band.width * (band.width - 1) + band.light * band.symbols * (band.symbols - 1)
     twice_slope = 2 * surplus * band.width * (band.inputs - 1)
-    return [Fraction(2 * band.total * symbol - twice_offset, twice_slope) for symbol in range(band.symbols)]
+    return [twice_total * symbol - twice_offset for symbol in range(band.symbols)], twice_slope
 
 
 @lru_cache(maxsize=REMEMBERED)
 def decoder(band: Band) -> Decoder:
     """Return the scores of the symbols and their expected squares."""
-    of_symbols = floats(scores(band))
+    of_symbols = float_scores(band)
     return Decoder(of_symbols, expectations(band, of_symbols**2))
 
 

@@ -19,8 +19,12 @@ from estimator.statistics.arrays import Floats
 
 def scores(channel: Hybrid) -> list[Fraction]:
     """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last."""
+    return [*band.scores(channel.band), *_scores_of_ends(channel)]
+
+
+def _scores_of_ends(channel: Hybrid) -> tuple[Fraction, Fraction]:
     beyond = Fraction(channel.least, channel.step * (channel.inputs - 1))
-    return [*band.scores(channel.band), -beyond, 1 + beyond]
+    return -beyond, 1 + beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class HybridLaw:
 @lru_cache(maxsize=REMEMBERED)
 def decoder(channel: Hybrid) -> Decoder:
     """Return the scores of the symbols and their expected squares."""
-    of_symbols = floats(scores(channel))
+    of_symbols = np.concatenate([band.float_scores(channel.band), floats(_scores_of_ends(channel))])
     return Decoder(of_symbols, HybridLaw(channel).expectations(of_symbols**2))
 
 

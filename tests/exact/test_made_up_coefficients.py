@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -10,11 +11,11 @@ import pytest
 from client_sdk.protocol import Window
 from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.domain import Model
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
 from estimator.estimates.learned.models import model_estimates
 from estimator.estimates.learned.poisoning import coefficient_move, covariance_moves, fakes_of_products
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.estimates.rotated_axes import turned_back
+from estimator.estimates.rotated_axes import hadamard, signs_of, turned_back
 from estimator.estimates.vectors import VectorMean
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.request import Request
@@ -56,15 +57,27 @@ def honest() -> Counts:
 
 
 @cache
-def turned_axes() -> Floats:
-    """Return the directions of some rotations' axes, shape (rotations, dimension, dimension)."""
-    rotations, own = np.arange(ROTATIONS), channel()
-    return np.stack([turned_back(own, np.tile(axis, (ROTATIONS, 1)), rotations) for axis in np.eye(own.dimension)], 1)
+def signs() -> list[Floats]:
+    """Return the signs of each round of some rotations, each of shape (rotations, dimension)."""
+    return [signs_of(channel(), np.arange(ROTATIONS), step) for step in range(ROUNDS)]
+
+
+def along_axes(vector: Floats) -> Floats:
+    """Return the vector's part along each axis of some rotations, shape (rotations, dimension).
+
+    That is the vector under each rotation, which `turned_back` undoes: rotations keep all angles.
+    """
+    turned = np.tile(vector, (ROTATIONS, 1))
+    for of_round in signs():
+        turned = hadamard(turned * of_round)
+    turned /= math.sqrt(len(vector) ** ROUNDS)
+    assert np.allclose(turned_back(channel(), turned, np.arange(ROTATIONS)), vector)
+    return turned
 
 
 def liars(vector: Floats, number: int) -> Counts:
     """Return reports of the one symbol of some rotations whose direction is nearest to a vector."""
-    along = turned_axes() @ vector
+    along = along_axes(vector)
     rotation, axis = np.unravel_index(np.abs(along).argmax(), along.shape)
     counts = np.zeros(channel().symbols, dtype=np.int64)
     counts[2 * channel().dimension * rotation + 2 * axis + (along[rotation, axis] < 0)] = number
@@ -84,28 +97,34 @@ def coefficients(model: ProductsModel, noise: float) -> Floats:
     return Ridge.of(Covariances.of(model.moments), noise).coefficients
 
 
-def slope(coefficient: int, sign: int) -> Floats:
-    """Return the direction of the vectors that moves a coefficient of the honest tally most.
+@cache
+def honest_mean() -> Floats:
+    return VectorMean.of(METRIC, tally_of(honest())).coordinates
+
+
+@cache
+def slope(coefficient: int) -> Floats:
+    """Return the direction of the vectors that raises a coefficient of the honest tally most.
 
     Its shape is (dimension,).
     """
     assert isinstance(METRIC.domain, Model)
     length, step, noise = METRIC.domain.length, 1e-4, honest_model().pair_noise
-    mean = VectorMean.of(METRIC, tally_of(honest())).coordinates
+    mean = honest_mean()
     slopes = np.zeros(channel().dimension)
     for place in range(length):
         moved = [
             Ridge.of(Covariances.of(Moments.of(mean + side * step * (np.arange(length) == place), INPUTS)), noise)
             for side in (-1, 1)
         ]
-        slopes[place] = sign * (moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient])
+        slopes[place] = moved[1].coefficients[coefficient] - moved[0].coefficients[coefficient]
     return slopes
 
 
 @pytest.mark.parametrize("fraction", [0.001, 0.05])
 def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> None:
     number, reached, generator = round(HONEST * fraction / (1 - fraction)), 0.0, np.random.default_rng(3)
-    directions = [slope(0, 1), slope(0, -1), slope(3, 1), generator.normal(size=channel().dimension)]
+    directions = [slope(0), -slope(0), slope(3), generator.normal(size=channel().dimension)]
     for direction in directions:
         counts = honest() + liars(direction, number)
         model, said = model_of(counts), fakes_of_products(METRIC, tally_of(counts), number / counts.sum())
@@ -120,7 +139,7 @@ def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> Non
 
 def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said() -> None:
     generator, model = np.random.default_rng(4), honest_model()
-    whole, mean = Covariances.of(model.moments), VectorMean.of(METRIC, tally_of(honest())).coordinates
+    whole, mean = Covariances.of(model.moments), honest_mean()
     reached = np.zeros(2)
     for length in (0.001, 0.1, 2):
         for spread in generator.dirichlet(np.full(len(mean), 0.1), size=300):
@@ -139,10 +158,10 @@ def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said()
 @pytest.mark.parametrize("length", [1e-5, 1e-3, 0.03, 1.0])
 def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(length: float) -> None:
     generator, model = np.random.default_rng(5), honest_model()
-    mean, noise, reached = VectorMean.of(METRIC, tally_of(honest())).coordinates, model.pair_noise, 0.0
+    mean, noise, reached = honest_mean(), model.pair_noise, 0.0
     said = coefficient_move(model.moments, model.ridge(), noise, length)
     before = coefficients(model, noise)
-    steps = [slope(each, sign)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
+    steps = [sign * slope(each)[: len(mean)] for each in range(INPUTS) for sign in (-1, 1)]
     steps += list(generator.normal(size=(200, len(mean))))
     for step in steps:
         moments = Moments.of(mean + length * step / np.linalg.norm(step), INPUTS)

@@ -82,13 +82,10 @@ class Permanent:
 
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given) of one report."""
-        return sum(
-            (
-                self.permanent.probability(answer, given) * self.instantaneous.probability(symbol, answer)
-                for answer in range(self.inputs)
-            ),
-            Fraction(0),
-        )
+        kept = self.permanent.probability(given, given)
+        replaced = (1 - kept) / (self.inputs - 1)  # by each other answer
+        of_all = sum((self.instantaneous.probability(symbol, answer) for answer in range(self.inputs)), Fraction(0))
+        return replaced * of_all + (kept - replaced) * self.instantaneous.probability(symbol, given)
 
     def settle(self, encode: Callable[[Coins], int], coins_of: CoinsOf, *labels: str) -> tuple[int, int]:
         """Return the input symbol of an answer and its permanent answer; run on the device.

@@ -142,17 +142,37 @@ def base_rate(of_features: list[CellShares]) -> float:
     return possible_share(float(parts @ shares), max(error, 1 / reports.sum()))  # nobody of 50 is not nobody at all
 
 
-def learned_crosses(metric: Metric, of_features: list[CellShares]) -> LearnedModel:
+class Fitted(NamedTuple):
+    """The features with reports, and the weights of their cells.
+
+    Attributes:
+        of_features: the shares of the cells of each.
+        share: of people with the label yes.
+        weights: of the cells of each, as `weights_of` returns them.
+
+    """
+
+    of_features: list[CellShares]
+    share: float
+    weights: list[Floats]
+
+    @classmethod
+    def of(cls, of_features: list[CellShares]) -> Fitted:
+        """Fit the weights of every feature."""
+        share = base_rate(of_features) if of_features else 0.5
+        return cls(of_features, share, [weights_of(cells, share) for cells in of_features])
+
+
+def learned_crosses(metric: Metric, fitted: Fitted) -> LearnedModel:
     """Return the model of a tally. A feature without reports weighs nothing."""
-    share = base_rate(of_features) if of_features else 0.5
-    known = {cells.feature.name: weights_of(cells, share) for cells in of_features}
+    known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
     features = metric.domain.observation.features
     return LearnedModel(
         mechanism=metric.channel.name,
         norm=None,
         penalty=None,
-        intercept=logit(share),
+        intercept=logit(fitted.share),
         inputs=tuple(input_of(each, known.get(each.name, np.zeros(each.cells))) for each in features),
     )
 
@@ -171,16 +191,14 @@ def weights_of(cells: CellShares, share: float) -> Floats:
     places = np.linspace(-1, 1, len(cells.yes))
     prior = TREND**2 * np.outer(places, places) + APART**2 * np.eye(len(places))
     sizes = nearest_shares(cells.yes + cells.no)
-    weights = np.zeros(len(places))
+    of_yes, of_both = np.kron(np.eye(len(places)), [[0, 1]]), np.kron(np.eye(len(places)), [[1, 1]])
+    weights, start = np.zeros(len(places)), logit(share)
     for _ in range(STEPS):
-        rates = 1 / (1 + np.exp(-logit(share) - weights))
+        rates = 1 / (1 + np.exp(-start - weights))
         slopes = sizes * rates * (1 - rates)
-        contrast = np.zeros((len(places), 2 * len(places)))
-        contrast[np.arange(len(places)), np.arange(0, 2 * len(places), 2)] = -rates
-        contrast[np.arange(len(places)), np.arange(1, 2 * len(places), 2)] = 1 - rates
+        contrast = of_yes - rates[:, np.newaxis] * of_both
         noise = contrast @ cells.covariance @ contrast.T
-        least = sizes * rates * (1 - rates) / cells.sample.reports
-        noise += np.diag(np.maximum(0.0, least - np.diagonal(noise)))
+        noise.flat[:: len(places) + 1] = np.maximum(noise.diagonal(), slopes / cells.sample.reports)
         misfit = cells.yes - rates * (cells.yes + cells.no) + slopes * weights
         weights = prior * slopes @ np.linalg.solve(slopes[:, np.newaxis] * prior * slopes + noise, misfit)
         weights = np.clip(weights, -MOST_WEIGHT, MOST_WEIGHT)
@@ -192,7 +210,7 @@ def logit(share: float) -> float:
     return math.log(share / (1 - share))
 
 
-def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> Shares:
+def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Shares:
     """Return the log-odds of yes in each cell of each feature.
 
     The estimate is that of the model, which is shrunk towards all people's. Without reports of a
@@ -201,14 +219,13 @@ def log_odds(metric: Metric, of_features: list[CellShares], family: int = 1) -> 
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
     features = metric.domain.observation.features
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
-    if len(of_features) < len(features):
+    if len(fitted.of_features) < len(features):
         ends = np.full(len(names), MOST_LOG_ODDS)
         return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
-    share = base_rate(of_features)
     lows, highs = (
-        np.concatenate(ends) for ends in zip(*(odds_ends(each, family) for each in of_features), strict=True)
+        np.concatenate(ends) for ends in zip(*(odds_ends(each, family) for each in fitted.of_features), strict=True)
     )
-    estimates = logit(share) + np.concatenate([weights_of(each, share) for each in of_features])
+    estimates = logit(fitted.share) + np.concatenate(fitted.weights)
     errors = (highs - lows) / (2 * z_of(family))
     return Shares(names, lows, highs, np.clip(estimates, lows, highs), errors, NOTHING, NOTHING)
 

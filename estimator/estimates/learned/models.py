@@ -8,7 +8,7 @@ import numpy as np
 
 from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.metric import Metric
-from estimator.estimates.learned.crosses import cells_of, fakes_of_crosses, learned_crosses, log_odds
+from estimator.estimates.learned.crosses import Fitted, cells_of, fakes_of_crosses, learned_crosses, log_odds
 from estimator.estimates.learned.poisoning import fakes_of_products
 from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
 from estimator.estimates.question_fields import question_fields
@@ -63,9 +63,9 @@ def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[
         model = ProductsModel.of(metric, tally)
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    cells = list(cells_of(metric, tally)) if tally.reports >= LEAST_REPORTS else []
+    fitted = Fitted.of(list(cells_of(metric, tally)) if tally.reports >= LEAST_REPORTS else [])
     family = sum(feature.cells for feature in metric.domain.observation.features) if simultaneous else 1
-    return log_odds(metric, cells, family), learned_crosses(metric, cells) if cells else None
+    return log_odds(metric, fitted, family), learned_crosses(metric, fitted) if fitted.of_features else None
 
 
 def _fakes(metric: Metric, tally: Tally, fraction: float) -> Fakes | None:

@@ -102,17 +102,23 @@ def parts(channel: Channel) -> list[list[int]]:
     return [[int(channel.probability(symbol, given=answer) * whole) for symbol in symbols] for answer in inputs]
 
 
-def tally_law(channel: Channel, answers: Sequence[int]) -> Law:
-    """Return the law of the tally of the reports of some devices."""
-    law: Law = {(0,) * channel.symbols: 1}
-    for answer in answers:
-        row = parts(channel)[answer]
-        longer: Law = {}
-        for tally, weight in law.items():
-            for symbol in range(channel.symbols):
-                counted = (*tally[:symbol], tally[symbol] + 1, *tally[symbol + 1 :])
-                longer[counted] = longer.get(counted, 0) + weight * row[symbol]
-        law = longer
+@cache
+def tally_law(channel: Channel, answers: tuple[int, ...]) -> Law:
+    """Return the law of the tally of the reports of some devices.
+
+    It is remembered: answers in another order, or of one device more, begin with the same ones.
+    """
+    if not answers:
+        return {(0,) * channel.symbols: 1}
+    if list(answers) != sorted(answers):
+        return tally_law(channel, tuple(sorted(answers)))
+    *others, answer = answers
+    row = parts(channel)[answer]
+    law: Law = {}
+    for tally, weight in tally_law(channel, tuple(others)).items():
+        for symbol in range(channel.symbols):
+            counted = (*tally[:symbol], tally[symbol] + 1, *tally[symbol + 1 :])
+            law[counted] = law.get(counted, 0) + weight * row[symbol]
     return law
 
 
@@ -135,12 +141,8 @@ def neighbours(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...]
 
 def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction:
     """Return the largest divergence of the tallies of neighbours."""
-    laws: dict[tuple[int, ...], Law] = {}
-
-    def law(answers: tuple[int, ...]) -> Law:
-        return laws.setdefault(tuple(sorted(answers)), tally_law(channel, tuple(sorted(answers))))
-
-    return max(divergence(law(first), law(second), epsilon) for first, second in neighbours(channel, reports))
+    pairs = neighbours(channel, reports)
+    return max(divergence(tally_law(channel, first), tally_law(channel, second), epsilon) for first, second in pairs)
 
 
 def check_channel(channel: Channel, reports: int) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +58,15 @@ def intervals_of_means(of_symbols: UnbiasedScores, tallies: Counts, reports: int
 
 @lru_cache(maxsize=64)
 def compositions(total: int, parts: int) -> Counts:
-    """Return all tallies of a number of reports, one in each row."""
-    if parts == 1:
-        return np.array([[total]], dtype=np.int64)
-    rest = [np.insert(compositions(total - first, parts - 1), 0, first, axis=1) for first in range(total + 1)]
-    return np.concatenate(rest)
+    """Return all tallies of a number of reports, one in each row.
+
+    Each is a row of reports with ``parts - 1`` bars between them: where the bars stand decides.
+    """
+    places = list(combinations(range(total + parts - 1), parts - 1))
+    bars = np.array(places, dtype=np.int64).reshape(len(places), parts - 1)
+    ends = np.ones((len(places), 1), dtype=np.int64)
+    walls = np.hstack([-ends, bars, (total + parts - 1) * ends])
+    return walls[:, 1:] - walls[:, :-1] - 1
 
 
 def chances(tallies: Counts, laws: Floats) -> Floats:

@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +16,9 @@ import numpy as np
 from estimator.statistics.arrays import Counts
 
 Law = dict[tuple[int, ...], Fraction]
+
+Outcome = tuple[tuple[int, ...], Fraction]
+"""Counts, and how likely they are."""
 
 
 class ScriptedGenerator:
@@ -35,7 +39,7 @@ class ScriptedGenerator:
     def binomial(self, n: Any, p: Any) -> Counts:
         trials, chances = np.broadcast_arrays(n, p)
         outcomes = [
-            self._choose([((j,), _multinomial((j, n - j), (c, 1 - c))) for j in range(n + 1)])[0]
+            self._choose(_outcomes(n, (c, 1 - c)))[0]
             for n, c in zip(trials.ravel().tolist(), map(Fraction, chances.ravel().tolist()), strict=True)
         ]
         return np.array(outcomes, dtype=np.int64).reshape(trials.shape)
@@ -44,18 +48,14 @@ class ScriptedGenerator:
         chances = [Fraction(chance) for chance in pvals.tolist()]
         chances[-1] = 1 - sum(chances[:-1], start=Fraction(0))  # as numpy does
         trials = np.asarray(n)
-        rows = [
-            self._choose([(row, _multinomial(row, chances)) for row in _compositions(total, len(chances))])
-            for total in trials.ravel().tolist()
-        ]
+        rows = [self._choose(_outcomes(total, tuple(chances))) for total in trials.ravel().tolist()]
         return np.array(rows, dtype=np.int64).reshape(*trials.shape, len(chances))
 
     def integers(self, low: int, high: int, size: int) -> Counts:
         each = [((value,), Fraction(1, high - low)) for value in range(low, high)]
         return np.array([self._choose(each)[0] for _ in range(size)], dtype=np.int64)
 
-    def _choose(self, outcomes: Sequence[tuple[tuple[int, ...], Fraction]]) -> tuple[int, ...]:
-        possible = [(outcome, weight) for outcome, weight in outcomes if weight]
+    def _choose(self, possible: Sequence[Outcome]) -> tuple[int, ...]:
         index = self._script[len(self.taken)] if len(self.taken) < len(self._script) else 0
         self.taken.append((index, len(possible)))
         outcome, weight = possible[index]
@@ -85,7 +85,14 @@ def _next(taken: list[tuple[int, int]]) -> list[int] | None:
     return None
 
 
-def _multinomial(counts: tuple[int, ...], chances: Any) -> Fraction:
+@cache
+def _outcomes(total: int, chances: tuple[Fraction, ...]) -> list[Outcome]:
+    """Return the counts that are possible; the same draw is replayed on very many paths."""
+    outcomes = [(row, _multinomial(row, chances)) for row in _compositions(total, len(chances))]
+    return [(row, weight) for row, weight in outcomes if weight]
+
+
+def _multinomial(counts: tuple[int, ...], chances: tuple[Fraction, ...]) -> Fraction:
     ways = math.factorial(sum(counts)) // math.prod(map(math.factorial, counts))
     return ways * math.prod((chance**count for chance, count in zip(chances, counts, strict=True)), start=Fraction(1))
 
