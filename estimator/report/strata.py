@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import combinations, groupby
+from operator import add
 from typing import Final
 
 from client_sdk.protocol.metric import Metric
@@ -70,7 +71,13 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 
 
 def _added(one: Tally, other: Tally) -> Tally:
-    """Return the sum of two tallies of one question and window, with the symbols that were reported."""
+    """Return the sum of two tallies of one question and window.
+
+    It has the count of every symbol if both have, otherwise those of the symbols that were reported.
+    """
+    closed, reports = one.closed and other.closed, one.reports + other.reports
+    if one.symbols is None and other.symbols is None and len(one.counts) == len(other.counts):
+        return replace(one, closed=closed, reports=reports, counts=list(map(add, one.counts, other.counts)))
     counts: dict[int, int] = {}
     for tally in (one, other):
         symbols = range(len(tally.counts)) if tally.symbols is None else tally.symbols
@@ -78,8 +85,8 @@ def _added(one: Tally, other: Tally) -> Tally:
             counts[symbol] = counts.get(symbol, 0) + count
     return replace(
         one,
-        closed=one.closed and other.closed,
-        reports=one.reports + other.reports,
+        closed=closed,
+        reports=reports,
         counts=[counts[symbol] for symbol in sorted(counts)],
         symbols=sorted(counts),
     )
