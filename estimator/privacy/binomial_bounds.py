@@ -95,7 +95,9 @@ def _stirling_error(count: Floats) -> Floats:
     """Return log n! minus Stirling's approximation, for n from 1."""
     large = np.maximum(count, EXACT_BELOW)
     square = large**2
-    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
+    series: Floats = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
+    if count.min(initial=EXACT_BELOW) >= EXACT_BELOW:
+        return series
     exact: Floats = _STIRLING[np.minimum(count, EXACT_BELOW - 1).astype(np.int64)]
     return np.where(count < EXACT_BELOW, exact, series)
 

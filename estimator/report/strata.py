@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import combinations, groupby
+from operator import add
 from typing import Final
 
 from client_sdk.protocol.metric import Metric
@@ -73,7 +74,13 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
 
 
 def _added(first: Tally, second: Tally) -> Tally:
-    """Return the sum of two tallies of one question and window, with the reported symbols."""
+    """Return the sum of two tallies of one question and window.
+
+    It has the count of every symbol if both have; otherwise those of the reported symbols.
+    """
+    closed, reports = first.closed and second.closed, first.reports + second.reports
+    if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
+        return replace(first, closed=closed, reports=reports, counts=list(map(add, first.counts, second.counts)))
     counts: dict[int, int] = {}
     for tally in (first, second):
         symbols = range(len(tally.counts)) if tally.symbols is None else tally.symbols
@@ -81,8 +88,8 @@ def _added(first: Tally, second: Tally) -> Tally:
             counts[symbol] = counts.get(symbol, 0) + count
     return replace(
         first,
-        closed=first.closed and second.closed,
-        reports=first.reports + second.reports,
+        closed=closed,
+        reports=reports,
         counts=[counts[symbol] for symbol in sorted(counts)],
         symbols=sorted(counts),
     )

@@ -29,8 +29,8 @@ from tests.support.laws.bands import (
     mutant,
     request,
 )
-from tests.support.laws.coins import exact_law, exact_law_of_one_draw
-from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
+from tests.support.laws.coins import exact_law_of_one_draw
+from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, law, refuses
 
 EPSILONS = ["0.01", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5", "8", "20"]
 SMALL = {(kind.name, text): (kind.within(request(text), 4, REPLAYED), text) for kind in KINDS for text in ("0.5", "2")}
@@ -53,7 +53,7 @@ def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[str, str
     channel, _ = SMALL[name]
     for value in range(channel.inputs):
         perturb = partial(channel.perturb, value)
-        assert exact_law_of_one_draw(perturb, ends_of_draws(channel, value)) == exact_law(perturb)
+        assert exact_law_of_one_draw(perturb, ends_of_draws(channel, value)) == law(channel, value)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

@@ -199,7 +199,7 @@ def test_steps_between_two_tables_are_the_nearest_ones_in_exact_fractions() -> N
     for (below, above), part in zip(mixed, (Fraction(place, 97) for place in range(1, 97)), strict=False):
         milliodds = below.milliodds + part * (above.milliodds - below.milliodds)
         exact = [low + part * (high - low) for low, high in zip(below.steps, above.steps, strict=True)]
-        nearest = [min((abs(step - place), step) for step in STEPS)[1] for place in exact]
+        nearest = [min((abs(step * place.denominator - place.numerator), step) for step in STEPS)[1] for place in exact]
         assert list(steps_between(below, above, milliodds)) == nearest
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
+from math import lcm
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
@@ -86,5 +87,7 @@ BAND_MUTANTS: dict[str, Way] = {
 def expected_answer(channel: GridChannel, answers: list[Fraction], value: int) -> Fraction:
     """Return the mean score of the symbols, given an input."""
     weights = [channel.weight(symbol, value) for symbol in range(channel.symbols)]
-    total = sum((weight * answer for weight, answer in zip(weights, answers, strict=True)), Fraction(0))
-    return total / channel.total
+    of = lcm(*(answer.denominator for answer in answers))
+    scores = [answer.numerator * (of // answer.denominator) for answer in answers]
+    total = sum(weight * score for weight, score in zip(weights, scores, strict=True))
+    return Fraction(total, of * channel.total)

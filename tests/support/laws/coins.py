@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise
 from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from client_sdk.protocol import COIN_SCALE, Coins
 
@@ -67,8 +66,7 @@ class ScriptedCoins:
         return self._left.pop(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Path(Generic[T]):
+class Path(NamedTuple, Generic[T]):
     """One possible course of the decisions of a procedure.
 
     Attributes:
@@ -95,6 +93,8 @@ class ExhaustiveCoins:
         of: a product of what each decision had to choose from.
 
     """
+
+    __slots__ = ("_given", "_taken", "of", "ways")
 
     def __init__(self, choices: Sequence[int]) -> None:
         self._given = choices
@@ -129,9 +129,10 @@ class ExhaustiveCoins:
         return [choice for choice, _ in taken[:-1]] + [taken[-1][0] + 1]
 
     def _choose(self, options: int) -> int:
-        index = len(self._taken)
-        choice = self._given[index] if index < len(self._given) else 0
-        self._taken.append((choice, options))
+        taken, given = self._taken, self._given
+        index = len(taken)
+        choice = given[index] if index < len(given) else 0
+        taken.append((choice, options))
         return choice
 
 
@@ -219,7 +220,7 @@ def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) 
     outcome is computed at both ends and in the middle of every stretch: a wrong division or
     comparison would show at an end.
     """
-    law: defaultdict[T, Fraction] = defaultdict(Fraction)
+    ways: defaultdict[T, int] = defaultdict(int)
     for first, beyond in pairwise(ends):
         outcomes = set()
         for drawn in {first, (first + beyond) // 2, beyond - 1}:
@@ -227,5 +228,5 @@ def exact_law_of_one_draw(procedure: Callable[[Coins], T], ends: Sequence[int]) 
             outcomes.add(procedure(coins))
             assert coins.bound == ends[-1], "the draw is of another size"
         (outcome,) = outcomes
-        law[outcome] += Fraction(beyond - first, ends[-1])
-    return dict(law)
+        ways[outcome] += beyond - first
+    return {outcome: Fraction(number, ends[-1]) for outcome, number in ways.items()}

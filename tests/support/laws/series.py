@@ -17,13 +17,13 @@ EXP_TERMS = 160
 """For x up to 20 the rest of the series is below 20**160 / 160!, which is less than 10**-76."""
 
 
-def floor(value: Fraction) -> Fraction:
-    """Return the next point of the grid that is not above a value."""
-    return Fraction(value * GRID // 1, GRID)
+def floor(value: Fraction) -> int:
+    """Return the next point of the grid that is not above a value, in steps of the grid."""
+    return value.numerator * GRID // value.denominator
 
 
-def ceiling(value: Fraction) -> Fraction:
-    """Return the next point of the grid that is not below a value."""
+def ceiling(value: Fraction) -> int:
+    """Return the next point of the grid that is not below a value, in steps of the grid."""
     return -floor(-value)
 
 
@@ -32,14 +32,14 @@ def exp_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     with its rest.
     """
     assert 0 <= exponent <= 20
-    low = high = term_low = term_high = Fraction(1)
+    low = high = term_low = term_high = GRID
     for index in range(1, EXP_TERMS):
-        term_low = floor(term_low * exponent / index)
-        term_high = ceiling(term_high * exponent / index)
+        term_low = term_low * exponent.numerator // (exponent.denominator * index)
+        term_high = -(-term_high * exponent.numerator // (exponent.denominator * index))
         low, high = low + term_low, high + term_high
     # each later term is less than half the one before, so that together they are below the last
     rest = term_high
-    return low, high + rest
+    return Fraction(low, GRID), Fraction(high + rest, GRID)
 
 
 def ln_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
@@ -57,12 +57,12 @@ def ln_bounds(ratio: Fraction) -> tuple[Fraction, Fraction]:
 
 @lru_cache(maxsize=1024)
 def _double_artanh(z: Fraction) -> tuple[Fraction, Fraction]:
-    low = high = Fraction(0)
+    low = high = 0
     square_low, square_high = floor(z * z), ceiling(z * z)
     power_low, power_high = floor(z), ceiling(z)
     for index in range(ATANH_TERMS):
-        low += floor(power_low / (2 * index + 1))
-        high += ceiling(power_high / (2 * index + 1))
-        power_low, power_high = floor(power_low * square_low), ceiling(power_high * square_high)
-    rest = power_high / (1 - square_high)
-    return 2 * low, 2 * (high + rest)
+        low += power_low // (2 * index + 1)
+        high -= -power_high // (2 * index + 1)
+        power_low, power_high = power_low * square_low // GRID, -(-power_high * square_high // GRID)
+    rest = Fraction(power_high, GRID - square_high)
+    return Fraction(2 * low, GRID), 2 * (Fraction(high, GRID) + rest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
 from client_sdk.protocol import MAX_REPORTS, Report, Upload, Window
@@ -35,6 +36,11 @@ def _day(days: int) -> str:
     return str(Window.parse("1970-01-02").first_day + timedelta(days=days))
 
 
+@cache
+def _closed(days: int) -> Report:
+    return report(window=_day(days))
+
+
 def _unknown(window: str) -> Report:
     return report("nothing", 0, window, "0" * 12)
 
@@ -59,13 +65,13 @@ HOSTILE: Final[Mapping[str, Kind]] = {
     ),
     "an unknown metric of this month": Kind(lambda _: _with(_unknown("2026-11")), 0),
     "256 reports, refused for reasons in turn": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS))), 0),
-    "256 closed windows": Kind(lambda number: _with(*(report(window=_day(number % 99 + i)) for i in range(256))), 0),
+    "256 closed windows": Kind(lambda number: _with(*(_closed(number % 99 + i) for i in range(256))), 0),
     "one counted, beside a far-off window": Kind(lambda number: _with(report(), _unknown(_day(30_000 + number))), 1),
     "one counted, beside an unknown metric of this month": Kind(lambda _: _with(report(), _unknown("2026-11")), 1),
     "one counted of 256, the last": Kind(lambda _: _with(*map(_refused, range(MAX_REPORTS - 1)), report()), 1),
     "every other counted of 256": Kind(_every_other_counted, MAX_REPORTS // 2),
     "one counted, beside 255 closed windows": Kind(
-        lambda number: _with(*(report(window=_day(number % 99 + i)) for i in range(255)), report()), 1
+        lambda number: _with(*(_closed(number % 99 + i) for i in range(255)), report()), 1
     ),
     "ids that begin alike": Kind(lambda number: Upload(f"{'5' * 24}{number:08x}", (report(),)), 1),
     "ids that leave buckets nearly empty": Kind(

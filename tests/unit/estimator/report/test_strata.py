@@ -18,7 +18,7 @@ from estimator.render.text.report import as_table
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
 from estimator.report.report import make_report
-from estimator.report.strata import apart
+from estimator.report.strata import apart, counted_apart
 from estimator.results.changes import Effect
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
@@ -69,8 +69,11 @@ def test_an_open_window_is_one_tally_of_the_question() -> None:
 
 def test_tallies_with_and_without_listed_symbols_add_up() -> None:
     sparse = Tally("dark_mode", METRIC.editions[1], Window.parse(DAY), closed=True, reports=7, counts=[7], symbols=[1])
-    report = reported(sparse, drawn(0.5, 100, 2, 1))
-    assert names(report)["dark_mode"] == 107
+    whole = drawn(0.5, 100, 2, 1)
+    assert names(reported(sparse, whole))["dark_mode"] == 107
+    for pair in ((sparse, whole), (whole, sparse), (sparse, sparse), (whole, whole)):
+        *_, question = counted_apart(REGISTRY, pair)
+        assert question.dense(2).tolist() == (pair[0].dense(2) + pair[1].dense(2)).tolist()
 
 
 def test_other_questions_are_as_without_strata() -> None:
