@@ -106,7 +106,7 @@ class Recorder:
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
     def record(self, definition: Metric, randomised: Randomised, waited_s: float = 0.0) -> Recorded:
-        """Charge and queue a report of this window without raising; the caller has waited."""
+        """Charge and queue a report of this window. Do not raise; ``waited_s`` are over already."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomised, leaves_s)

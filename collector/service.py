@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 WORKER_STOP_S = 10
 """Seconds that a worker may take to finish its requests.
 
-More than the store may take to answer one.
+That is more than the store may take to answer one.
 """
 
 MAX_CONNECTIONS = 512

@@ -40,7 +40,7 @@ ANSWER_TIMEOUT_S = 5.0
 HTTP1 = HTTP1Settings(header_read_timeout=15_000, max_buffer_size=MAX_UPLOAD_BYTES)
 """The cost limits of a connection.
 
-15 seconds without a complete head, also between two requests, and 64 KiB unread.
+They are 15 seconds without a complete head, also between two requests, and 64 KiB unread.
 
 HTTP/2 is not offered, because a single connection of it may hold hundreds of requests.
 """

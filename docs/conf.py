@@ -1,4 +1,7 @@
-"""The site of these pages, which ``make docs`` builds into build/docs."""
+"""The site of these pages, which ``make docs`` builds into build/docs.
+
+The pages stay readable without it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ LINK: Final = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
 
 
 def link_files_of_the_repository(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Let a link to a file outside of docs download it: the site has no page of that file."""
+    """Let a link to a file outside of docs download it.
+
+    A forge shows the file; the site has no page of it.
+    """
     folder = (HERE / docname).parent
 
     def link(match: re.Match[str]) -> str:

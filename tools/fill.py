@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from textwrap import fill
+from typing import Final
 
 from tools.prose import MOST_COLUMNS, pages, prose
 
 ITEM = re.compile(r"\s*(?:[*-]|\d+\.)\s+")
+CODE = re.compile(r"`[^`]+`")
+NO_BREAK: Final = "\0"
+"""In place of a blank within code, which is copied and searched for as it stands."""
 
 
 def filled(text: str) -> str:
@@ -32,14 +36,14 @@ def _filled(lines: list[str], *, is_prose: bool) -> list[str]:
     head = item[0] if item else re.sub(r"\S.*", "", lines[0])
     words = " ".join(line.strip() for line in lines)[len(head.strip()) :].strip()
     text = fill(
-        words,
+        CODE.sub(lambda code: code[0].replace(" ", NO_BREAK), words),
         MOST_COLUMNS,
         initial_indent=head,
         subsequent_indent=" " * len(head),
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return text.split("\n")
+    return text.replace(NO_BREAK, " ").split("\n")
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ ENGINES = (
     # without rights or a daemon, such as in a container
     (["buildah", "info"], ["buildah", "bud", "--isolation", "chroot", "--network", "host", "--format", "docker"]),
 )
-"""How to ask if an engine works, and to build with it. Only Docker's format has health checks."""
+"""How to ask if an engine works, and how to build. Only Docker's format has health checks."""
 
 PASSED = ("index-url", "extra-index-url", "trusted-host", "timeout", "default-timeout")
 """What pip is told within a build. The rest is about this machine's folders."""

@@ -1,4 +1,4 @@
-"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors, such as any with taplo.
+"""``hearsay-client schema``: a JSON Schema of metrics.toml for editors such as those with taplo.
 
 It knows what a single table may hold, and says so while one types. What several tables or numbers
 decide together only the reader knows: ``hearsay-client check``.

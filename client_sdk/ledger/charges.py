@@ -84,7 +84,7 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
 
 
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant in the ledger's time, to show it: nothing is noted or refused."""
+    """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
     return max(clock_s, float(latest_s(connection)))
 
 

@@ -1,8 +1,9 @@
 """When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. An answer to an upload moves
-only the time of that upload. If it moved another upload's time, or sent two together, whoever
-answers could tell that both come from one device.
+How long to wait is exponential back-off with full jitter. Each function that takes a connection is
+one step of a transaction that the caller has begun. An answer to an upload moves only the time of
+that upload. If it moved another upload's time, or sent two together, whoever answers could tell
+that both come from one device.
 """
 
 from __future__ import annotations

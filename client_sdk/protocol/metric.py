@@ -162,7 +162,7 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def channel_in(self, window: str) -> Channel:
-        """Return the channel of a window's reports, by name; a vector's has its own rotations."""
+        """Return the channel of reports of a window, by its name; a vector's has its rotations."""
         if not isinstance(self.domain, Vector):
             return self.channel
         return cast("RotatedAxes", self.channel).in_window(window)  # no other channel takes vectors

@@ -37,7 +37,7 @@ This leaves room for the rest of the line.
 MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
 """Bytes of an id and the longest verdict.
 
-Every report is refused, each for another reason than the one before.
+In the longest verdict every report is refused, each for another reason than the one before.
 """
 
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")

@@ -44,7 +44,7 @@ FORGETFUL = {
 }
 """Settings with which a server keeps as little as possible.
 
-Their values, and what happens otherwise.
+Each has its value, and what happens otherwise.
 """
 
 MEANING = {

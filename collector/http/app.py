@@ -30,7 +30,7 @@ RETRY_AFTER_S = 5
 FULL_RETRY_AFTER_S = 600
 """Seconds to stay away while the store's memory is full.
 
-Until ids expire, or it gets more memory.
+That is until ids expire, or it gets more memory.
 """
 
 MAX_RETRY_AFTER_S = HOUR_S

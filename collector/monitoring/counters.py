@@ -33,7 +33,7 @@ OTHER = "other"
 """The operation of a request that matches none."""
 
 BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Upper bounds of latency buckets, from below a write to disk up to the store's time limit."""
+"""Upper bounds of latency buckets: from less than a disk write takes to the store's time limit."""
 
 OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 

@@ -1,6 +1,7 @@
 """The wait until writes are on the disks of a server and of its replicas.
 
-Under ``--durability replicated`` nothing is acknowledged, and nothing is read, before that.
+With ``--copies`` no write is acknowledged before that. Nor is what was read given out, if replicas
+may take over: with ``--copies``, and on a cluster unless durability is ``memory``.
 """
 
 from __future__ import annotations

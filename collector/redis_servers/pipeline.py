@@ -43,6 +43,9 @@ def send(connection: Connection, requests: Sequence[PackedCommand], batch: Seque
 def receive(connection: Connection, batch: Sequence[Sent], copies: int) -> list[Any]:
     """Return the answers to a batch. An error that concerns one command only is an answer too.
 
+    They wait until the promised copies are on disk. If those do not come in time, an error stands
+    in place of each answer that is none.
+
     Args:
         connection: the connection over which the batch was sent.
         batch: the commands that were sent.

@@ -14,9 +14,9 @@ Address: TypeAlias = tuple[str, int] | None
 """Host and port of a server; None is the server of the URL."""
 
 VALIDITY_FACTOR = "cluster-replica-validity-factor"
-"""With this setting a cluster does not vote for every replica.
+"""The setting that says for which replicas a cluster votes.
 
-It votes for none that was long without its master, or was never in step; but with 0 for any.
+It votes for none that was long without its master, or was never in step. With 0 it votes for any.
 """
 
 

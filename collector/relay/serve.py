@@ -22,7 +22,8 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """Connections besides those of held uploads.
 
-For arriving bodies (see `arrivals`), for answers that there is no room, and for health checks.
+They are for arriving bodies (see `arrivals`), for answers that there is no room, and for health
+checks.
 """
 
 SPARE_FILES = 128

@@ -60,8 +60,8 @@ After DUPLICATE comes what is remembered, after LATE the names of closed windows
 COUNTABLE_NOW = Refusal.UNKNOWN_EDITION
 """The refusal of a report that was refused at its upload's first count, but would not be now.
 
-For example because a new registry was deployed since. As the upload's id is remembered, the report
-must come in another upload. This refusal makes a device send it again.
+It may count now because a new registry was deployed, for example. As the upload's id is
+remembered, the report must come in another upload. This refusal makes a device send it again.
 """
 
 PATH = f"""

@@ -27,7 +27,7 @@ REFUSAL_BYTES = {
 RUN_BYTES = 3
 """Bytes that schema 1 kept of a run of equal refusals.
 
-Its first index, its last index, the byte of the refusal.
+They are its first index, its last index and the byte of the refusal.
 """
 
 BITMAP_BYTES = MAX_REPORTS // 8

@@ -66,7 +66,12 @@ class Coder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _ExactCoder:
-    """A code for each value in the sample, and one for all other values."""
+    """A code for each value in the sample, and one for all other values.
+
+    Attributes:
+        values: of the sample, rising, at least one, none below `MISSING`; int64.
+
+    """
 
     values: Rows
     _table: Rows = field(init=False, repr=False, compare=False)

@@ -28,7 +28,7 @@ def scores(band: Band) -> list[Fraction]:
 
 
 def float_scores(band: Band) -> Floats:
-    """Return the same as the nearest floats: a quotient of integers is one, without a fraction."""
+    """Return `scores` as the nearest floats: a quotient of integers is rounded once."""
     numerators, denominator = _parts(band)
     return np.array([numerator / denominator for numerator in numerators])
 

@@ -105,7 +105,7 @@ class Power:
         return _whole(_least(lambda reports: self.chance_to_see(share, letters, reports), _MOST_REPORTS))
 
     def _stands_out(self, share: float, reports: float, deviations: float) -> float:
-        """Return the probability that a text's cell stands out by that many standard errors."""
+        """Return the chance that a text's cell stands out by ``deviations`` standard errors."""
         own, other = float(self._support.own), float(self._support.other)
         supported, chance = other + (own - other) * share, other
         margin = reports * (supported - chance) - deviations * (reports * chance * (1 - chance)) ** 0.5

@@ -61,7 +61,7 @@ class TextNumbers:
         return sums % MODULUS
 
     def bits_to_end(self) -> Counts:
-        """Return what `Text.bits_to_end` says of each."""
+        """Return how many leading bits tell each whole text: those of letters and end."""
         of_letter = self.domain.letter_bits
         starts = range(0, self.domain.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))

@@ -28,9 +28,9 @@ def quantile_intervals(
     """
     points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
     after, before = tally.after, tally.before
-    shares = np.array(probabilities)[:, np.newaxis, np.newaxis]
-    _, highs = after.limits(((shares - after.fitted) / after.errors).argmax(axis=1), family)
-    lows, _ = before.limits(((before.fitted - shares) / before.errors).argmax(axis=1), family)
+    levels = np.array(probabilities)[:, np.newaxis, np.newaxis]
+    _, highs = after.limits(((levels - after.fitted) / after.errors).argmax(axis=1), family)
+    lows, _ = before.limits(((before.fitted - levels) / before.errors).argmax(axis=1), family)
     intervals = []
     for probability, high, low in zip(probabilities, highs, lows, strict=True):
         reaches, is_reached = high[:-1] >= probability, low[:-1] >= probability

@@ -30,7 +30,7 @@ from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.grid import grid_law
 from estimator.decoders.protocol import Inverse
 from estimator.likelihood.expectation_maximisation import AT_ONCE
-from estimator.likelihood.projected_gradient import climbed
+from estimator.likelihood.projected_gradient import climbed, slack
 from estimator.likelihood.range_distance import as_far
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.poisoning import RangeTest
@@ -50,8 +50,9 @@ SEED = 1
 """The same tally has the same p-value on every run."""
 
 ROUNDING = 1e-9
-"""A fraction of the reports. A log-likelihood ratio below it is rounding error. As a fraction of
-such a ratio, it tells no two ratios apart."""
+"""Relative. A log-likelihood ratio below this fraction of the reports is rounding error, and two
+ratios that differ by less than this fraction count as equal.
+"""
 
 NUMBERS_AT_ONCE = 2**16
 """Counts of drawn tallies that are fitted at once."""
@@ -90,7 +91,9 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
         first += len(tallies)
         if _is_on_grid(channel):
-            yield from as_far(grid_law(channel), channel.inputs, tallies, statistic).tolist()
+            # the statistic of the tally itself may be too large by as much as its fit fell short
+            distance = statistic - 2 * slack(channel.inputs, reports)
+            yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
             fitted = zip(tallies, likeliest_law(channel, tallies), strict=True)
             yield from (_statistic(*each) >= statistic * (1 - ROUNDING) for each in fitted)

@@ -102,6 +102,18 @@ def climbed(operators: ChannelLaw, counts: Counts, start: Floats) -> Floats:
     return result.reshape(start.shape)
 
 
+def slack(inputs: int, reports: int | Counts) -> Floats:
+    """Return by how much a climb may end below a tally's largest log-likelihood.
+
+    Args:
+        inputs: the number of shares.
+        reports: in the tally, or in each of several.
+
+    """
+    allowed: Floats = np.maximum(SLACK * inputs, ROUNDING * reports)
+    return allowed
+
+
 def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
     reports = counts.sum(axis=-1, keepdims=True)
     frequencies, law = counts / reports, _law(operators, start)
@@ -110,10 +122,9 @@ def _begun(operators: ChannelLaw, counts: Counts, start: Floats) -> _Climb:
     curvature = _product(frequencies, (operators.symbol_law(direction) / law) ** 2)  # along the slope
     is_curved = curvature > 0
     step = np.where(is_curved, _product(direction, direction) / np.where(is_curved, curvature, 1.0), 1.0)
-    slack = np.maximum(SLACK * start.shape[-1] / reports, ROUNDING)
     return _Climb(
         frequencies=frequencies,
-        slack=slack,
+        slack=slack(start.shape[-1], reports) / reports,
         best=start,
         law=law,
         value=value,

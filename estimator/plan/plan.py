@@ -65,7 +65,8 @@ class ShareErrors:
     Attributes:
         uniform: where all shares are alike.
         worst: of the worst value, in the worst population for it.
-        smallest: the smallest share whose interval lies above 0 four times in five, or None.
+        smallest: the smallest share whose interval lies above 0 four times in five. None if none
+            does.
 
     """
 

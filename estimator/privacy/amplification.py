@@ -83,7 +83,7 @@ def _enclosed(clones: Clones, delta: float, at_zero: float) -> tuple[float, floa
     excess, lack = math.log(at_zero) - target, math.log(UNDERFLOW) - target - 1
     last = None
     for _ in range(MOST_STEPS):
-        epsilon = math.sqrt((short**2 * lack - enough**2 * excess) / (lack - excess))
+        epsilon = enough * math.sqrt(((short / enough) ** 2 * lack - excess) / (lack - excess))
         if enough - short <= STEP * enough or not short < epsilon < enough:
             break
         at_epsilon = clones.delta(epsilon)

@@ -148,7 +148,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
 
 def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Iterator[Counts]:
-    """Yield the tally of each feature, of which each device draws one."""
+    """Yield the tally of each feature in turn. Of the devices left, an even part draws it."""
     left = counts
     for place, own in enumerate(channel.features):
         drawn = generator.binomial(left, 1 / (channel.inputs - place))

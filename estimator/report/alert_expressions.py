@@ -62,7 +62,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     match = _EXPRESSION.fullmatch(text)
     if match is None:
         raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
-    metric = _asked(registry, match["metric"], match["stratum"], text)
+    metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
     statistic = _statistic(metric, match["figure"], match["value"], text)
     position = 0
     if statistic == "share":
@@ -74,7 +74,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     return alert
 
 
-def _asked(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
+def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
     """Return the question of a name, or one of its public strata."""
     metric = registry.metric(name)
     if stratum is None:

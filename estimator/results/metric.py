@@ -49,8 +49,8 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
             people who answered; otherwise empty.
-        at_least: of days of use, the share of devices that were used on at least a number of days,
-            by rising number; otherwise empty.
+        at_least: of days of use, the share of devices that were used on at least a given number
+            of days, by rising number; otherwise empty.
         joint: of two questions asked together, or of a number by group. None for other questions,
             and if it is not requested.
         covariance: on request, of up to `MOST_VALUES` shares of the channel's inputs, as rows. For

@@ -57,3 +57,8 @@ def test_a_paragraph_with_a_long_line_is_filled_and_its_neighbours_are_not(head:
     assert new.split() == text.split()
     assert new.startswith("short\n\n")
     assert f"```\n{words}\n```" in new
+
+
+def test_code_in_a_line_stays_together() -> None:
+    text = ("word " * 20 + "`cells = 16384 or more` ") * 3
+    assert filled(text).count("`cells = 16384 or more`") == 3

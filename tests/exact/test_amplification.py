@@ -99,9 +99,10 @@ def test_epsilon_falls_with_reports_and_delta_and_rises_with_what_one_report_rev
     assert (by_delta[0], by_delta[-1]) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize("local", [64.0, 65.0, 1e3])
+@pytest.mark.parametrize("local", [64.0, 65.0, 1e3, 1e200])
 def test_a_report_that_reveals_everything_is_not_amplified(local: float) -> None:
     assert shuffled_epsilon(10**9, local, 0.0) == local
+    assert 0 < shuffled_epsilon(1000, local, 1e-6) <= local
     assert 0 < shuffled_delta(10**9, local, local / 2) <= 1
 
 

@@ -167,6 +167,16 @@ def unsteady() -> Callable[[Coins], int]:
     return lambda coins: integer(coins.below(next(bounds)))
 
 
+class TossesLate:
+    """An outcome that tosses coins when it is read."""
+
+    def __init__(self, coins: Coins, toss: Callable[[Coins], int]) -> None:
+        self.coins, self.toss = coins, toss
+
+    def __index__(self) -> int:
+        return self.toss(self.coins)
+
+
 def forgetful() -> Callable[[Coins], int]:
     """Return a procedure that tosses one coin less on each run."""
     turns = iter((3, 2, 1))
@@ -187,6 +197,11 @@ def forgetful() -> Callable[[Coins], int]:
         (lambda coins: float(coins.below(2)), "it raised TypeError"),
         (lambda coins: 1 // coins.below(2), "it raised ZeroDivisionError"),
         (lambda _: "a", "it raised TypeError"),
+        (
+            lambda coins: TossesLate(coins, lambda late: int(late.bernoulli(2**63))),
+            "tosses coins after it has returned",
+        ),
+        (lambda coins: TossesLate(coins, lambda late: int(late.below(2))), "tosses coins after it has returned"),
     ],
 )
 def test_what_cannot_be_walked_is_said_and_never_guessed(procedure: Callable[[Coins], int], said: str) -> None:

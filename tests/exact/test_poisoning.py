@@ -223,6 +223,15 @@ def test_a_drawn_tally_that_is_as_far_as_the_tally_itself_counts_whatever_the_ro
         assert range_test(channel, report).p_value == 1.0
 
 
+@pytest.mark.parametrize("reports", [1, 20])
+@pytest.mark.parametrize("name", FEW_POINTS)
+def test_on_a_grid_a_drawn_tally_that_is_the_tally_itself_counts_as_this_far(name: str, reports: int) -> None:
+    channel = FEW_POINTS[name]
+    for certain in np.eye(channel.symbols, dtype=np.int64)[::5]:
+        statistic = range_test(channel, reports * certain).statistic
+        assert next(channel_range._drawn(channel, reports, certain.astype(float), statistic))
+
+
 def test_the_likeliest_law_is_that_of_a_noise_complete_tally() -> None:
     channel = CHANNELS["larger blocks"]
     law = matrix(channel) @ uneven(channel.inputs)

@@ -31,7 +31,7 @@ OF_MEANS: Final = ("one-bit", "piecewise", "hybrid", "laplace")
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
-"""From number of values and epsilon to the chances of supporting one's own value, and another."""
+"""From the number of values and epsilon to the chances of supporting one's own and another."""
 
 
 def k_ary(values: int, epsilon: float) -> tuple[float, float]:

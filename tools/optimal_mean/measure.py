@@ -18,7 +18,10 @@ LEAST: Final = 0.05
 GREATEST: Final = 8.0
 
 EVEN_SCORES: Final = 61
-"""Even scores, a little beyond, that the linear programme may use besides the channel's own."""
+"""The number of even scores that the linear programme may use besides the channel's own.
+
+They reach a little beyond those.
+"""
 
 
 ANSWERS: Final = ((3.5, 33), (5.5, 65), (GREATEST, 101))

@@ -201,7 +201,10 @@ class Model(Vector):
 
     @classmethod
     def of(cls, observation: Observation, norm: Fraction | None = None) -> Model:
-        """Return the model of features up to a norm: usually the root of half their number."""
+        """Return the model of features whose length is at most the norm.
+
+        That is the root of half their number, unless the registry says otherwise.
+        """
         inputs = len(observation.coordinates)
         radius = isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT)
         return cls(length_for(inputs), Fraction(1), observation, radius)

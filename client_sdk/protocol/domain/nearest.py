@@ -29,7 +29,7 @@ GRID: Final = 2**24
 MAX_PROTOTYPES: Final = 1024
 
 MAX_COORDINATES: Final = 2**16
-"""The most numbers of all prototypes together: 1,024 vectors of 64, in some milliseconds."""
+"""The most numbers of all prototypes together: 1,024 vectors of 64. They take some milliseconds."""
 
 Point = tuple[int, ...]
 """A vector in steps of the grid."""
@@ -67,7 +67,7 @@ class Nearest(Category):
 
     @property
     def definition(self) -> dict[str, object]:
-        """The edition's part that describes the domain: labels, and a digest of ordered vectors."""
+        """The edition's part on the domain: labels, and a digest of the vectors in order."""
         points = json.dumps(self.points, separators=(",", ":"))
         return {"values": list(self.values), "prototypes": hashlib.sha256(points.encode()).hexdigest()}
 

@@ -130,7 +130,7 @@ class Count(Number):
 
 
 def exact(answer: object) -> Fraction:
-    """Return a number as a fraction, also one of a library that registers its numbers as such."""
+    """Return a number as a fraction; other libraries' numbers count if they register as numbers."""
     if isinstance(answer, bool):
         raise DomainError
     if isinstance(answer, Integral):

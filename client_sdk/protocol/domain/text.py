@@ -27,7 +27,10 @@ MAX_TEXT_LENGTH: Final = 32
 """The most letters of a text. Longer texts need more groups, each of fewer devices."""
 
 MAX_TEXTS: Final = 100
-"""The most texts of one answer. One is drawn: of n texts, each is heard of n times less often."""
+"""The most texts of one answer.
+
+One of ``max_items`` places is drawn, so that each text is heard of that many times less often.
+"""
 
 CELLS: Final = 2**17
 """About how many cells a group's hash has, unless the registry says otherwise."""
@@ -181,10 +184,6 @@ class Text:
         spelt = self.text_of(number)
         text = _shown(spelt) if self.letters == BYTES else spelt
         return text + CUT if len(spelt) == self.max_length else text
-
-    def bits_to_end(self, number: int) -> int:
-        """Return the number of leading bits that tell a whole text: its letters' and its end's."""
-        return min(self.bits, (len(self.text_of(number)) + 1) * self.letter_bits)
 
     def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
         """Return the cell of a text's integer in each group."""

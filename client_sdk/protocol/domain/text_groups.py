@@ -28,7 +28,10 @@ multiply.
 """
 
 EARLY_LETTERS: Final = 8
-"""Within these letters most words differ from all others. Their levels get twice the devices."""
+"""Most words differ from all others within this many first letters.
+
+The levels within them get twice the devices.
+"""
 
 EARLY_WEIGHT: Final = 8
 

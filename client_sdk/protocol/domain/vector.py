@@ -19,7 +19,10 @@ from client_sdk.protocol.domain.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.domain.error import DomainError
 
 UNIT: Final = 2**20
-"""The integer norm. Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles."""
+"""The integer that stands for the norm.
+
+Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles.
+"""
 
 MAX_LENGTH: Final = 4095
 """The most coordinates. With the one that is added they fill a rotation of 4,096."""

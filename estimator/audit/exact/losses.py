@@ -29,9 +29,9 @@ NEVER = Fraction(0)
 
 def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
     """Return the least ratio, at least 1, that no two laws exceed except for a delta."""
-    if not delta:
-        return _largest(laws)
     rows, total = _rows(laws)
+    if not delta:
+        return _largest(rows)
     ratio = Fraction(1)
     for first, second in _pairs(rows):
         exceeded = _least(first, second, delta * total, ratio)
@@ -43,18 +43,17 @@ def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
 
 def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
     """Return the most by which an event exceeds ``ratio`` times its probability elsewhere."""
-    if (largest := _largest(laws)) is not None and largest <= ratio:
-        return NEVER
     rows, total = _rows(laws)
+    if (largest := _largest(rows)) is not None and largest <= ratio:
+        return NEVER
     return max(Fraction(_surplus(*pair, *ratio.as_integer_ratio()), ratio.denominator * total) for pair in _pairs(rows))
 
 
-def _largest(laws: Sequence[Chances[int]]) -> Ratio:
-    rows, _ = _rows(laws)
-    columns = [(max(column), min(column)) for column in zip(*rows, strict=True)]
+def _largest(rows: Rows) -> Ratio:
+    columns = {(max(column), min(column)) for column in zip(*rows, strict=True)}
     if not all(least for _, least in columns):
         return None
-    return max(Fraction(1), *(Fraction(*ends) for ends in columns))
+    return max((Fraction(*ends) for ends in columns), default=Fraction(1))
 
 
 def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:

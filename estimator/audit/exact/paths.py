@@ -1,10 +1,10 @@
 """Every path of coins through a procedure, with its exact probability.
 
-A path is one way in which all decisions fall. For each way in which those of the procedure fall, it
-runs once, from its beginning; its decisions are replayed up to where the path leaves the previous
-one. So the procedure is a black box, with one condition: it must do the same each time that its
-coins fall the same. What it returns may still be undecided. Each way to decide that is a path, too,
-which the procedure need not run for again.
+A path is one way in which all decisions fall. The procedure runs once, from its beginning, for each
+way in which its own decisions fall; they are replayed up to where they differ from the run before.
+So it is a black box, with one condition: it must do the same each time that its coins fall the
+same. What it returns may still be undecided. Each way to decide that is a path, too, for which the
+procedure does not run again; reading it tosses no coins.
 """
 
 from __future__ import annotations
@@ -137,11 +137,13 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
     while True:
         walked = PathCoins(script)
         result = _done(procedure, walked)
-        decisions, bounds = walked.used, walked.bounds()
-        number = alone.setdefault(walked.tossed, frozenset({walked.tossed}))
-        is_new = True
-        while is_new:
+        decisions, bounds, tossed = walked.used, walked.bounds(), walked.tossed
+        number = alone.setdefault(tossed, frozenset({tossed}))
+        has_another = True
+        while has_another:
             outcome = _done(read, result)
+            if walked.tossed != tossed:
+                raise AuditError("the SDK cannot be walked: it tosses coins after it has returned")
             if walked.used != len(script):
                 raise _unsteady()
             weight, scale = walked.weight()
@@ -149,7 +151,7 @@ def law_of(procedure: Callable[[Coins], object], read: Callable[[object], T]) ->
             paths += 1
             if not number <= coins.setdefault(outcome, number):
                 coins[outcome] |= number
-            is_new = _turn(script, decisions)
+            has_another = _turn(script, decisions)
             walked.go_back(decisions, bounds)
         if not _turn(script):
             return ExactLaw(_chances(sums), paths, coins)

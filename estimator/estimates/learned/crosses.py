@@ -178,7 +178,7 @@ def learned_crosses(metric: Metric, fitted: Fitted) -> LearnedModel:
 
 
 def weights_of(cells: CellShares, share: float) -> Floats:
-    """Return what each cell adds to the log-odds of yes, the likeliest by a prior, shape (cells,).
+    """Return what each cell adds to the log-odds of yes, shape (cells,): likeliest under a prior.
 
     With w the weights, p the rates of yes by them and t the shares of the cells, yes - p t has the
     expectation 0, the slope p (1 - p) t in w, and a known covariance. Each step solves for w in its

@@ -31,7 +31,8 @@ class Crosses:
 
     Attributes:
         cells: of each feature, how many cells it has, at least 2.
-        block_sizes: of each feature, how many cells a symbol has; 1 for k-ary randomised response.
+        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomised
+            response.
         base_blocks: of each feature; 1 for k-ary randomised response.
         keep_numerators: of each feature, the probability that the symbol stands for the true cell,
             times 2**64.
@@ -60,7 +61,7 @@ class Crosses:
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
-        """Return the channel of features with ``cells`` cells, within the requested epsilon."""
+        """Return the channel of features with these numbers of cells, within the request."""
         designs = [auto.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
@@ -71,7 +72,7 @@ class Crosses:
 
     @property
     def inputs(self) -> int:
-        """The number of features: an input is a tuple of their cells."""
+        """The number of features: an input is a tuple with one cell of each."""
         return len(self.cells)
 
     @property

@@ -40,9 +40,9 @@ def with_support(tables: GroupTables, deviations: list[float]) -> GroupTables:
 
 def needed() -> int:
     """Return the levels that the word needs."""
-    number = domain().number_of(WORD)
+    whole = (len(WORD) + 1) * domain().letter_bits
     sizes = [group.bits for group in domain().groups(METRIC.channel.inputs)]
-    return next(place for place, bits in enumerate(sizes) if bits >= domain().bits_to_end(number)) + 1
+    return next(place for place, bits in enumerate(sizes) if bits >= whole) + 1
 
 
 @pytest.mark.parametrize("weak", range(1, 5))

@@ -32,7 +32,8 @@ def test_cells_and_ends_are_those_of_each(domain: Text) -> None:
     many = TextNumbers.of(domain, numbers)
     cells = [(many.hashed(group) % CELLS).tolist() for group in domain.groups(CELLS)]
     assert list(zip(*cells, strict=True)) == [domain.cells_of(number, CELLS) for number in numbers]
-    assert many.bits_to_end().tolist() == list(map(domain.bits_to_end, numbers))
+    lengths = [len(domain.text_of(number)) for number in numbers]
+    assert many.bits_to_end().tolist() == [min(domain.bits, (each + 1) * domain.letter_bits) for each in lengths]
     assert many.integers(range(len(numbers))) == numbers
 
 
