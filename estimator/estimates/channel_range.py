@@ -92,7 +92,7 @@ def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Ite
         first += len(tallies)
         if _is_on_grid(channel):
             # the statistic of the tally itself may be too large by as much as its fit fell short
-            distance = statistic - 2 * slack(channel.inputs, reports)
+            distance = statistic - 2 * float(slack(channel.inputs, reports))
             yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
         else:
             fitted = zip(tallies, likeliest_law(channel, tallies), strict=True)
