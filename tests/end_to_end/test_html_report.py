@@ -576,6 +576,7 @@ def test_few_windows_are_named_by_their_days_and_not_by_hours(browser: Browser, 
     file = tmp_path / "report.html"
     file.write_text(as_html(report, registry), encoding="utf-8")
     with opened(browser, file) as view:
+        view.show_everything()
         chart = article(view.page, "dark_mode").locator("svg.chart[aria-label*=windows]")
         ticks = chart.locator("[data-label='x-axis tick label'] text").all_text_contents()
     assert [re.findall(r"\d+", tick)[0] for tick in ticks] == [str(int(day(number)[-2:])) for number in range(3)]
