@@ -209,6 +209,11 @@ def test_what_cannot_be_walked_is_said_and_never_guessed(procedure: Callable[[Co
         law_of(procedure, integer)
 
 
+@pytest.mark.parametrize("laws", [[], [{}]])
+def test_laws_without_an_outcome_differ_by_nothing(laws: list[dict[int, Fraction]]) -> None:
+    assert least_ratio(laws, Fraction(0)) == 1
+
+
 def test_an_ideal_function_gives_the_same_for_the_same_labels_and_couples_coins_of_one_word() -> None:
     def tossed(coins: Coins) -> tuple[object, ...]:
         function = IdealFunction(coins)
