@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
-from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine, is_readable_on_the_way
 from client_sdk.protocol.wire.stopped import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
@@ -34,6 +34,9 @@ _HEADERS = {
 }
 """All headers but an app's key, and the same on every device: versions and languages would
 distinguish devices."""
+
+_NO_PROXIES = {"http": "", "https": ""}
+"""Takes precedence over the proxies that requests takes from its environment."""
 
 
 class Transport(Protocol):
@@ -79,13 +82,15 @@ class HttpTransport:
         if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
             raise ValueError("upload_key must be printable ASCII without blanks")
         self._url = collector.rstrip("/") + REPORTS_PATH
+        self._proxies = _NO_PROXIES if is_on_this_machine(collector) else None
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | None:
         """Deliver the body of an upload once; return the reply, or None if nothing came back.
 
-        Redirects are not followed, because reports and secret are for this collector. No cookie is
-        kept, and no password of the machine's user is sent.
+        Redirects are not followed, because reports and secret are for this collector. For the same
+        reason, a collector on this machine is reached without a proxy. No cookie is kept, and no
+        password of the machine's user is sent.
         """
         with forks.importing():
             import requests  # noqa: PLC0415 importing the SDK must stay quick
@@ -101,6 +106,7 @@ class HttpTransport:
                     auth=lambda request: request,  # no password: otherwise requests reads ~/.netrc
                     timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
                     allow_redirects=False,
+                    proxies=self._proxies,
                     stream=True,
                 ) as response:
                     headers = response.headers

@@ -18,6 +18,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from client_sdk.protocol.errors import HearsayError
+from client_sdk.protocol.wire.base_url import is_on_this_machine
 from client_sdk.protocol.wire.stopped import STOPPED, Question, decode
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
@@ -39,6 +40,9 @@ A dripping answer occupies a forwarder little longer than no answer.
 """
 
 _CHUNK_BYTES = 65_536
+
+_NO_PROXIES = {"http": "", "https": ""}
+"""Takes precedence over the proxies that requests takes from its environment."""
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 """The key is wrong, or the server is no collector: waiting does not help."""
@@ -78,6 +82,7 @@ class Forwarder:
     def __init__(self, collector: str, key: str) -> None:
         """Take the collector's base URL and the relay key."""
         self._url = collector.rstrip("/") + UPLOADS_PATH
+        self._proxies = _NO_PROXIES if is_on_this_machine(collector) else None
         self._headers = {
             "Accept": NDJSON,
             "Accept-Encoding": "identity",
@@ -90,7 +95,8 @@ class Forwarder:
     def post(self, body: bytes) -> BatchAnswer:
         """Send a batch once and return the answer.
 
-        Redirects are not followed, because the uploads are for this collector. No cookie is kept.
+        Redirects are not followed, because the uploads are for this collector. For the same reason,
+        a collector on this machine is reached without a proxy. No cookie is kept.
 
         Raises:
             CollectorUnavailableError: if there is no answer, or its status is not 200.
@@ -107,6 +113,7 @@ class Forwarder:
                     auth=lambda request: request,  # otherwise requests would look into ~/.netrc
                     timeout=(CONNECT_TIMEOUT_S, READ_TIMEOUT_S),
                     allow_redirects=False,
+                    proxies=self._proxies,
                     stream=True,
                 ) as response,
             ):

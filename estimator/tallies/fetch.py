@@ -12,9 +12,9 @@ from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from threading import Thread
 from typing import IO
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
-from client_sdk.protocol.wire.base_url import is_base_url
+from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.limits import Bounds
 from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
@@ -99,7 +99,7 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
     try:
-        with build_opener(_NoRedirect).open(request, timeout=timeout_s) as response:
+        with _opener(collector).open(request, timeout=timeout_s) as response:
             tallies = _read(response, collector, bounds)
             return Fetched(tallies, _instant(response.headers.get(SNAPSHOT_TAKEN)))
     except HTTPError as error:
@@ -114,6 +114,11 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except OSError as error:
         problem = error.strerror or str(error) or type(error).__name__
         raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
+
+
+def _opener(collector: str) -> OpenerDirector:
+    """Return what opens a collector's URL: without a proxy if it is on this machine."""
+    return build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
 
 
 def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-_THIS_MACHINE = re.compile(r"localhost\.?|.+\.localhost\.?|127(\.\d{1,3}){3}|::1", re.IGNORECASE)
-"""Names and addresses that never leave this machine (RFC 6761, section 6.3; RFC 1122, section
-3.2.1.3; RFC 4291, section 2.5.3)."""
+_BYTE = r"(\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])"
+_THIS_MACHINE = re.compile(rf"localhost|127(\.{_BYTE}){{3}}|::1", re.ASCII)
+"""The name and the addresses that never leave this machine (RFC 1122, section 3.2.1.3; RFC 4291,
+section 2.5.3).
+
+RFC 6761 has ``app.localhost`` and ``localhost.`` stay here, too. But glibc asks the network's name
+server for them, as for ``127.0.0.999``, and whoever answers names the machine.
+"""
 
 
 def is_host(name: str) -> bool:
@@ -28,7 +33,14 @@ def is_base_url(text: str) -> bool:
     return well_formed and text.isprintable() and not any(mark in text for mark in " ?#@\\")
 
 
+def is_on_this_machine(base_url: str) -> bool:
+    """Whether a base URL names this machine.
+
+    Whoever sends there must use no proxy, which may be elsewhere.
+    """
+    return _THIS_MACHINE.fullmatch(urlsplit(base_url).hostname or "") is not None
+
+
 def is_readable_on_the_way(base_url: str) -> bool:
     """Whether anything sent to a base URL leaves this machine without TLS."""
-    parts = urlsplit(base_url)
-    return parts.scheme == "http" and not _THIS_MACHINE.fullmatch(parts.hostname or "")
+    return urlsplit(base_url).scheme == "http" and not is_on_this_machine(base_url)

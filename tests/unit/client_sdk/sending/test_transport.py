@@ -14,6 +14,7 @@ from client_sdk.sending.responses import Reply
 from client_sdk.sending.transport import MAX_REPLY_BYTES, HttpTransport
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
+from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
 from tests.support.services.processes import free_port, wait_until
 
 
@@ -71,6 +72,26 @@ def test_redirects_are_not_followed(server: AnsweringServer) -> None:
     assert reply is not None
     assert reply.status == 307
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("variable", PROXY_VARIABLES)
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST", "[::1]"])
+def test_nothing_for_a_collector_on_this_machine_goes_to_a_proxy(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch, variable: str, host: str
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv(variable, server.url)
+    HttpTransport(f"http://{host}:{free_port()}", "secret-canary").post(b"{}")
+    assert server.requests == []
+
+
+def test_a_collector_elsewhere_is_reached_by_the_proxy_of_the_environment(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv("http_proxy", server.url)
+    HttpTransport("http://collector.example", allow_plain_http=True).post(b"{}")
+    assert [path for path, _, _ in server.requests] == ["http://collector.example/v1/reports"]
 
 
 def test_no_cookie_is_kept(server: AnsweringServer) -> None:
@@ -162,9 +183,9 @@ def test_a_collector_that_is_no_base_address_is_refused_and_not_shown(collector:
     [
         *(
             "http://localhost:8080",
-            "http://App.Localhost",
+            "http://LocalHost",
             "http://127.0.0.1:9",
-            "http://127.8.9.1",
+            "http://127.8.9.255",
             "http://[::1]:8080",
         ),
         *("https://example.com:443/a/b/", "https://[::1]:8443", "https://m\u00fcn.example"),
@@ -178,6 +199,13 @@ ELSEWHERE = [
     *("http://example.com", "http://10.0.0.1:8080", "http://127.0.0.1.example.com", "http://localhost.example.com"),
     *(
         "http://127.example.com",
+        *(
+            "http://app.localhost",
+            "http://localhost.",
+            "http://127.0.0.999",
+            "http://127.0.0.09",
+            "http://127.0.0.\u0661",
+        ),
         "http://notlocalhost",
         "http://[::2]",
         "http://[::ffff:10.0.0.1]",

@@ -11,6 +11,7 @@ from collector.relay import forward
 from collector.relay.forward import BatchAnswer, CollectorUnavailableError, Forwarder
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
+from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
 from tests.support.services.processes import free_port, wait_until
 
 KEY = "key-canary"
@@ -57,6 +58,17 @@ def test_no_cookie_is_kept_and_no_password_is_taken_from_netrc(
     forwarder.post(b"")
     assert all("Cookie" not in headers for _, headers, _ in server.requests)
     assert {headers["Authorization"] for _, headers, _ in server.requests} == {f"Bearer {KEY}"}
+
+
+@pytest.mark.parametrize("variable", PROXY_VARIABLES)
+def test_nothing_for_a_collector_on_this_machine_goes_to_a_proxy(
+    server: AnsweringServer, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    without_proxies(monkeypatch)
+    monkeypatch.setenv(variable, server.url)
+    with pytest.raises(CollectorUnavailableError):
+        Forwarder(f"http://localhost:{free_port()}", KEY).post(b"line\n")
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,10 @@ import pytest
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies import fetch as fetch_module
 from estimator.tallies.fetch import _instant, fetch
+from tests.support.devices.answering import answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.estimates.tallies import line
+from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
 
 TOKEN = "sesame"  # noqa: S105 a test's token
 
@@ -77,6 +79,17 @@ def collector() -> Iterator[str]:
 
 def test_closed_tallies_are_read(collector: str) -> None:
     assert [tally.metric for tally in fetch(collector, TOKEN, preliminary=False).tallies] == ["dark_mode"]
+
+
+@pytest.mark.parametrize("variable", PROXY_VARIABLES[:2])
+def test_the_token_for_a_collector_on_this_machine_goes_to_no_proxy(
+    collector: str, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    without_proxies(monkeypatch)
+    with answering_server(b"") as proxy:
+        monkeypatch.setenv(variable, proxy.url)
+        assert len(fetch(collector, TOKEN, preliminary=False).tallies) == 1
+        assert proxy.requests == []
 
 
 def test_preliminary_tallies_are_asked_for(collector: str) -> None:
