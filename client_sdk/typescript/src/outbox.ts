@@ -12,9 +12,6 @@ const MOST_REPORTS = 64;
 /** Reports in the queue. More mean that something is wrong, and the host's disk must not pay for it. */
 const MOST_WAITING = 1000;
 
-/** Reports of which the history tells. */
-const MOST_HISTORY = 500;
-
 /** Reports that wait for the end of their window leave within six hours after it, at random. */
 const RELEASE_SPREAD_S = 6 * 3600;
 
@@ -73,7 +70,6 @@ export function nextUpload(state: State, nowS: number, coins: Coins, hurried: bo
   for (const each of taken) {
     if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "sent" });
   }
-  state.history = state.history.slice(-MOST_HISTORY);
   const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
   return (state.sent = { id: word() + word(), reports: taken, failures: 0, retryS: 0 });
 }

@@ -57,6 +57,7 @@ export interface State {
   /** The questions that the collector has stopped, as `metric:edition`. */
   stops: string[];
   sent?: Sent | undefined;
+  /** Everything that has left: the budget's lifetime limits it. */
   history: HistoryEntry[];
   dropped: Record<string, number>;
 }

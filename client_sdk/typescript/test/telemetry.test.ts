@@ -18,6 +18,17 @@ test("a report is charged once and delivered once", async () => {
   assert.deepEqual((await device.telemetry.history()).map(({ outcome }) => outcome), ["accepted"]);
 });
 
+test("the history lists everything that has left, as long as the budget lasts", async () => {
+  const device = new Device(registry(["a"], { lifetime: "600000000000" }));
+  for (let day = 0; day < 601; day++, device.nowS += DAY_S) {
+    await device.telemetry.record("a", true);
+    await device.telemetry.flush();
+  }
+  const listed = (await device.telemetry.history()).map(({ window }) => window);
+  assert.deepEqual(listed, device.collector.reports.map(({ window }) => window));
+  assert.equal(listed.length, 600);
+});
+
 test("nothing is stored, drawn or sent before the user agrees", async () => {
   const device = new Device(registry(NAMES), { consent: false, coins: new ScriptedCoins([]) });
   assert.equal(await device.telemetry.record("a", true), "no_consent");
