@@ -32,7 +32,6 @@ from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.report import METRIC_NAME
 from client_sdk.recorder import Recorder, checked
 from client_sdk.results import (
     BudgetStatus,
@@ -260,7 +259,7 @@ class Telemetry:
                 definition, value, self._recorder.read_secret, self._recorder.clock_of(definition)
             )
         except UnknownMetricError:
-            mistake = self._unknown(metric, value)
+            mistake = self._unknown()
         except OutsideDomainError as error:
             mistake = OutsideDomainError(error.metric, error.expected)
         except LedgerError as error:
@@ -358,19 +357,19 @@ class Telemetry:
     ) -> UnknownMetricError | OutsideDomainError | None:
         definition = self._registry.metrics.get(metric) if isinstance(metric, str) else None
         if definition is None:
-            return self._unknown(metric, by)
+            return self._unknown()
         if type(definition.domain) is not kind:
             if isinstance(definition.domain, Count):
                 return OutsideDomainError(metric, "count()" if kind is Activity else "active()")
             return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
         return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
 
-    def _unknown(self, metric: object, value: object) -> UnknownMetricError:
-        """Return the error for an unknown metric, without what may be an answer in its place."""
-        metrics = self._registry.metrics
-        is_name = isinstance(metric, str) and METRIC_NAME.fullmatch(metric) is not None
-        is_swapped = isinstance(value, str) and value in metrics
-        return UnknownMetricError(str(metric) if is_name and not is_swapped else None, tuple(metrics))
+    def _unknown(self) -> UnknownMetricError:
+        """Return the error for an unknown metric.
+
+        It lacks the unknown name, in whose place an answer may stand.
+        """
+        return UnknownMetricError(None, tuple(self._registry.metrics))
 
     def _obstacle(self, definition: Metric) -> Recorded | None:
         """Return why nothing can be recorded of a question at all; None if answers can."""

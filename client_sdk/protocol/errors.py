@@ -57,7 +57,7 @@ class UnknownMetricError(HearsayError):
     """A name that the registry does not define.
 
     Attributes:
-        metric: the unknown name; None if it may be an answer that stands in its place.
+        metric: the unknown name; None from ``Telemetry``, because an answer may stand in its place.
 
     """
 

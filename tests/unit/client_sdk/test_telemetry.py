@@ -362,16 +362,18 @@ def test_a_programmer_error_does_not_hold_the_answer(metric: str, value: object,
         assert device.history() == []
 
 
-@pytest.mark.parametrize("metric", ["secret 31415", "31415", 31415, ["31415"], {"31415"}])
-def test_an_answer_in_the_place_of_the_metric_is_not_shown(metric: Any) -> None:
+@pytest.mark.parametrize("metric", ["secret_31415", "secret 31415", "31415", 31415, ["31415"], {"31415"}])
+@pytest.mark.parametrize("answer", [31415, "system", "systems"])
+def test_an_answer_in_the_place_of_the_metric_is_not_shown(metric: Any, answer: Any) -> None:
     with telemetry(None) as device:
-        for call in (partial(device.record, metric), partial(device.count, metric)):
-            with pytest.raises(UnknownMetricError) as caught:
-                call(31415)
-            assert "31415" not in str(caught.value)
-        with pytest.raises(UnknownMetricError, match="the name comes first, then the answer") as caught:
-            device.record("secret", "system")
-        assert "secret" not in str(caught.value)
+        for call in (
+            partial(device.record, metric, answer),
+            partial(device.count, metric, answer),
+            partial(device.active, metric),
+        ):
+            with pytest.raises(UnknownMetricError, match="the name comes first, then the answer") as caught:
+                call()
+            assert "31415" not in str(caught.value) + repr(vars(caught.value))
 
 
 @pytest.mark.parametrize(("metric", "value"), [("system", "secret-31415"), ("unknown", 31415)])

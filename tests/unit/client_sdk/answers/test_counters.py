@@ -92,7 +92,7 @@ def test_in_memory_it_adds_up_too() -> None:
         ("m", True, OutsideDomainError, "a whole number from 0 up"),
         ("m", "31415", OutsideDomainError, "a whole number from 0 up"),
         ("yes", 31415, OutsideDomainError, r"expects an answer by record\(\), for a boolean does not add up"),
-        ("unknown", 31415, UnknownMetricError, "unknown"),
+        ("unknown", 31415, UnknownMetricError, "it defines: m, yes"),
     ],
 )
 @pytest.mark.parametrize("consent", [True, False])

@@ -195,7 +195,7 @@ def test_a_paced_device_remembers_days_also_in_windows_in_which_it_is_not_asked(
     [
         ("yes", OutsideDomainError, r"'yes' expects an answer by record\(\), for a boolean does not add up"),
         ("n", OutsideDomainError, r"'n' expects count\(\)"),
-        ("unknown", UnknownMetricError, "unknown"),
+        ("unknown", UnknownMetricError, "it defines: m, yes, n"),
     ],
 )
 @pytest.mark.parametrize("consent", [True, False])
