@@ -18,7 +18,7 @@ from tests.support.services.collecting import REGISTRY_TEXT
 
 PATIENCE_S = 60.0
 
-pytest_plugins = ["tests.support.services.temporary"]
+pytest_plugins = ["tests.support.services.outer_environment", "tests.support.services.temporary"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,5 @@
-"""A run of the tests has its own temporary folder, and fails if it leaves anything there."""
+"""A run of the tests has its own temporary folder, and fails if it leaves anything there. It has no
+settings of whoever starts it."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -42,15 +45,39 @@ def test_a_run_of_all_tests_leaves_out_no_folder() -> None:
     assert set(settings["testpaths"]) == with_tests - {"tests/images"}  # takes minutes: `make test-images`
 
 
-def run(test: str, folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
+HAS_NO_SETTINGS = """\
+import os, urllib.request
+def test_that_has_no_settings():
+    from tests.support.services.outer_environment import settings
+    assert settings(os.environ) == []
+    assert all(urllib.request.proxy_bypass(f"{host}:8080") for host in ("localhost", "127.0.0.1"))
+    assert not urllib.request.proxy_bypass("pypi.example")
+    assert os.environ["http_proxy"] == "http://proxy.example"
+"""
+
+SETTINGS = {
+    "HEARSAY_READ_TOKEN": "short",
+    "HEARSAY_REDIS_URL_FILE": "/nonexistent",
+    "COLUMNS": "33",
+    "NO_COLOR": "1",
+    "http_proxy": "http://proxy.example",
+}
+
+
+def run(
+    test: str, folder: Path, workers: int, environment: Mapping[str, str] = MappingProxyType({})
+) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(IMPATIENT)
     (folder / "test_of_the_run.py").write_text(test)
-    plugins = ("-p", "xdist.plugin", "-p", "tests.support.services.temporary", "-p", "no:cacheprovider")
-    options = (*plugins, "--numprocesses", str(workers))
+    plugins = ("xdist.plugin", "tests.support.services.outer_environment", "tests.support.services.temporary")
+    options = (*(f"-p{name}" for name in (*plugins, "no:cacheprovider")), "--numprocesses", str(workers))
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options, "--rootdir", str(folder), str(folder)],
         cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)} | ONLY_NAMED_PLUGINS,
+        env=os.environ
+        | {"TMPDIR": str(folder), "PYTEST_DEBUG_TEMPROOT": str(folder)}
+        | ONLY_NAMED_PLUGINS
+        | dict(environment),
         capture_output=True,
         text=True,
         check=False,
@@ -73,3 +100,15 @@ def test_a_run_that_leaves_nothing_there_passes(tmp_path: Path, workers: int) ->
     ended = run(CLEANS_UP, tmp_path, workers)
     assert (ended.returncode, "left in" in ended.stdout) == (0, False), ended.stdout
     assert not list(tmp_path.glob("t-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_run_has_no_settings_of_whoever_starts_it_and_no_proxy_for_this_machine(tmp_path: Path, workers: int) -> None:
+    ended = run(HAS_NO_SETTINGS, tmp_path, workers, SETTINGS)
+    assert "1 passed" in ended.stdout, ended.stdout
+
+
+def test_every_run_of_these_tests_is_made_so(pytestconfig: pytest.Config) -> None:
+    plugins = ("outer_environment", "temporary")
+    assert all(pytestconfig.pluginmanager.has_plugin(f"tests.support.services.{name}") for name in plugins)

@@ -197,7 +197,8 @@ def test_nobody_else_can_read_the_data_directory_even_if_it_was_there_before(
 
 
 def test_it_says_that_it_is_ready_behind_a_proxy_setting_too(registry_file: Path, tmp_path: Path) -> None:
-    with running_collector(registry_file, tmp_path / "data", environment={"http_proxy": "http://127.0.0.1:9"}):
+    environment = {"http_proxy": "http://127.0.0.1:9", "no_proxy": None, "NO_PROXY": None}
+    with running_collector(registry_file, tmp_path / "data", environment=environment):
         pass
 
 

@@ -14,7 +14,7 @@ from client_sdk.sending.responses import Reply
 from client_sdk.sending.transport import MAX_REPLY_BYTES, HttpTransport
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
-from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
+from tests.support.services.outer_environment import PROXY_VARIABLES, without_proxies
 from tests.support.services.processes import free_port, wait_until
 
 

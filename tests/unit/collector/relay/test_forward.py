@@ -11,7 +11,7 @@ from collector.relay import forward
 from collector.relay.forward import BatchAnswer, CollectorUnavailableError, Forwarder
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
-from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
+from tests.support.services.outer_environment import PROXY_VARIABLES, without_proxies
 from tests.support.services.processes import free_port, wait_until
 
 KEY = "key-canary"

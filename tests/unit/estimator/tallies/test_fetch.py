@@ -17,7 +17,7 @@ from estimator.tallies.fetch import _instant, fetch
 from tests.support.devices.answering import answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.estimates.tallies import line
-from tests.support.services.outer_proxies import PROXY_VARIABLES, without_proxies
+from tests.support.services.outer_environment import PROXY_VARIABLES, without_proxies
 
 TOKEN = "sesame"  # noqa: S105 a test's token
 
