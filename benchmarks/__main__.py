@@ -45,6 +45,7 @@ from benchmarks.text.page import measure_text
 from benchmarks.typescript import measure_browsers, measure_typescript
 from benchmarks.vectors import measure_vectors
 from benchmarks.workers import measure_workers
+from tests.support.services.outer_environment import settings
 
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "collector": measure_collector,
@@ -89,6 +90,8 @@ def main(names: list[str]) -> None:
     unknown = [name for name in names if name not in PARTS]
     if unknown:
         sys.exit(f"there is no part {', '.join(unknown)}; the parts are: {', '.join(PARTS)}")
+    for name in settings(os.environ):
+        del os.environ[name]
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # with it, every new process compiles the project anew
     for name in names or PARTS:
         sys.stderr.write(f"{name} …\n")

@@ -105,7 +105,7 @@ def collector(scratch: Path, token: str) -> Iterator[str]:
             [sys.executable, "-m", "collector", *options],
             stdout=subprocess.PIPE,
             stderr=sink,
-            env={**os.environ, "HEARSAY_READ_TOKEN": token},
+            env=environment(HEARSAY_READ_TOKEN=token),
             text=True,
         ) as process,
     ):
@@ -157,13 +157,22 @@ def command(package: str, *arguments: str, **settings: str) -> str:
     done = subprocess.run(  # noqa: S603 this project's own command
         [sys.executable, "-m", package, *arguments],
         capture_output=True,
-        env={**os.environ, **settings},
+        env=environment(**settings),
         text=True,
         check=False,
     )
     if done.returncode:
         sys.exit(done.stderr)
     return done.stdout
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Return the environment of a command, whose settings are these alone.
+
+    Whoever runs a collector may have exported others, such as the URL of its store.
+    """
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("HEARSAY_")}
+    return inherited | settings
 
 
 def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:

@@ -17,6 +17,9 @@ from tools import demo_output
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "examples" / "health" / "demo.py"
 
+OF_AN_OPERATOR = {"HEARSAY_REDIS_URL": "redis://127.0.0.1:9", "HEARSAY_READ_TOKEN_FILE": "/nonexistent"}
+"""Settings of a collector in use, whose store must not get the reports of a demonstration."""
+
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
@@ -27,7 +30,8 @@ def short_folder() -> Iterator[Path]:
 
 def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, short_folder: Path) -> None:
     page = tmp_path / "report.html"
-    done = run_command([sys.executable, str(DEMO), "--devices", "150", "--html", str(page)], TMPDIR=str(short_folder))
+    words = [sys.executable, str(DEMO), "--devices", "150", "--html", str(page)]
+    done = run_command(words, TMPDIR=str(short_folder), **OF_AN_OPERATOR)
     assert done.returncode == 0, done.stderr
     held, of = map(int, re.findall(r"^(\d+) of (\d+) intervals hold the truth", done.stdout, re.MULTILINE)[0])
     assert of == 7
