@@ -1,19 +1,24 @@
 """Opting out: what is wiped from a ledger's file, and what is kept so that no budget is renewed.
 
-What was spent is kept. When it was spent, and for which question, is kept only as far as the
-present windows need it. Nothing can be recorded any more for windows that were over when the ledger
-last saw the time. Their charges become sums: one each for today, the present week, the present
-month and all time before, any of which may be the period of a ceiling.
+What was spent is kept. When it was spent, and for which question, is kept only as far as a window
+needs it that can still be charged. The charges of windows that were over when the ledger last saw
+the time become sums, one for each part of the past that a ceiling may tell from another.
+
+After opting out, no window that is over can be charged. The parts are today, the present week, the
+present month and all time before. After a purpose was withdrawn, counts and days of use of the
+other questions are still charged to windows that ended within the grace. So its days, and the weeks
+and months that hold them, are parts, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from client_sdk.ledger import charges, outbox
 from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +49,7 @@ def wipe(connection: sqlite3.Connection) -> None:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")
-    _add_up(connection, charges.latest_s(connection))
+    _add_up(connection, grace_days=0)
     for (window,) in connection.execute("SELECT window FROM slots").fetchall():
         if not _goes_on(window, charges.latest_s(connection)):
             connection.execute("DELETE FROM slots WHERE window = ?", (window,))
@@ -76,7 +81,7 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
     names = "SELECT DISTINCT metric FROM charges WHERE metric <> ?"
     gone = [name for (name,) in connection.execute(names, (OVER,)).fetchall() if not is_covered(name)]
     connection.executemany("UPDATE charges SET reported = 1 WHERE metric = ?", [(name,) for name in gone])
-    _add_up(connection, charges.latest_s(connection), gone)
+    _add_up(connection, grace_days=GRACE_S // DAY_S, metrics=gone)
     return deleted["counts"]
 
 
@@ -101,30 +106,44 @@ def wipe_counts(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM counts")
 
 
-def _add_up(connection: sqlite3.Connection, now_s: int, metrics: Collection[str] | None = None) -> None:
+def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collection[str] | None = None) -> None:
     """Replace the charges of windows that are over by one sum per day that still matters.
 
-    Those days are the first days of the present month and week, and today. What was spent on
-    another day counts as spent on the latest of these days before it, which lies within the same
-    present periods. Reserves of permanent answers are summed up, too: they were for what is wiped.
-    ``metrics`` are those whose charges are summed up; None stands for all.
+    Those are the days on which a period begins that can still be charged. What was spent on another
+    day counts as spent on the latest of them before it, which lies within the same such periods.
+    Reserves of permanent answers are summed up, too: they were for what is wiped.
+
+    Args:
+        connection: within a write transaction.
+        grace_days: how many days before today can still be charged.
+        metrics: those whose charges are summed up; None stands for all.
+
     """
-    marks = [Window.of(kind, now_s).first_day.isoformat() for kind in WindowKind]
+    now_s = charges.latest_s(connection)
+    marks = _marks(now_s, grace_days)
     rows = connection.execute(
-        "SELECT metric, edition, window, last_day, nanos, attos, reported FROM charges"
+        "SELECT metric, edition, window, first_day, last_day, nanos, attos, reported FROM charges"
     ).fetchall()
     rows = [row for row in rows if metrics is None or row[0] in metrics]
     connection.executemany(
         "DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ?", [row[:3] for row in rows]
     )
-    for *key, last_day, nanos, attos, reported in rows:
-        day = max((mark for mark in marks if mark <= last_day), default=OVER)
-        kept = key if _goes_on(key[2], now_s) else [OVER, OVER, f"sum {day}"]
+    for *key, first_day, last_day, nanos, attos, reported in rows:
+        # a charge of an unknown day has two
+        first, last = (max((mark for mark in marks if mark <= day), default=OVER) for day in (first_day, last_day))
+        name = f"sum {last}" if first == last else f"sum {first} {last}"
         connection.execute(
             "INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (metric, edition, window)"
             " DO UPDATE SET nanos = nanos + excluded.nanos, attos = attos + excluded.attos",
-            (*kept, day, day, nanos, attos, reported),
+            (*(key if _goes_on(key[2], now_s) else (OVER, OVER, name)), first, last, nanos, attos, reported),
         )
+
+
+def _marks(now_s: int, grace_days: int) -> set[str]:
+    """Return the first days of all periods that hold today or a day of the grace."""
+    today = Window.of(WindowKind.DAY, now_s).first_day
+    days = [today - timedelta(days=back) for back in range(grace_days + 1)]
+    return {Window.on(kind, day).first_day.isoformat() for kind in WindowKind for day in days}
 
 
 def _goes_on(window: str, now_s: int) -> bool:

@@ -15,7 +15,7 @@ from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.protocol import RegistryError, Upload
 from client_sdk.sending import helper
 from client_sdk.sending.helper import BriefLedger
-from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, accept, ask, nothing, rows
+from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows
 from tests.support.devices.clients import telemetry as device_of
 from tests.support.services.processes import wait_until
 
@@ -207,6 +207,31 @@ def test_what_was_withdrawn_and_agreed_to_again_is_asked_once_a_window_and_reser
         assert device.record("lasting", value=False) is Recorded.QUEUED
         filled = 1_000_000_000
         assert rows(tmp_path, "SELECT SUM(nanos) FROM charges")[0][0] - paid >= filled + 2 * 2_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("budget", "answered_s", "used_s", "ended_s"),
+    [
+        ('window = "week"\nper_window = 1', NOON, NOON, NOON + 3 * DAY_S),
+        ('window = "day"\nper_month = 1', NOON, NOON + 10 * DAY_S, NOON + 13 * DAY_S),
+    ],
+    ids=["a week", "a month"],
+)
+def test_withdrawing_a_purpose_makes_no_room_in_a_period_that_is_over(
+    tmp_path: Path, budget: str, answered_s: float, used_s: float, ended_s: float
+) -> None:
+    activity = f'[metric.days]\nkind = "activity"\ndays = 7\nstatistic = "mean"\n{CRASHES}'
+    registry, clock = ask(f"[metric.used]\n{FLAG}{USAGE}{activity}", budget), SetClock(answered_s)
+    with telemetry(tmp_path, registry=registry, clock=clock) as device:
+        assert device.record("used", value=True) is Recorded.QUEUED
+        clock.now_s = used_s
+        assert device.active("days") is Recorded.COUNTED
+        clock.now_s = ended_s
+        assert _flushed(device)
+        device.consent = {"crashes"}
+        assert _flushed(device)
+        assert device.budget().lifetime_spent == 1
+        assert _names(tmp_path, "charges") == set()
 
 
 def test_a_set_can_be_taken_back_and_given_until_the_user_opts_out(tmp_path: Path) -> None:

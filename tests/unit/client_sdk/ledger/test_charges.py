@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.ledger import charges, outbox, queue
+from client_sdk.ledger import charges, erase, outbox, queue
 from client_sdk.ledger.charges import CLOCK_BACK_S, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.status import status_of
 from client_sdk.protocol import Budget, Report, Window, WindowKind
 from client_sdk.protocol.budget import Cost
+from client_sdk.protocol.window import GRACE_S
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON
 
@@ -173,8 +174,12 @@ def test_a_clock_that_names_no_window_is_not_believed(connection: sqlite3.Connec
 
 
 STEPS = st.floats(min_value=-2.0 * CLOCK_BACK_S, max_value=9.0 * DAY_S)
-REQUESTS = st.tuples(STEPS, st.integers(0, 9), st.integers(0, 4), st.integers(0, 3))
-"""A step of the clock, a cost in billionths and in units of delta, and the build that asks."""
+COSTS = st.builds(Cost, st.integers(0, 9), st.integers(0, 4))
+LATE_DAYS = st.sampled_from([0, 0, *range(1, GRACE_S // DAY_S + 1)])
+ERASURES = st.sampled_from([None, None, None, "a purpose", "all"])
+REQUESTS = st.tuples(STEPS, COSTS, st.integers(0, 3), LATE_DAYS, ERASURES)
+"""A step of the clock, a cost in billionths and in units of delta, the build that asks, how many
+days late it pays, and what is erased before: the purpose of every other charge, or all."""
 
 KINDS = st.sampled_from(list(WindowKind))
 
@@ -211,26 +216,35 @@ class DiaryOfDays:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=400, derandomize=True, deadline=None)
 @given(builds=st.lists(budgets(), min_size=1, max_size=4), requests=st.lists(REQUESTS, max_size=40))
 def test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_whatever_the_periods_are_called(
-    builds: list[Budget], requests: list[tuple[float, int, int, int]]
+    builds: list[Budget], requests: list[tuple[float, Cost, int, int, str | None]]
 ) -> None:
-    diary, clock_s = DiaryOfDays(), NOON
+    diary, clock_s, opted_out_s = DiaryOfDays(), NOON, 0
     with contextlib.closing(open_memory("acme")) as connection:
-        for number, (step_s, nanos, attos, build) in enumerate(requests):
+        for number, (step_s, cost, build, late_days, erased) in enumerate(requests):
             clock_s += step_s
             try:
                 instant_s = charges.instant(connection, clock_s)
             except ClockError:
                 assert clock_s < charges.latest_s(connection) - CLOCK_BACK_S
                 continue
-            budget, cost = builds[build % len(builds)], Cost(nanos, attos)
-            fits = diary.allows(budget, cost, instant_s)
-            periods = Periods.at(budget, instant_s)
-            assert charges.charge(connection, key_of(f"m{number}"), cost, budget, periods) is fits
+            if erased == "all":
+                erase.wipe(connection)
+                opted_out_s = charges.latest_s(connection)
+            elif erased is not None:
+                erase.withdraw(connection, lambda name: name.startswith("kept"))
+            window = Window.of(WindowKind.DAY, instant_s - late_days * DAY_S)
+            if window.ends_at <= opted_out_s:  # what was counted then is erased
+                continue
+            budget = builds[build % len(builds)]
+            paid_s = min(instant_s, window.ends_at - 1)
+            fits = diary.allows(budget, cost, paid_s)
+            key = key_of(f"{'kept' if number % 2 else 'm'}{number}", window.text)
+            assert charges.charge(connection, key, cost, budget, Periods.at(budget, paid_s)) is fits
             if fits:
-                diary.note(cost, instant_s)
+                diary.note(cost, paid_s)
         assert charges.lifetime_nanos(connection) == sum(diary.spent.values())
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import sqlite3
 from dataclasses import replace
+from datetime import date, timedelta
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -13,9 +15,10 @@ import pytest
 from client_sdk import Recorded
 from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.erase import wipe
+from client_sdk.ledger.erase import wipe, withdraw
 from client_sdk.protocol import Report, Window, WindowKind
 from client_sdk.protocol.budget import Cost
+from client_sdk.protocol.window import GRACE_S
 from tests.support.devices.clients import DAY_S, NOON, SetClock, all_bytes, ask, rows, telemetry
 
 EDITION = "0123456789ab"
@@ -109,6 +112,36 @@ def test_what_the_present_periods_have_spent_is_the_same_after_any_history(
         instant_s += seeded.choice([0, DAY_S, DAY_S, 9 * DAY_S])
     wipe(connection)
     assert len(connection.execute("SELECT * FROM charges WHERE metric = ''").fetchall()) <= 4
+
+
+@pytest.mark.parametrize("today", ["2026-11-20", "2026-11-23", "2026-12-02", "2027-01-01", "2027-02-03"])
+def test_what_a_period_has_spent_that_can_still_be_charged_is_the_same_after_withdrawing(
+    connection: sqlite3.Connection, today: str
+) -> None:
+    seeded, noon_s = random.Random(today), Window.parse(today).starts_at + DAY_S // 2  # noqa: S311 reproducible
+    charges.instant(connection, noon_s)
+    for number in range(60):  # an upgrade leaves charges of unknown days
+        last = date.fromisoformat(today) - timedelta(days=seeded.randint(0, 40))
+        first = last - timedelta(days=seeded.choice([0, 0, 2, 9, 30]))
+        row = f"m{number}", EDITION, last.isoformat(), first.isoformat(), last.isoformat(), seeded.randint(1, 10**9)
+        connection.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, 0, 1)", row)
+    budgets = [ask('[metric.m]\nkind = "boolean"', f'window = "{kind}"').budget for kind in WindowKind]
+    instants = [noon_s - late_s for late_s in range(0, GRACE_S + DAY_S, DAY_S)]
+    chargeable = [Periods.at(budget, instant_s) for budget in budgets for instant_s in instants]
+    before = [charges.spent_nanos(connection, periods) for periods in chargeable]
+    for withdrawn in ({f"m{number}" for number in range(30)}, {f"m{number}" for number in range(60)}):
+        withdraw(connection, partial(_is_outside, withdrawn))
+        assert [charges.spent_nanos(connection, periods) for periods in chargeable] == before
+    assert rows_of_questions(connection) <= {today}
+
+
+def _is_outside(names: set[str], name: str) -> bool:
+    return name not in names
+
+
+def rows_of_questions(connection: sqlite3.Connection) -> set[str]:
+    """Return the windows of the charges that name their question."""
+    return {window for (window,) in connection.execute("SELECT window FROM charges WHERE metric <> ''")}
 
 
 def test_what_was_counted_before_the_user_opted_out_and_in_elsewhere_is_not_reported(tmp_path: Path) -> None:
