@@ -175,7 +175,7 @@ class Telemetry:
         self._is_forgotten = False
         if agreed:
             self._begin()
-        elif self._path is not None and self._schedule.has_leftovers:
+        elif self._path is not None:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._wipe_counts(self._path)
 

@@ -91,13 +91,22 @@ def add_persistent(connection: sqlite3.Connection, definition: Metric, window: W
     )
 
 
-def take_ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
-    """Delete the file's counts of ended windows; return those still defined, one of each window."""
-    rows = connection.execute("SELECT metric, edition, window, count FROM counts WHERE edition <> ''").fetchall()
-    ended = [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]
-    connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", [r[:3] for r in ended])
+def ended_persistent(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> list[EndedCount]:
+    """Return the file's counts of ended windows that are still defined, one of each window."""
     sums: dict[tuple[str, str], int] = {}  # a device that moves counts in each of its strata
-    for name, edition, text, count in ended:
+    for name, edition, text, count in _ended_rows(connection, instant_s):
         if name in registry.metrics and edition in registry.metrics[name].editions:
             sums[name, text] = min(sums.get((name, text), 0) + count, _most(registry.metrics[name]))
     return [EndedCount(registry.metrics[name], Window.parse(text), count) for (name, text), count in sums.items()]
+
+
+def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) -> bool:
+    """Delete the file's counts of ended windows; return whether there were any."""
+    rows = [row[:3] for row in _ended_rows(connection, instant_s)]
+    connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = ? AND window = ?", rows)
+    return bool(rows)
+
+
+def _ended_rows(connection: sqlite3.Connection, instant_s: float) -> list[tuple[str, str, str, int]]:
+    rows = connection.execute("SELECT metric, edition, window, count FROM counts WHERE edition <> ''").fetchall()
+    return [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]

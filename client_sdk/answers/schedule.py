@@ -348,9 +348,9 @@ class Schedule:
             if self._report_count(connection, ended, instant_s) is not Recorded.QUEUED:
                 # a queued count stays: this transaction may still be rolled back
                 self.counts.drop(ended)
-        for ended in counters.take_ended_persistent(connection, self._registry, instant_s):
+        for ended in counters.ended_persistent(connection, self._registry, instant_s):
             self._report_count(connection, ended, instant_s)
-            self.has_leftovers = True
+        self.has_leftovers |= counters.forget_ended_persistent(connection, instant_s)
         for ended in list(days_of_use.ended(connection, self._registry, instant_s)):
             self._report_count(connection, ended, instant_s)
         self.has_leftovers |= days_of_use.forget(connection, self._registry, instant_s)

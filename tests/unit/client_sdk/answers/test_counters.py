@@ -233,3 +233,30 @@ def test_opting_out_forgets_what_was_counted(tmp_path: Path, persist: str) -> No
         device.forget()
         assert not holds(tmp_path)
         assert device._schedule.counts.ended(marked(persist), TODAY.ends_at) == []
+
+
+WITHOUT = ask('[metric.yes]\nkind = "boolean"')
+UPDATES = {"removed": WITHOUT, "kept in memory from now on": marked("")}
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_a_start_without_consent_wipes_counts_whatever_the_update_asks(tmp_path: Path, update: str) -> None:
+    with telemetry(tmp_path, registry=marked("persist = true")) as device:
+        assert device.count("m", MARKED) is Recorded.COUNTED
+    assert holds(tmp_path)
+    with telemetry(tmp_path, registry=UPDATES[update], consent=False):
+        pass
+    assert not holds(tmp_path)
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_nothing_is_left_of_an_ended_count_that_an_update_no_longer_keeps(tmp_path: Path, update: str) -> None:
+    clock = SetClock()
+    with telemetry(tmp_path, registry=marked("persist = true"), clock=clock) as device:
+        assert device.count("m", MARKED) is Recorded.COUNTED
+    with telemetry(tmp_path, registry=UPDATES[update], clock=clock) as device:
+        assert device.flush(timeout_s=LONG_S)
+        assert holds(tmp_path)
+        clock.now_s = TODAY.ends_at
+        assert device.flush(timeout_s=LONG_S)
+        assert not holds(tmp_path)

@@ -134,12 +134,13 @@ def test_an_update_with_another_epsilon_keeps_the_days_and_a_removed_question_lo
 
 def test_opting_out_wipes_days_as_does_a_start_without_consent(tmp_path: Path) -> None:
     registry, data_dir = using(), tmp_path / "app"
-    with telemetry(data_dir, registry=registry) as device:
-        device.active("m")
-    assert rows(data_dir, DAYS_ON_DISK) == [("m", "2026-11-20")]
-    with telemetry(data_dir, registry=registry, consent=False) as device:
-        assert device.active("m") is Recorded.NO_CONSENT
-    assert rows(data_dir, DAYS_ON_DISK) == []
+    for update in (registry, ask('[metric.yes]\nkind = "boolean"')):
+        with telemetry(data_dir, registry=registry) as device:
+            device.active("m")
+        assert rows(data_dir, DAYS_ON_DISK) == [("m", "2026-11-20")]
+        with telemetry(data_dir, registry=update, consent=False) as device:
+            assert device.record("yes", value=True) is Recorded.NO_CONSENT
+        assert rows(data_dir, DAYS_ON_DISK) == []
     with telemetry(data_dir, registry=registry) as device:
         device.active("m")
         device.forget()
