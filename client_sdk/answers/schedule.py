@@ -97,9 +97,13 @@ class Schedule:
         return covers(self.consent, self._registry.metrics.get(name) or self._former.get(name))
 
     def withdraw(self, connection: sqlite3.Connection) -> None:
-        """Drop all that is left of the questions that the user does not agree to, beside others."""
+        """Drop all that is left of the questions that the user does not agree to, beside others.
+
+        Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
+        say which reports travel together.
+        """
+        self._learn_former(connection)
         if not isinstance(self.consent, bool):
-            self._learn_former(connection)
             self.counts.keep(self.is_covered)
             self.has_leftovers |= erase.withdraw(connection, self.is_covered)
 

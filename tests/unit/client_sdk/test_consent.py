@@ -162,6 +162,17 @@ def test_reports_of_different_purposes_travel_apart(tmp_path: Path) -> None:
     assert len(groups) == 5
 
 
+def test_reports_that_an_earlier_registry_left_travel_apart_by_the_purposes_that_they_had(tmp_path: Path) -> None:
+    clock, transport = SetClock(), ScriptedTransport()
+    _fill(tmp_path, clock, ScriptedTransport(nothing)).close()
+    update = ask(f"[metric.plain]\n{FLAG}")
+    with telemetry(tmp_path, registry=update, clock=clock, transport=transport) as device:
+        assert _flushed(device)
+    groups = [{REGISTRY.metric(report.metric).consent for report in upload.reports} for upload in transport.uploads]
+    assert all(len(group) == 1 for group in groups)
+    assert len(groups) == 5
+
+
 def test_a_helper_keeps_purposes_apart(tmp_path: Path) -> None:
     clock, transport = SetClock(), ScriptedTransport()
     _fill(tmp_path, clock, ScriptedTransport(nothing)).close()
