@@ -50,9 +50,16 @@ def wipe(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
     connection.execute("UPDATE device SET secret = NULL")
     _add_up(connection, grace_days=0)
+    _forget_participation(connection)
     for (window,) in connection.execute("SELECT window FROM slots").fetchall():
         if not _goes_on(window, charges.latest_s(connection)):
             connection.execute("DELETE FROM slots WHERE window = ?", (window,))
+
+
+def _forget_participation(connection: sqlite3.Connection) -> None:
+    """Keep of a paced device until when it takes part no more; of other strata, nothing."""
+    connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
+    connection.execute("UPDATE stratum SET chosen_s = end_s")
 
 
 def questions(connection: sqlite3.Connection) -> set[str]:

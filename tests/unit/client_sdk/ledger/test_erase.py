@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk import Recorded
+from client_sdk.answers import participation
 from client_sdk.ledger import charges, outbox, queue
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.erase import wipe, withdraw
@@ -156,6 +157,40 @@ def test_what_was_counted_before_the_user_opted_out_and_in_elsewhere_is_not_repo
         clock.now_s += DAY_S
         assert device.record("m", value=True) is Recorded.QUEUED
     assert {metric for (metric,) in rows(tmp_path, "SELECT metric FROM charges")} == {"m"}
+
+
+LATER_S = Window.parse("2026-12-01").starts_at
+"""The end of a stratum that began before today."""
+
+
+@pytest.mark.parametrize(
+    ("days_back", "end_s", "done", "kept"),
+    [
+        (9, LATER_S, 1, [(LATER_S, LATER_S, 1)]),
+        (9, LATER_S, 0, []),
+        (-2, LATER_S, 0, []),
+        (9, int(NOON) - DAY_S, 1, []),
+    ],
+    ids=["took part", "was off", "would take part", "is over"],
+)
+def test_of_a_paced_device_opting_out_keeps_only_until_when_it_takes_part_no_more(
+    connection: sqlite3.Connection, days_back: int, end_s: int, done: int, kept: list[tuple[int, int, int]]
+) -> None:
+    charges.instant(connection, NOON)
+    connection.execute("INSERT INTO stratum VALUES (?, ?, ?)", (NOON - days_back * DAY_S, end_s, done))
+    wipe(connection)
+    assert connection.execute("SELECT * FROM stratum").fetchall() == kept
+
+
+def test_opting_out_and_in_lets_a_paced_device_take_part_once_a_stratum(connection: sqlite3.Connection) -> None:
+    budget = 'strategy = "pace"\nlifetime = 500'  # enough for every day
+    registry = ask('[metric.m]\nkind = "boolean"\nexpires = 2027-06-30', budget)
+    charges.instant(connection, NOON)
+    connection.execute("INSERT INTO stratum VALUES (?, ?, 1)", (NOON - DAY_S, LATER_S))
+    wipe(connection)
+    days = [Window.of(WindowKind.DAY, NOON + number * DAY_S) for number in range(20)]
+    taken = [day.text for day in days if participation.drawn(connection, registry, day, bytes(32))]
+    assert taken == [day.text for day in days if day.starts_at >= LATER_S]
 
 
 def attos(connection: sqlite3.Connection) -> int:
