@@ -8,21 +8,26 @@ its spending says anything about the answers.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import coin_sources as prf
 from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window
+from client_sdk.protocol.window import LATEST_YEAR, Window
 
 if TYPE_CHECKING:
     import sqlite3
 
 UNIFORM_BITS = 53
 """Bits of a uniform fraction: as many as a float holds."""
+
+NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
+"""The first instant after all windows: no clock is believed that shows it."""
 
 
 def has_slots(registry: Registry, definition: Metric) -> bool:
@@ -112,7 +117,7 @@ def _is_paced(
         if length is None:
             return False
         coins = prf.PrfCoins(secret, prf.PARTICIPATION, window.text)
-        row = (_later(window, coins.below(length)).starts_at, _later(window, length).starts_at, 0)
+        row = (_starts_at(window, coins.below(length)), _starts_at(window, length), 0)
         connection.execute("DELETE FROM stratum")
         connection.execute("INSERT INTO stratum VALUES (?, ?, ?)", row)
     chosen_s, _, done = row
@@ -141,7 +146,9 @@ def _stratum_length(
     return max(1, (needed_nanos * scale // left_nanos + fraction) // scale)
 
 
-def _later(window: Window, windows: int) -> Window:
-    for _ in range(windows):
-        window = Window.of(window.kind, window.ends_at)
-    return window
+def _starts_at(window: Window, windows: int) -> int:
+    """Return when a later window begins; if no collector takes its reports, when none does."""
+    try:
+        return window.later(windows).starts_at
+    except WindowError:
+        return NEVER_S

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from client_sdk.answers import participation
+from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
@@ -126,6 +127,18 @@ def test_the_window_of_a_stratum_is_drawn_uniformly() -> None:
         return [day_of(charge.window) == day for day in range(4)]
 
     assert accepts_each((np.array([is_chosen(seed)]) for seed in count()), 0.25, 0.4).all()
+
+
+@pytest.mark.parametrize("kind", WindowKind)
+@pytest.mark.parametrize("last_day", ["9998-12-31", "9999-12-31"])
+def test_a_stratum_may_last_as_long_as_the_calendar(kind: WindowKind, last_day: str) -> None:
+    budget = f'strategy = "pace"\nwindow = "{kind}"\nlifetime = 1'
+    registry, connection = ask(f'[metric.m]\nkind = "boolean"\nexpires = {last_day}', budget), open_memory("acme")
+    window = Window.on(kind, date(2026, 1, 1))
+    participation.drawn(connection, registry, window, bytes(32))
+    ((chosen_s, end_s, _),) = connection.execute("SELECT * FROM stratum").fetchall()
+    assert window.starts_at <= chosen_s < end_s == participation.NEVER_S
+    connection.close()
 
 
 def test_a_fraction_of_a_window_is_rounded_at_random() -> None:
