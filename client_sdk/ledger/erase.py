@@ -57,7 +57,7 @@ def wipe(connection: sqlite3.Connection) -> None:
 
 
 def _forget_participation(connection: sqlite3.Connection) -> None:
-    """Keep of a paced device until when it takes part no more; of other strata, nothing."""
+    """Of a paced device that took part, keep only from when it may take part again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
 

@@ -173,7 +173,7 @@ LATER_S = Window.parse("2026-12-01").starts_at
     ],
     ids=["took part", "was off", "would take part", "is over"],
 )
-def test_of_a_paced_device_opting_out_keeps_only_until_when_it_takes_part_no_more(
+def test_of_a_paced_device_opting_out_keeps_only_from_when_it_may_take_part_again(
     connection: sqlite3.Connection, days_back: int, end_s: int, done: int, kept: list[tuple[int, int, int]]
 ) -> None:
     charges.instant(connection, NOON)
