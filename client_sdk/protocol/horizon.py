@@ -9,9 +9,11 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
+from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
@@ -57,6 +59,11 @@ class MetricReports:
             return self.any_nanos
         values = metric.max_values if self.reports is None else min(metric.max_values, self.reports)
         return min(self.any_nanos, values * metric.permanent_nanos)
+
+    @property
+    def chance_beyond(self) -> Fraction:
+        """A bound on the chance that reports, of a known number, reveal more than `any_nanos`."""
+        return (self.reports or 0) * self.metric.chance_beyond(self.metric.channel.worst_ratio)
 
     @property
     def speaks_once(self) -> bool:
@@ -151,6 +158,29 @@ def most_nanos(registry: Registry, horizon: Horizon, today: date) -> int | None:
     together, _ = by_charge(dearest_reports(registry, horizon, today))
     charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
     return whole(charged + sum(question.any_nanos for question in free))
+
+
+def chance_beyond(registry: Registry, horizon: Horizon, today: date) -> Fraction:
+    """Return the chance that reports of a horizon reveal more than `most_nanos`, rounded up.
+
+    It is the sum of the chances that single reports reveal more than they are charged. It is 0
+    unless a question has a delta, and may be above 1.
+    """
+    return sum(
+        (
+            MetricReports(metric, paid_reports(registry, metric, horizon, today)).chance_beyond
+            for metric in registry.metrics.values()
+            if metric.delta
+        ),
+        PURE,
+    )
+
+
+def paid_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date) -> int:
+    """Return the most reports of a metric that is charged, within the ceiling on epsilon."""
+    paid = ceiling(registry, horizon, today) // metric.charge_nanos
+    reports = most_reports(registry, metric, horizon, today)
+    return paid if reports is None else min(paid, reports)
 
 
 def whole(nanos: float) -> int | None:

@@ -16,11 +16,13 @@ from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain import Domain, DomainError, Vector
+from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.errors import OutsideDomainError
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.window import Window, WindowKind
 
 if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.gaussian import Gaussian
     from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 
 CACHED_DELTAS = 64
@@ -127,6 +129,17 @@ class Metric:
     def delta(self) -> Fraction:
         """The exact delta of one report; 0 for every mechanism but the Gaussian one."""
         return _delta(self.channel)
+
+    def chance_beyond(self, ratio: Fraction) -> Fraction:
+        """Return the chance that one report shifts odds by more than a ratio.
+
+        Args:
+            ratio: `Channel.worst_ratio`, or more.
+
+        """
+        if not self.delta:
+            return PURE
+        return cast("Gaussian", self.channel).chance_beyond(ratio)  # no other channel has a delta
 
     @property
     def permanent_nanos(self) -> int:

@@ -33,7 +33,7 @@ from client_sdk.protocol.domain import (
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.horizon import Horizon, MetricReports, most_nanos, most_reports
+from client_sdk.protocol.horizon import Horizon, MetricReports, chance_beyond, most_nanos, most_reports
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
 
@@ -96,6 +96,7 @@ def statement(registry: Registry, today: date) -> str:
 
     """
     by_horizon = {horizon: most_nanos(registry, horizon, today) for horizon in Horizon}
+    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon, today)) for horizon, nanos in by_horizon.items()}
     yearly = {
         name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR, today))
         for name, metric in registry.metrics.items()
@@ -106,7 +107,7 @@ def statement(registry: Registry, today: date) -> str:
         HOW,
         *_purposes(registry),
         *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
-        "\n".join(["## Everything together\n", *_together(registry.budget, by_horizon, paid_once), ""]),
+        "\n".join(["## Everything together\n", *_together(registry.budget, totals, paid_once), ""]),
         READ_AND_ERASE,
         *([IN_A_BROWSER] if registry.budget.may_be_wiped else []),
     ]
@@ -128,11 +129,35 @@ def odds(nanos: float) -> str:
     """
     if nanos >= CERTAIN_NANOS:
         return "more than a million to 1, which is as good as knowing"
+    ratio = _printed(nanos)
+    return f"at most {int(ratio):,} to 1" if ratio.denominator == 1 else f"at most {float(ratio):.1f} to 1"
+
+
+def outcome(nanos: float | None, chance: Fraction) -> str:
+    """Return in words what reports make of even odds, and how often that may be exceeded.
+
+    Args:
+        nanos: the loss in billionths of epsilon; None if there is no bound.
+        chance: the most likely chance of a larger loss.
+
+    """
+    if nanos is None or (2 * chance > 1 and nanos < CERTAIN_NANOS):
+        return "there is no bound"
+    return f"even odds become {odds(nanos)}{_but(nanos, chance)}"
+
+
+def _printed(nanos: float) -> Fraction:
+    """Return the odds to one that stand on the page."""
     # the charge is rounded up by a billionth; ln 3 is 3 to 1
     ratio = exp_floor(Fraction(nanos) / NANOS) * (1 - Fraction(1, 10**8))
-    if ratio > TWO_DIGITS:
-        return f"at most {math.ceil(ratio):,} to 1"
-    return f"at most {math.ceil(ratio * 10) / 10:.1f}".removesuffix(".0") + " to 1"
+    return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
+
+
+def _but(nanos: float, chance: Fraction) -> str:
+    """Return how often the odds are exceeded. Nothing exceeds odds that are as good as knowing."""
+    if not chance or nanos >= CERTAIN_NANOS:
+        return ""
+    return f", except with a chance of 1 in {math.floor(1 / chance):,}"
 
 
 def _purposes(registry: Registry) -> Iterator[str]:
@@ -148,7 +173,8 @@ def _purposes(registry: Registry) -> Iterator[str]:
 
 
 def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int | None]) -> str:
-    afterwards = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric)}"
+    chance = metric.chance_beyond(_printed(metric.epsilon_nanos))
+    afterwards = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric.epsilon_nanos, chance)}"
     until = "without an end" if metric.expires is None else f"until {metric.expires}"
     lines = [
         f"## {escaped(metric.name)}\n",
@@ -163,10 +189,6 @@ def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _but(metric: Metric) -> str:
-    return f", except with a chance of 1 in {math.floor(1 / metric.delta):,}" if metric.delta else ""
 
 
 def _others(metric: Metric) -> Iterator[str]:
@@ -242,14 +264,14 @@ def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iter
         year = MetricReports(metric, paid_for if year.reports is None else min(year.reports, paid_for))
     reports = "" if year.reports is None else f" (at most {year.reports})"
     what = "whatever your answers were" if metric.permanent_nanos else "taken together"
-    yield f"* A year of answers{reports}, {what}: even odds become {odds(year.any_nanos)}"
+    yield f"* A year of answers{reports}, {what}: {outcome(year.any_nanos, year.chance_beyond)}"
     if year.pattern_nanos < year.any_nanos:
         equal = f"which {metric.window}s had the same answer"
         yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
         yield f"* {equal.capitalize()} is not protected: it can be found out in time"
 
 
-def _together(budget: Budget, by_horizon: dict[Horizon, int | None], paid_once: Sequence[str]) -> Iterator[str]:
+def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str]) -> Iterator[str]:
     storage = "one storage of the browser lasts" if budget.may_be_wiped else "the device reports"
     words = {
         Horizon.WINDOW: f"A {budget.window}",
@@ -258,9 +280,7 @@ def _together(budget: Budget, by_horizon: dict[Horizon, int | None], paid_once: 
         Horizon.LIFE: f"As long as {storage}",
     }
     for horizon, word in words.items():
-        nanos = by_horizon[horizon]
-        bound = "there is no bound" if nanos is None else f"even odds become {odds(nanos)}"
-        yield f"* {word}, all answers to all questions: {bound}"
+        yield f"* {word}, all answers to all questions: {totals[horizon]}"
     if budget.may_be_wiped:
         periods = f"{budget.window.capitalize()}, month and year"
         yield f"* {periods} are those of a browser that deletes its storage all the time"

@@ -86,7 +86,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     type=NumberRange(LEAST_DELTA, 0.1),
     default=DELTA,
     show_default=True,
-    help="How often the figures for many reports may not hold.",
+    help="The delta of the figures for many reports.",
 )
 @click.option(
     "--allocate",
@@ -199,7 +199,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     for remark in [] if old is None else remarks(old, new):
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
-    click.echo(year_words(year))
+    click.echo(year_words(new, day))
     sentences = [*new.shortages(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)

@@ -127,7 +127,7 @@ def composed_epsilon(reports: Mapping[PrivacyLoss, int], delta: float) -> float:
 
     Args:
         reports: the number of reports of each loss.
-        delta: the probability with which epsilon may fail to hold, above 0.
+        delta: by how much a probability may exceed e^epsilon times another history's, above 0.
 
     Returns:
         The epsilon; infinite if delta is too small.
@@ -161,8 +161,8 @@ def bounded_epsilon(
         charges: the charge of each, above 0.
         ceiling: the most that all charges add up to.
         besides: reports without a charge.
-        delta: the probability with which epsilon may fail to hold, above 0. The delta of the
-            reports themselves is ignored.
+        delta: by how much a probability may exceed e^epsilon times another history's, above 0. The
+            delta of the reports themselves is ignored.
 
     """
     least = math.inf

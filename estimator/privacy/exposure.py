@@ -11,9 +11,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 
 from client_sdk.protocol.budget import ATTOS
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import (
     Horizon,
     MetricReports,
@@ -22,6 +24,7 @@ from client_sdk.protocol.horizon import (
     dearest_reports,
     most_nanos,
     most_reports,
+    paid_reports,
     whole,
 )
 from client_sdk.protocol.metric import Metric
@@ -42,16 +45,20 @@ class Exposure:
     Attributes:
         horizon: the period.
         any_nanos: epsilon of any two histories, in billionths.
+        own_delta: the delta at which ``any_nanos`` and ``pattern_nanos`` hold: that of all reports
+            together, rounded up; 0 if no question has a delta.
         pattern_nanos: epsilon of two histories of one pattern, while the answers of metrics that
             keep no patterns may be any. Also None if no metric keeps patterns: then nothing is
             claimed for them.
-        tight: epsilon of any two histories at ``delta``; never more than by plain addition.
+        tight: epsilon of any two histories at ``delta``; never more than by plain addition. None if
+            ``own_delta`` is more than ``delta``.
         delta: of ``tight``.
 
     """
 
     horizon: Horizon
     any_nanos: int | None
+    own_delta: float
     pattern_nanos: int | None
     tight: float | None
     delta: float
@@ -78,11 +85,27 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     together, _ = by_charge(dearest_reports(registry, horizon, today))
     free_nanos = sum(question.any_nanos for question in free)
     any_nanos = most_nanos(registry, horizon, today)
-    left = delta - _deltas(registry, charged)
+    own = own_delta(registry, horizon, today)
+    left = -float_ceiling(own - Fraction(delta))
     tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
-    least = min(tight, math.inf if any_nanos is None else as_float(any_nanos))
+    least = min(tight, math.inf if any_nanos is None or left < 0 else as_float(any_nanos))
     pattern = _pattern_nanos(registry, charged, free, most)
-    return Exposure(horizon, any_nanos, pattern, None if math.isinf(least) else least, delta)
+    return Exposure(horizon, any_nanos, float_ceiling(own), pattern, None if math.isinf(least) else least, delta)
+
+
+def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
+    """Return the most that the deltas of all reports in a horizon add up to.
+
+    The ceiling of the ledger bounds them, but not over several windows of a browser that wipes it.
+    """
+    budget = registry.budget
+    attos = sum(
+        paid_reports(registry, metric, horizon, today) * metric.cost.attos
+        for metric in registry.metrics.values()
+        if metric.delta
+    )
+    outlived = budget.may_be_wiped and horizon in {Horizon.MONTH, Horizon.YEAR}
+    return Fraction(attos if outlived else min(attos, budget.lifetime_attos), ATTOS)
 
 
 def _pattern_nanos(
@@ -136,13 +159,3 @@ def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[Priva
 def _pure(metric: Metric) -> PrivacyLoss:
     """Return the loss without its delta; deltas are added up separately."""
     return loss_of(metric.channel)._replace(delta=0.0)
-
-
-def _deltas(registry: Registry, charged: list[MetricReports]) -> float:
-    """Return the deltas of all reports together, bounded by the ceiling of the ledger."""
-    summed = sum(
-        float(question.metric.delta) * (math.inf if question.reports is None else question.reports)
-        for question in charged
-        if question.metric.delta
-    )
-    return min(summed, registry.budget.lifetime_attos / ATTOS)

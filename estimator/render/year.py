@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.epsilon import NANOS, as_float
-from client_sdk.protocol.statement import odds
+from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.horizon import Horizon, chance_beyond, most_nanos
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.statement import outcome
+from estimator.privacy.exposure import own_delta
 
 OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
 """What lowers the year of a device that keeps its ledger."""
@@ -15,17 +20,15 @@ OF_BROWSERS: Final = "lower per_window, or ask less often"
 """What lowers the year of a browser that may wipe its ledger: lifetime and month restart then."""
 
 
-def year_words(nanos: int | None) -> str:
-    """Return in a sentence what a year of all answers reveals.
-
-    Args:
-        nanos: the loss in billionths of epsilon; None if there is no bound.
-
-    """
+def year_words(registry: Registry, today: date) -> str:
+    """Return in a sentence what a year of all answers reveals, from a day on."""
+    nanos = most_nanos(registry, Horizon.YEAR, today)
     if nanos is None:
         return "Nothing limits what all answers of a device reveal within a year."
-    epsilon = f"epsilon {as_float(nanos):.9g}"
-    return f"Within a year, all answers of a device reveal at most {epsilon}: even odds become {odds(nanos)}."
+    delta = own_delta(registry, Horizon.YEAR, today)
+    loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
+    what = outcome(nanos, chance_beyond(registry, Horizon.YEAR, today))
+    return f"Within a year, all answers of a device reveal at most {loss}: {what}."
 
 
 def too_much(nanos: int | None, most: Fraction, *, may_be_wiped: bool) -> list[str]:

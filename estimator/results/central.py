@@ -14,7 +14,7 @@ class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
     """The privacy loss of a device by published tallies.
 
     Attributes:
-        delta: the probability with which epsilon may fail to hold.
+        delta: by how much a probability may exceed e^epsilon times another answer's.
         epsilon: rounded up.
 
     """

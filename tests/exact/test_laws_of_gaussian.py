@@ -109,6 +109,23 @@ def test_sigma_is_the_least_because_the_next_smaller_one_has_too_large_a_delta(e
     assert delta_of(of_steps(steps - 1, delta, channel.odds)) > Fraction(delta)
 
 
+def shifted_beyond(channel: Gaussian, ratio: Fraction) -> Fraction:
+    """Return the chance of a symbol of which two inputs differ by more than a ratio, enumerated."""
+    columns = [[channel.weight(symbol, value) for value in range(channel.inputs)] for symbol in range(channel.symbols)]
+    beyond = [column for column in columns if max(column) > ratio * min(column)]
+    return Fraction(max(sum(row) for row in zip(*beyond, strict=True)), channel.total)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), REQUESTS)
+def test_the_chance_of_more_than_a_ratio_is_that_of_the_true_table_and_no_smaller_than_delta(
+    epsilon: str, delta: str
+) -> None:
+    channel = within(epsilon, delta)
+    for ratio in (channel.worst_ratio, channel.worst_ratio * Fraction(11, 10)):
+        assert channel.chance_beyond(ratio) == shifted_beyond(channel, ratio)
+    assert channel.chance_beyond(channel.worst_ratio) >= channel.delta
+
+
 def test_without_its_delta_no_epsilon_would_hold() -> None:
     channel = within("1", "1e-6")
     assert channel.probability(0, 0) > 0

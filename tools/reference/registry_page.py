@@ -112,7 +112,7 @@ METRIC: Final[Mapping[str, Key]] = {
 }
 
 UNDESCRIBED: Final = {
-    "delta": "how often epsilon may not hold, with `gaussian`",
+    "delta": "with `gaussian`: by how much a chance may exceed e^epsilon times what it is for another answer",
     "utility": "with `exponential`: how useful each report (column) of each value (row) is",
 }
 

@@ -203,7 +203,9 @@ def _gaussian(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.gaussian import Gaussian  # noqa: PLC0415 5 ms
 
     if request.delta is None:
-        raise ValueError("'gaussian' needs delta, how often epsilon may not hold, such as delta = 1e-9")
+        raise ValueError(
+            "'gaussian' needs delta, by how much a chance may exceed e^epsilon times another, such as delta = 1e-9"
+        )
     _statistic(request, "mean")
     return Gaussian.within(request.epsilon, request.delta)
 

@@ -1,4 +1,4 @@
-"""Gaussian noise on a grid, for numbers: epsilon holds except with probability delta.
+"""Gaussian noise on a grid, for numbers: an epsilon that holds up to a delta.
 
 Sources: Canonne, Kamath & Steinke 2020, "The discrete Gaussian for differential privacy", section 2
 (the law); Balle & Wang 2018, "Improving the Gaussian mechanism for differential privacy: analytical
@@ -6,6 +6,9 @@ calibration and optimal denoising", theorem 5 (delta is a hockey-stick divergenc
 is cut off where it no longer matters, and its weights are integers. Sigma is the least one whose
 table, after cutting and rounding, has at most the requested delta. (The textbook's sigma = sqrt(2
 ln(1.25 / delta)) / epsilon holds for epsilon up to 1 only.)
+
+Delta is not the chance that a report reveals more than epsilon. That chance is no smaller, and
+usually several times as large: `Gaussian.chance_beyond` adds it up.
 """
 
 from __future__ import annotations
@@ -95,7 +98,7 @@ class Gaussian(AdditiveNoise):
 
     @property
     def worst_ratio(self) -> Fraction:
-        """The ratio that is exceeded only within ``delta``."""
+        """The ratio at which ``delta`` holds; single symbols exceed it."""
         return self.odds
 
     @property
@@ -110,6 +113,25 @@ class Gaussian(AdditiveNoise):
         padded = dict(zip(places, (self.weights[abs(place)] for place in places), strict=True))
         surplus = (denominator * padded[place] - numerator * padded.get(place + distance, 0) for place in places)
         return Fraction(sum(excess for excess in surplus if excess > 0), denominator * self.total)
+
+    def chance_beyond(self, ratio: Fraction) -> Fraction:
+        """Return the most likely chance of a symbol that shifts odds by more than a ratio; exact.
+
+        Such a symbol is more than ``ratio`` times as likely for one input as for another one. Its
+        chance is that for the input for which it is largest, so that it is no larger for answers
+        that are rounded to an input by chance.
+        """
+        numerator, denominator = ratio.as_integer_ratio()
+        last = self.inputs - 1
+        padded = (*self.weights, *[0] * last)
+        places = range(-self.reach, last + self.reach + 1)
+        beyond = [
+            place
+            for place in places
+            if denominator * padded[max(0, -place, place - last)] > numerator * padded[max(place, last - place)]
+        ]
+        most = max(sum(padded[abs(place - given)] for place in beyond) for given in range(self.inputs))
+        return Fraction(most, self.total)
 
 
 def _too_far(steps: int, points: int) -> ValueError:

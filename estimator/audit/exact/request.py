@@ -20,7 +20,7 @@ class RequestedLoss:
 
     Attributes:
         odds: e to the requested epsilon.
-        delta: the probability with which that may not hold.
+        delta: by how much a probability may exceed e^epsilon times another answer's.
 
     """
 

@@ -37,7 +37,8 @@ tallies of closed windows is published and all who report are honest.
 
 DEVICE_FOOTNOTE: Final = """\
 Any two histories: epsilon of all reports together, by addition, within the
-ceilings. At delta: by composing their losses, except with that probability.
+ceilings. At delta: by composing their losses. No chance exceeds e^epsilon times
+what it is for other answers by more than delta.
 A month touches 6 ISO weeks at most, a year 54.
 """
 
@@ -67,8 +68,7 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     life = BROWSER_FOOTNOTE if plan.registry.budget.may_be_wiped else LIFE_FOOTNOTE
     about_device = DEVICE_FOOTNOTE + life + PATTERN_FOOTNOTE * _keeps_patterns(plan)
-    year = next(exposure for exposure in plan.exposures if exposure.horizon is Horizon.YEAR)
-    about_device = f"{fill(year_words(year.any_nanos), WIDTH)}\n\n{about_device}"
+    about_device = f"{fill(year_words(plan.registry, plan.request.today), WIDTH)}\n\n{about_device}{_own_deltas(plan)}"
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
     return style.shown("\n".join([head, *blocks, FOOTNOTES, device, about_device, *([notes] if notes else [])]))
 
@@ -236,6 +236,14 @@ def _device_lines(plan: Plan) -> Iterator[str]:
         yield f"  {horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(exposure.pattern_nanos))}"
 
 
+def _own_deltas(plan: Plan) -> str:
+    """Return at which deltas sums of epsilon hold; nothing if they hold at 0."""
+    if not any(exposure.own_delta for exposure in plan.exposures):
+        return ""
+    deltas = ", ".join(f"{exposure.horizon} {short_loss(exposure.own_delta)}" for exposure in plan.exposures)
+    return f"{fill(f'Any two histories hold at the sum of the deltas of all reports: {deltas}.', WIDTH)}\n"
+
+
 def _last(plan: Plan, text: str) -> str:
     """Return the last column. It is empty where nothing is claimed of histories of one pattern."""
     return f" {text:>22}" if _keeps_patterns(plan) else ""
@@ -304,6 +312,7 @@ def _exposure_document(exposure: Exposure) -> dict[str, Any]:
     return {
         "within": exposure.horizon.value,
         "any_two_histories": any_two,
+        "delta_of_any_two_histories": exposure.own_delta,
         "any_two_histories_at_delta": exposure.tight,
         "one_pattern": pattern,
         "delta": exposure.delta,

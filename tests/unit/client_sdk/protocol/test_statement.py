@@ -8,6 +8,7 @@ import math
 import re
 import unicodedata
 from datetime import date
+from fractions import Fraction
 from html.parser import HTMLParser
 
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.statement import escaped, odds, statement
 from tests.support.devices.definitions import (
     ACTIVITY,
@@ -100,8 +102,45 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     assert "once a day, until 2027-12-31" in dark
     assert "holds at most 3 to 1 afterwards" in dark
     assert "once a week, without an end" in theme
-    assert "except with a chance of 1 in 1,0" in start
+    assert "afterwards, except with a chance of 1 in " in start
     assert "A year of answers (at most 366)" in once
+
+
+def _exceptions(page: str) -> list[tuple[Fraction, int]]:
+    """Return the odds and in one of how many cases they are exceeded, of each line that says so."""
+    lines = re.findall(r"at most ([0-9.,]+) to 1[^,]*, except with a chance of 1 in ([0-9,]+)", page)
+    return [(Fraction(ratio.replace(",", "")), int(often.replace(",", ""))) for ratio, often in lines]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, "0.01"), (1, "0.01"), (1, "1e-6"), (3, "1e-6")])
+def test_odds_of_gaussian_noise_are_exceeded_no_more_often_than_is_said(epsilon: float, delta: str) -> None:
+    fields = NUMBER | {"mechanism": "gaussian", "delta": Toml(delta), "epsilon": epsilon}
+    channel = metric_of(fields).channel
+    (ratio, often), *_ = _exceptions(_page(registry_text(m=fields)))
+    rows = [[channel.probability(symbol, value) for symbol in range(channel.symbols)] for value in (0, 32)]
+    exceeded = sum(low for low, high in zip(*rows, strict=True) if max(low, high) > ratio * min(low, high))
+    assert Fraction(1, often + 1) < exceeded <= Fraction(1, often)
+
+
+def test_every_sum_over_gaussian_reports_says_how_often_it_may_fail() -> None:
+    fields = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 1}
+    budget = "per_window = 1\nlifetime = 4\ndelta = 0.5\n"
+    page = _page(registry_text(m=fields).replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
+    one, year, *totals = _exceptions(page)
+    channel = metric_of(fields).channel
+    assert isinstance(channel, Gaussian)
+    each = channel.chance_beyond(channel.worst_ratio)
+    assert [often for _, often in totals] == [math.floor(1 / (reports * each)) for reports in (1, 4, 4, 4)]
+    assert year == totals[-1]
+    assert one[1] > totals[0][1], "odds that are printed are rounded up, and a report exceeds them less often"
+
+
+def test_where_gaussian_reports_are_likely_to_exceed_a_sum_there_is_no_bound() -> None:
+    fields = NUMBER | {"mechanism": "gaussian", "delta": Toml("0.01"), "epsilon": 0.1}
+    budget = "per_window = 1\nlifetime = 4\ndelta = 0.5\n"
+    page = _page(registry_text(m=fields).replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
+    assert "A year of answers (at most 40), taken together: there is no bound" in page
+    assert "A year, all answers to all questions: there is no bound" in page
 
 
 def _yearly(fields: dict[str, Field]) -> list[str]:
