@@ -31,7 +31,6 @@ from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.recorder import Recorder, checked
 from client_sdk.results import (
     BudgetStatus,
@@ -428,15 +427,11 @@ class Telemetry:
     def statement(self) -> str:
         """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
 
-        It is the page of ``hearsay-estimator plan --statement``, and the figures count from today.
-
-        Raises:
-            LedgerError: if the clock names a day that no collector takes.
-
+        It is the page of ``hearsay-estimator plan --statement``.
         """
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
 
-        return statement(self._registry, Window.of(WindowKind.DAY, self._recorder.instant()).first_day)
+        return statement(self._registry)
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.

@@ -1,5 +1,8 @@
 """The most that a device reports and reveals within a window, a month, a year and its life.
 
+With a day, everything counts from that day on, for a device that begins then. Without one it holds
+for every device, however long it has been reporting.
+
 Everything here adds up: sums are exact integers, bounded by the ceilings as the ledger keeps them.
 """
 
@@ -71,14 +74,17 @@ class MetricReports:
         return self.metric.protects is Protects.PATTERN and self.metric.max_values == 1
 
 
-def windows_left(metric: Metric, today: date) -> int | None:
-    """Return the number of windows of a metric from today on. None if it does not expire."""
-    if metric.expires is None:
+def windows_left(metric: Metric, today: date | None) -> int | None:
+    """Return the number of windows of a metric from today on. None if it does not expire.
+
+    Without a day it is None, too: a device may have been reporting for any time.
+    """
+    if metric.expires is None or today is None:
         return None
     return Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).until(metric.expires)
 
 
-def dearest_reports(registry: Registry, horizon: Horizon, today: date) -> list[MetricReports]:
+def dearest_reports(registry: Registry, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
     """Return the most reports of each metric, ignoring the ceilings.
 
     If questions are drawn, those of the largest epsilon stand for all: the drawn questions of a
@@ -94,7 +100,7 @@ def dearest_reports(registry: Registry, horizon: Horizon, today: date) -> list[M
     return [MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics]
 
 
-def most_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date) -> int | None:
+def most_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
     """Return the most reports of a metric in a horizon. None if only ceilings limit them."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
@@ -114,7 +120,7 @@ def _least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def ceiling(registry: Registry, horizon: Horizon, today: date) -> int:
+def ceiling(registry: Registry, horizon: Horizon, today: date | None = None) -> int:
     """Return the most that all charges within a horizon add up to, in billionths.
 
     Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
@@ -148,7 +154,7 @@ def by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[M
     return [question for question in reports if question not in free], free
 
 
-def most_nanos(registry: Registry, horizon: Horizon, today: date) -> int | None:
+def most_nanos(registry: Registry, horizon: Horizon, today: date | None = None) -> int | None:
     """Return the epsilon of any two histories in a horizon, in billionths.
 
     Answers that are charged once for good have no ceiling. None if there is no bound at all.
@@ -157,10 +163,21 @@ def most_nanos(registry: Registry, horizon: Horizon, today: date) -> int | None:
     _, free = by_charge([MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics])
     together, _ = by_charge(dearest_reports(registry, horizon, today))
     charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
-    return whole(charged + sum(question.any_nanos for question in free))
+    life = None if registry.budget.may_be_wiped else life_nanos(registry)
+    return whole(min(charged + sum(question.any_nanos for question in free), math.inf if life is None else life))
 
 
-def chance_beyond(registry: Registry, horizon: Horizon, today: date) -> Fraction:
+def life_nanos(registry: Registry) -> int | None:
+    """Return the epsilon of any two histories of a device, from its first report to its last one.
+
+    Every charge counts towards the lifetime ceiling, and so does every new draw of a permanent
+    answer that speaks for all reports. None if reports are free beyond that: there is no bound.
+    """
+    free = [MetricReports(metric, None) for metric in registry.metrics.values() if metric.protects is Protects.PATTERN]
+    return registry.budget.lifetime_nanos if all(question.speaks_once for question in free) else None
+
+
+def chance_beyond(registry: Registry, horizon: Horizon, today: date | None = None) -> Fraction:
     """Return the chance that reports of a horizon reveal more than `most_nanos`, rounded up.
 
     It is the sum of the chances that single reports reveal more than they are charged. It is 0
@@ -176,7 +193,7 @@ def chance_beyond(registry: Registry, horizon: Horizon, today: date) -> Fraction
     )
 
 
-def paid_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date) -> int:
+def paid_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
     """Return the most reports of a metric that is charged, within the ceiling on epsilon."""
     paid = ceiling(registry, horizon, today) // metric.charge_nanos
     reports = most_reports(registry, metric, horizon, today)

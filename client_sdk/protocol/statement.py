@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date
 from fractions import Fraction
 from typing import Final
 
@@ -20,6 +19,7 @@ from client_sdk.protocol.domain import (
     BYTES,
     Activity,
     Category,
+    Count,
     Cross,
     CrossedModel,
     Filled,
@@ -33,9 +33,10 @@ from client_sdk.protocol.domain import (
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.horizon import Horizon, MetricReports, chance_beyond, most_nanos, most_reports
+from client_sdk.protocol.horizon import Horizon, MetricReports, chance_beyond, life_nanos, most_nanos, most_reports
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 """Odds of a million to one are as good as knowing."""
@@ -49,8 +50,9 @@ SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 HOW: Final = """\
 Every answer is changed at random on your device before it leaves it. Nobody who
 receives it can tell whether it is your true answer: only counts over many
-devices mean anything. What follows says how much one device can reveal all the
-same, at the very worst, to somebody who sees everything that it sends.
+devices mean anything. What follows says how much the answers of one device can
+reveal all the same, at the very worst, to somebody who sees everything that it
+sends. That an answer is sent at all can tell more: each question says what.
 """
 
 BY_PURPOSE: Final = """\
@@ -87,18 +89,16 @@ Another browser, profile or private window is another device.
 """
 
 
-def statement(registry: Registry, today: date) -> str:
+def statement(registry: Registry) -> str:
     """Return the page as Markdown.
 
-    Args:
-        registry: the questions.
-        today: the UTC day from which the figures count.
-
+    It is the same on every day: its year is any year, also of a device that has been reporting.
     """
-    by_horizon = {horizon: most_nanos(registry, horizon, today) for horizon in Horizon}
-    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon, today)) for horizon, nanos in by_horizon.items()}
+    by_horizon = {horizon: most_nanos(registry, horizon) for horizon in Horizon}
+    by_horizon[Horizon.LIFE] = life_nanos(registry)
+    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon)) for horizon, nanos in by_horizon.items()}
     yearly = {
-        name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR, today))
+        name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR))
         for name, metric in registry.metrics.items()
     }
     paid_once = [name for name, metric in registry.metrics.items() if metric.protects is Protects.PATTERN]
@@ -146,6 +146,12 @@ def outcome(nanos: float | None, chance: Fraction) -> str:
     return f"even odds become {odds(nanos)}{_but(nanos, chance)}"
 
 
+def one_report(metric: Metric, when: str = "") -> str:
+    """Return in words what one report makes of even odds, and how often that is exceeded."""
+    nanos = metric.epsilon_nanos
+    return f"{odds(nanos)}{when}{_but(nanos, metric.chance_beyond(_printed(nanos)))}"
+
+
 def _printed(nanos: float) -> Fraction:
     """Return the odds to one that stand on the page."""
     # the charge is rounded up by a billionth; ln 3 is 3 to 1
@@ -173,22 +179,30 @@ def _purposes(registry: Registry) -> Iterator[str]:
 
 
 def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int | None]) -> str:
-    chance = metric.chance_beyond(_printed(metric.epsilon_nanos))
-    afterwards = f"{odds(metric.epsilon_nanos)} afterwards{_but(metric.epsilon_nanos, chance)}"
-    until = "without an end" if metric.expires is None else f"until {metric.expires}"
+    afterwards = one_report(metric, " afterwards")
     lines = [
         f"## {escaped(metric.name)}\n",
         f"* Why it is asked: {escaped(metric.purpose)}",
         f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
-        f"* How often: at most once a {metric.window}, {until}",
+        f"* How often: at most once a {metric.window}, {_until(metric)}",
         *_others(metric),
         *_public(metric),
         *_kept(metric),
         *_answered(metric),
+        *_sent(metric),
+        *_on_disk(metric),
         f"* One answer: whoever held even odds on it before holds {afterwards}",
         *_yearly(metric, year, by_horizon[Horizon.YEAR]),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _until(metric: Metric) -> str:
+    if metric.expires is None:
+        return "without an end"
+    if metric.window is WindowKind.DAY:
+        return f"until {metric.expires}"
+    return f"until the end of the {metric.window} that holds {metric.expires}"
 
 
 def _others(metric: Metric) -> Iterator[str]:
@@ -236,9 +250,32 @@ def _answered(metric: Metric) -> Iterator[str]:
     if isinstance(metric.domain, Activity):
         last = f"the {metric.domain.high} days that end with a {metric.window}"
         yield f"* What is answered: on how many of {last} the application was used"
-        if metric.fill is None:
-            yield f"* What an answer tells by being sent: that the application was used in that {metric.window}"
-        yield "* What your device keeps for that: the days themselves, until they are counted no more or you opt out"
+
+
+def _sent(metric: Metric) -> Iterator[str]:
+    """Yield what the existence of a report reveals, whatever its symbol is."""
+    window = metric.window
+    if metric.fill is not None:
+        what = f"that the application ran in that {window}, and nothing else"
+    elif isinstance(metric.domain, Activity):
+        what = f"that the application was used in that {window}"
+    elif isinstance(metric.domain, Count):
+        what = f"that something was counted in that {window}. Where nothing is counted, nothing is sent"
+    else:
+        what = f"that the application recorded something for it in that {window}, which may depend on what you did"
+    yield f"* What an answer tells by being sent: {what}"
+
+
+def _on_disk(metric: Metric) -> Iterator[str]:
+    """Yield what of the true answers stands on the disk of the device."""
+    kept = "* What your device keeps for that"
+    if isinstance(metric.domain, Activity):
+        yield f"{kept}: the days themselves, until they are counted no more or you opt out"
+    elif metric.persist:
+        first = f"the application first runs after the {metric.window}"
+        yield f"{kept}: the count itself, until {first}, or you opt out"
+    if metric.permanent_nanos:
+        yield f"{kept}: what shows to whoever reads it which answers you gave, until you opt out"
 
 
 def _of_text(metric: Metric, domain: Text) -> Iterator[str]:
@@ -269,6 +306,9 @@ def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iter
         equal = f"which {metric.window}s had the same answer"
         yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
         yield f"* {equal.capitalize()} is not protected: it can be found out in time"
+    if metric.reserve_nanos:
+        again = "you opt out and in again, or another version of the application asks in another way"
+        yield f"* Your device draws its answers anew when {again}: what a year reveals then counts again"
 
 
 def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str]) -> Iterator[str]:
@@ -291,4 +331,5 @@ def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[st
     if paid_once:
         named = ", ".join(map(escaped, paid_once))
         yield f"* For {named} the device adds up one sum with the first answer, and nothing for later ones"
+        yield "* When it draws these answers anew, it adds up another sum, which the first three lines do not count"
     yield "* The device itself adds up what it has given away, and stays silent when its limit is reached"

@@ -143,7 +143,7 @@ def plan(  # noqa: PLR0913 one argument an option
         _check(definitions, None if against is None else Registry.read(against), day, at_most)
         return
     if page:
-        put_document(statement(definitions, day))
+        put_document(statement(definitions))
         return
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     if population is None:

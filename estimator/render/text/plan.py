@@ -43,7 +43,7 @@ A month touches 6 ISO weeks at most, a year 54.
 """
 
 LIFE_FOOTNOTE: Final = """\
-Life: from the day of the plan on.
+Year and life: of a device that begins on the day of the plan.
 """
 
 BROWSER_FOOTNOTE: Final = """\
@@ -56,7 +56,11 @@ One pattern: two windows with equal answers in one history have equal answers in
 the other. This applies to questions with protects = "pattern", except numbers;
 of all other questions, any two histories count. The pattern itself is not
 protected, and changing at the same times is not enough to have one pattern.
-Opting out and in again draws permanent answers again: the figure counts again.
+"""
+
+REDRAWN_FOOTNOTE: Final = """\
+Opting out and in again, and every edition, draws permanent answers again: what
+is charged once counts again, within lifetime.
 """
 
 
@@ -68,6 +72,8 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     life = BROWSER_FOOTNOTE if plan.registry.budget.may_be_wiped else LIFE_FOOTNOTE
     about_device = DEVICE_FOOTNOTE + life + PATTERN_FOOTNOTE * _keeps_patterns(plan)
+    if any(metric.reserve_nanos for metric in plan.registry.metrics.values()):
+        about_device += REDRAWN_FOOTNOTE
     about_device = f"{fill(year_words(plan.registry, plan.request.today), WIDTH)}\n\n{about_device}{_own_deltas(plan)}"
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
     return style.shown("\n".join([head, *blocks, FOOTNOTES, device, about_device, *([notes] if notes else [])]))

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from datetime import date
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -23,6 +22,7 @@ from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
     CATEGORY,
+    COUNT,
     CROSSED_MODEL,
     MODEL,
     NEAREST,
@@ -34,8 +34,6 @@ from tests.support.devices.definitions import (
     registry_text,
 )
 from tests.support.devices.definitions import TEXT as OF_TEXTS
-
-TODAY = date(2026, 11, 21)
 
 NASTY = "<script>alert(1)</script> [x](javascript:y) *bold* `code` & ![i](http://e) | ~~s~~ $x$ \\"
 
@@ -59,7 +57,7 @@ class _Tags(HTMLParser):
 
 
 def _page(text: str = TEXT) -> str:
-    return statement(Registry.parse(text), TODAY)
+    return statement(Registry.parse(text))
 
 
 def test_the_page_is_in_plain_words() -> None:
@@ -102,6 +100,8 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     assert "once a day, until 2027-12-31" in dark
     assert "holds at most 3 to 1 afterwards" in dark
     assert "once a week, without an end" in theme
+    monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
+    assert "once a month, until the end of the month that holds 2026-11-01" in monthly
     assert "afterwards, except with a chance of 1 in " in start
     assert "A year of answers (at most 366)" in once
 
@@ -113,7 +113,7 @@ def _exceptions(page: str) -> list[tuple[Fraction, int]]:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, "0.01"), (1, "0.01"), (1, "1e-6"), (3, "1e-6")])
-def test_odds_of_gaussian_noise_are_exceeded_no_more_often_than_is_said(epsilon: float, delta: str) -> None:
+def test_odds_of_gaussian_noise_are_exceeded_no_more_often_than_said(epsilon: float, delta: str) -> None:
     fields = NUMBER | {"mechanism": "gaussian", "delta": Toml(delta), "epsilon": epsilon}
     channel = metric_of(fields).channel
     (ratio, often), *_ = _exceptions(_page(registry_text(m=fields)))
@@ -126,13 +126,13 @@ def test_every_sum_over_gaussian_reports_says_how_often_it_may_fail() -> None:
     fields = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 1}
     budget = "per_window = 1\nlifetime = 4\ndelta = 0.5\n"
     page = _page(registry_text(m=fields).replace("per_window = 20\nlifetime = 400\ndelta = 0.5\n", budget))
-    one, year, *totals = _exceptions(page)
+    single, year, *totals = _exceptions(page)
     channel = metric_of(fields).channel
     assert isinstance(channel, Gaussian)
     each = channel.chance_beyond(channel.worst_ratio)
     assert [often for _, often in totals] == [math.floor(1 / (reports * each)) for reports in (1, 4, 4, 4)]
     assert year == totals[-1]
-    assert one[1] > totals[0][1], "odds that are printed are rounded up, and a report exceeds them less often"
+    assert single[1] > totals[0][1], "odds that are printed are rounded up, and a report exceeds them less often"
 
 
 def test_where_gaussian_reports_are_likely_to_exceed_a_sum_there_is_no_bound() -> None:
@@ -146,14 +146,18 @@ def test_where_gaussian_reports_are_likely_to_exceed_a_sum_there_is_no_bound() -
 def _yearly(fields: dict[str, Field]) -> list[str]:
     """Return what the page says about a year of a question, and about what is not protected."""
     _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
-    return [line for line in block.splitlines() if "A year of answers" in line or "protected" in line]
+    return [line for line in block.splitlines() if re.search("year|protected", line)]
 
+
+REDRAWN = (
+    "draws its answers anew when you opt out and in again, or another version of the application asks in another way"
+)
 
 PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
 
 
 def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_those_of_one_pattern() -> None:
-    whatever, known, not_protected = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
+    whatever, known, not_protected, _ = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
     assert "(at most 366), whatever your answers were: even odds become more than a million to 1" in whatever
     assert "who knew before which days had the same answer: even odds become at most 21 to 1" in known
     assert not_protected == "* Which days had the same answer is not protected: it can be found out in time"
@@ -170,13 +174,31 @@ def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_
     ],
 )
 def test_of_histories_and_of_numbers_nothing_is_said_but_of_any_two(fields: dict[str, Field]) -> None:
-    (line,) = _yearly(fields)
+    line, *again = _yearly(fields)
     assert "whatever your answers were" in line
+    assert [REDRAWN in sentence for sentence in again] == [True] * (fields["protects"] == "pattern")
 
 
 def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_answers_were() -> None:
-    (line,) = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1})
+    fields = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
+    line, again = _yearly(fields)
     assert line.endswith("whatever your answers were: even odds become at most 2.8 to 1")
+    assert REDRAWN in again
+    page = _page(registry_text(m=fields).replace("lifetime = 400", "lifetime = 5"))
+    assert "As long as the device reports, all answers to all questions: even odds become at most 149 to 1" in page
+    assert "it adds up another sum, which the first three lines do not count" in page
+
+
+def test_the_life_of_a_device_is_what_it_may_ever_spend_however_long_it_has_been_reporting() -> None:
+    page = _page(registry_text(m=BOOLEAN | {"expires": Toml("1970-01-02")}).replace("lifetime = 400", "lifetime = 5"))
+    for when in ("A year", "As long as the device reports"):
+        assert f"* {when}, all answers to all questions: even odds become at most 149 to 1" in page
+
+
+def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
+    once = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
+    page = _page(registry_text(a=once, b=BOOLEAN).replace("lifetime = 400", "lifetime = 5"))
+    assert page.count("all answers to all questions: even odds become at most 149 to 1") == 3
 
 
 def test_the_page_never_speaks_of_when_answers_change() -> None:
@@ -211,6 +233,47 @@ def test_odds_are_rounded_up(epsilon: float | str, words: str) -> None:
 def test_odds_of_a_million_are_as_good_as_knowing() -> None:
     assert odds(14 * NANOS) == "more than a million to 1, which is as good as knowing"
     assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
+
+
+DISCLOSED = "* What an answer tells by being sent: that "
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (BOOLEAN, "the application recorded something for it in that day, which may depend on what you did"),
+        (COUNT, "something was counted in that day. Where nothing is counted, nothing is sent"),
+        (BOOLEAN | {"fill_in": True, "window": "week"}, "the application ran in that week, and nothing else"),
+        (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran in that day, and nothing else"),
+        (ACTIVITY | {"fill_in": True}, "the application ran in that day, and nothing else"),
+        (ACTIVITY, "the application was used in that day"),
+    ],
+)
+def test_of_every_question_the_page_says_what_an_answer_tells_by_being_sent(
+    fields: dict[str, Field], words: str
+) -> None:
+    page = _page(registry_text(m=fields))
+    assert f"{DISCLOSED}{words}\n" in page
+    assert "That an answer is sent at all can tell more: each question says what." in page
+
+
+KEPT = "* What your device keeps for that: "
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (COUNT | {"persist": True}, "the count itself, until the application first runs after the day, or you opt out"),
+        (ACTIVITY, "the days themselves, until they are counted no more or you opt out"),
+        (
+            BOOLEAN | PERMANENT | {"protects": "history"},
+            "what shows to whoever reads it which answers you gave, until you opt out",
+        ),
+    ],
+)
+def test_the_page_says_which_true_answers_stand_on_the_disk_of_the_device(fields: dict[str, Field], words: str) -> None:
+    assert f"{KEPT}{words}\n" in _page(registry_text(m=fields))
+    assert KEPT not in _page(registry_text(a=COUNT, b=BOOLEAN))
 
 
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
