@@ -37,7 +37,7 @@ class Recorded(StrEnum):
     """The user has not agreed, or has opted out. Nothing was recorded."""
 
     EXPIRED = "expired"
-    """The metric's last day has passed, and the question is no longer asked."""
+    """The window begins after the metric's last day, and the question is no longer asked."""
 
     WAITING = "waiting"
     """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing

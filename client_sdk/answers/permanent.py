@@ -1,5 +1,9 @@
 """Permanent answers: drawn once by a PRF of the device's secret, and charged if so promised.
 
+Each edition of a question draws its own, and so does each secret: opting out and in again makes a
+new one. Every bound below holds for one edition and one secret. What several of them reveal adds
+up, within the lifetime ceiling, because each report or each edition's answers are charged.
+
 Different answers have independent permanent answers. Two histories have one *pattern* if any two
 windows with equal answers in one history have equal answers in the other; each permanent answer
 then speaks in the same windows of both. All reports together distinguish two histories of one
@@ -66,7 +70,7 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
 
 
 def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:
-    """Return the permanent answer of a true one: equal for equal answers under one secret.
+    """Return the permanent answer of a true one: equal for equal answers of one edition and secret.
 
     Raises:
         OutsideDomainError: if the answer is outside the domain; the error does not hold it.

@@ -71,7 +71,8 @@ class Metric:
         channel: how an answer becomes a symbol.
         window: how long a window is; there is one report per window.
         owner: the person or team responsible; may be empty.
-        expires: the last day on which the question is asked; None if there is none.
+        expires: the last day on which a window of the question may begin; it is asked until that
+            window ends. None if there is none.
         protects: what the ceilings protect of permanent answers; None if answers are not permanent.
         max_values: the most different answers that get a permanent answer, where these are charged.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
@@ -143,7 +144,10 @@ class Metric:
 
     @property
     def permanent_nanos(self) -> int:
-        """The most that all reports of one constant answer reveal, in billionths; or 0."""
+        """The most that all reports of one constant answer reveal, in billionths; or 0.
+
+        Every edition draws its permanent answers anew, and what they reveal adds up.
+        """
         return self.channel.permanent_nanos if isinstance(self.channel, Permanent) else 0
 
     @property
@@ -171,7 +175,7 @@ class Metric:
         return self.protects is Protects.PATTERN and len(self.domain.labels) > 0
 
     def has_expired(self, window: Window) -> bool:
-        """Whether a window begins after the metric's last day."""
+        """Whether a window begins after the metric's last day; the one that holds it has not."""
         return self.expires is not None and window.first_day > self.expires
 
     def channel_in(self, window: str) -> Channel:

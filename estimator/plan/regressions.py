@@ -15,6 +15,8 @@ from client_sdk.protocol.window import WindowKind
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""
 
+REDRAWN = "its permanent answers are drawn and charged anew, beside those of the old edition"
+
 CARRIED_OVER = "what was spent keeps its day and counts towards the new period, too"
 
 
@@ -91,15 +93,8 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield f"epsilon was raised to {_shown(new.epsilon_nanos)} from {_shown(old.epsilon_nanos)}"
     if new.delta > old.delta:
         yield f"delta was raised to {float(new.delta):.3g} from {float(old.delta):.3g}"
-    if old.permanent_nanos and not new.permanent_nanos:
-        yield "answers are no longer permanent: reports of an answer that does not change now add up"
-    elif old.permanent_nanos and new.permanent_nanos > old.permanent_nanos:
-        raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
-        yield f"permanent_epsilon was raised to {raised}"
-    if old.protects is Protects.HISTORY and new.protects is Protects.PATTERN:
-        yield 'protects was "history"; now reports are no longer charged, and which answers are equal can be found out'
-    if old.max_values and new.max_values > old.max_values:
-        yield f"max_values was raised to {new.max_values} from {old.max_values}"
+    if old.permanent_nanos:
+        yield from _of_permanence(old, new)
     if old.expires is not None and (new.expires is None or new.expires > old.expires):
         now = "never ends" if new.expires is None else f"ends on {new.expires}"
         yield f"it {now}; it was to end on {old.expires}"
@@ -107,6 +102,20 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield "persist was turned on: a running count, which is a true answer, stands on the disk"
     if new.edition != old.edition:
         yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
+        if old.permanent_nanos and new.permanent_nanos:
+            yield f"{REDRAWN}: what both editions reveal adds up, within lifetime"
+
+
+def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
+    if not new.permanent_nanos:
+        yield "answers are no longer permanent: reports of an answer that does not change now add up"
+    elif new.permanent_nanos > old.permanent_nanos:
+        raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
+        yield f"permanent_epsilon was raised to {raised}"
+    if old.protects is Protects.HISTORY and new.protects is Protects.PATTERN:
+        yield 'protects was "history"; now reports are no longer charged, and which answers are equal can be found out'
+    if old.max_values and new.max_values > old.max_values:
+        yield f"max_values was raised to {new.max_values} from {old.max_values}"
 
 
 def _cost(metric: Metric) -> str:

@@ -8,7 +8,7 @@ randomised response).
 The permanent answer is the true one after k-ary randomised response. The device draws it with coins
 that depend only on its secret and the answer, so that equal answers always get the same permanent
 answer. The permanent epsilon therefore bounds what any number of reports reveals of an unchanging
-answer.
+answer, within one edition: the labels of its coins name the edition, and another one draws anew.
 
 The epsilon of the instantaneous step bounds what one more report reveals, whatever was reported
 before, and that epsilon is declared. (The epsilon of both steps together is smaller, but it does

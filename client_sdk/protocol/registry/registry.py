@@ -27,7 +27,7 @@ from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.strata import Variables, read_strata, read_variables
 from client_sdk.protocol.registry.table import TomlTable
-from client_sdk.protocol.window import WindowKind
+from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
 _SDK = str(Path(__file__).parents[2] / "any").removesuffix("any")
@@ -105,7 +105,7 @@ class Registry:
         """Return a sentence for each metric that has expired, or that nobody owns."""
         sentences = []
         for name, metric in self.metrics.items():
-            if metric.expires is not None and metric.expires < today:
+            if metric.has_expired(Window.on(metric.window, today)):
                 sentences.append(f"metric.{name} expired on {metric.expires}: remove it, or set a later day")
             if not metric.owner:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")

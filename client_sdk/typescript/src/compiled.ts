@@ -27,7 +27,7 @@ export interface CompiledMetric {
   /** The vectors of a `nearest`, in steps of its grid; the domain holds their digest only. */
   readonly vectors?: Vectors;
   readonly window: WindowKind;
-  /** The last day on which the question is asked, such as 2027-12-31. */
+  /** The last day on which a window of the question may begin, such as 2027-12-31. */
   readonly expires?: string;
   /** Whether a running count is kept in the storage until its window has ended. */
   readonly persist?: boolean;

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.statement import one_report
 from estimator.render.html.numbers import count_words
 from estimator.render.words import short, short_loss
 from estimator.results.central import Central
@@ -34,12 +35,16 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
     yield "Kind of question", f"{in_unit(metric.kind, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
-    yield "Epsilon of a report", f"{epsilon:.9f}{_odds(epsilon)}"
+    shift = f": even odds become {one_report(metric)}" if metric.delta else _odds(epsilon)
+    yield "Epsilon of a report", f"{epsilon:.9f}{shift}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
     if metric.permanent_nanos:
         permanent = as_float(metric.permanent_nanos)
-        yield "Epsilon of all reports of an answer that never changes", f"{permanent:.9f}{_odds(permanent)}"
+        yield (
+            "Epsilon of all reports of an answer that never changes, in this edition",
+            f"{permanent:.9f}{_odds(permanent)}",
+        )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
         yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"
@@ -49,7 +54,13 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
         yield "Reports", f"{count_words(total, 'report')} in {count_words(len(windows), 'window')}"
     if metric.owner:
         yield "Owner", short(metric.owner)
-    yield "Asked until", "further notice" if metric.expires is None else metric.expires.isoformat()
+    yield "Asked until", _end(metric)
+
+
+def _end(metric: Metric) -> str:
+    if metric.expires is None:
+        return "further notice"
+    return f"the end of the {metric.window} that holds {metric.expires}"
 
 
 def _odds(epsilon: float) -> str:

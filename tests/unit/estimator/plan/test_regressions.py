@@ -132,7 +132,11 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
             _without(PERMANENT, "permanent_epsilon", "protects", "max_values"),
             ["answers are no longer permanent", NEW_QUESTION],
         ),
-        (PERMANENT, PERMANENT | {"permanent_epsilon": 2}, ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION]),
+        (
+            PERMANENT,
+            PERMANENT | {"permanent_epsilon": 2},
+            ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION, "its permanent answers are drawn"],
+        ),
         (_without(PERMANENT, "max_values") | {"protects": "history"}, PERMANENT, ['protects was "history"']),
     ],
 )
@@ -176,3 +180,23 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
     count: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 5, "statistic": "mean", "epsilon": 1}
     (warning,) = regressions(_registry(a=count), _registry(a=count | {"persist": True}))
     assert warning.startswith("metric.a: persist was turned on")
+
+
+@pytest.mark.parametrize("change", [{"epsilon": 0.4}, {"window": "week"}, {"permanent_epsilon": 0.9}])
+def test_another_edition_of_a_permanent_question_draws_its_answers_anew(change: dict[str, Field]) -> None:
+    redrawn = "metric.a: its permanent answers are drawn and charged anew, beside those of the old edition"
+    *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
+    assert last == f"{redrawn}: what both editions reveal adds up, within lifetime"
+    assert not any(redrawn in line for line in regressions(_registry(a=BOOLEAN), _registry(a=PERMANENT)))
+
+
+@pytest.mark.parametrize(
+    ("window", "last", "after"),
+    [("day", date(2026, 10, 1), date(2026, 10, 2)), ("month", date(2026, 10, 31), date(2026, 11, 1))],
+)
+def test_a_question_has_expired_when_the_window_that_holds_its_last_day_has_ended(
+    window: str, last: date, after: date
+) -> None:
+    registry = _registry(a=BOOLEAN | {"window": window, "expires": Toml("2026-10-01")})
+    assert warnings(registry, last) == []
+    assert "expired on 2026-10-01" in warnings(registry, after)[0]

@@ -54,6 +54,7 @@ from tests.support.devices.definitions import (
     SET,
     VECTOR,
     Field,
+    Toml,
     registry_text,
 )
 from tests.support.estimates import every_kind, pages
@@ -455,7 +456,20 @@ def test_the_page_claims_one_epsilon_for_all_reports_only_of_an_answer_that_neve
     once = registry_of(theme=CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
     (question,) = page_of(make_report(once, []), once).questions
     labels = [label for label, _ in question.facts if "psilon" in label]
-    assert labels == ["Epsilon of a report", "Epsilon of all reports of an answer that never changes"]
+    assert labels == ["Epsilon of a report", "Epsilon of all reports of an answer that never changes, in this edition"]
+
+
+def test_of_gaussian_noise_the_page_says_how_often_its_odds_are_exceeded() -> None:
+    noisy = registry_of(m=NUMBER | {"mechanism": "gaussian", "delta": Toml("0.01"), "epsilon": 1})
+    (question,) = page_of(make_report(noisy, []), noisy).questions
+    facts = dict(question.facts)
+    assert facts["Epsilon of a report"].endswith(": even odds become at most 2.8 to 1, except with a chance of 1 in 16")
+
+
+def test_the_page_names_the_window_in_which_a_question_ends() -> None:
+    monthly = registry_of(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")})
+    (question,) = page_of(make_report(monthly, []), monthly).questions
+    assert dict(question.facts)["Asked until"] == "the end of the month that holds 2026-11-01"
 
 
 def test_odds_are_rounded_up() -> None:
