@@ -29,6 +29,7 @@ from client_sdk.protocol.domain import (
 )
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.same_file import is_same_file
 
 MOST_LITERALS = 1000
 """Values that a type lists. With more, type checkers become slow, and any text is let through to
@@ -99,6 +100,8 @@ def codegen(path: Path, output: Path | None) -> Outcome:
     text = module_of(registry)
     if output is None:
         return Outcome(text)
+    if is_same_file(output, path):
+        return Outcome(problems=(f"{output} is the registry, and the module would replace it; name another file",))
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -20,6 +20,7 @@ from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.same_file import replaced
 
 
 class Target(StrEnum):
@@ -46,12 +47,18 @@ def compile_registry(path: Path, target: Target, output: Path | None, *, check: 
     files = {output: module, output.with_suffix(".d.ts"): types_of(registry)}
     if check:
         return _compared(files, path)
+    return _write(files, path, _promise(registry.budget, target))
+
+
+def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
+    if replaced(files, [registry]) is not None:
+        return Outcome(problems=(f"{registry} is the registry, and the module would replace it; name another file",))
     try:
         for file, text in files.items():
             file.write_text(text, encoding="utf-8")
     except OSError as error:
         return Outcome(problems=(f"{error.filename} cannot be written: {error.strerror}; name another file",))
-    return Outcome(f"wrote {' and '.join(map(str, files))}\n{_promise(registry.budget, target)}")
+    return Outcome(f"wrote {' and '.join(map(str, files))}\n{promise}")
 
 
 def refusals(registry: Registry, target: Target) -> Iterator[str]:

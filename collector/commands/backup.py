@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.same_file import is_same_file
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
@@ -52,6 +53,8 @@ def export_store(
     windows.
     """
     require(to != STDOUT, "- is no file here; leave --to out for standard output")
+    if to is not None:
+        _require_elsewhere(to, registry, data_dir if redis_url is None else None)
     served = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:
@@ -97,6 +100,18 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"
     click.echo(
         f"{imported} are in the store" if has_changed else f"{imported} were in the store already: nothing was changed"
+    )
+
+
+def _require_elsewhere(to: Path, registry: Path | None, data_dir: Path | None) -> None:
+    """Refuse a backup that would replace the registry, or a file of its own store."""
+    require(
+        registry is None or not is_same_file(to, registry),
+        f"{to} is the registry, and the backup would replace it; name another file",
+    )
+    require(
+        data_dir is None or data_dir.resolve() not in to.resolve().parents,
+        f"{to} is within the data directory, where the backup could replace a file of the store; name one elsewhere",
     )
 
 

@@ -33,6 +33,8 @@ OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.m
 directory.
 """
 
+INDEX: Final = "index.json"
+PAGE: Final = "index.html"
 LOCK: Final = ".lock"
 PART: Final = ".part-"
 REPORT: Final = "report.json"

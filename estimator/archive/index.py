@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from client_sdk.protocol.window import Window
-from estimator.archive.folder import REPORT, Archive
+from estimator.archive.folder import INDEX, PAGE, REPORT, Archive
 from estimator.atomic_file import write_whole
 from estimator.errors import ReportError
 from estimator.formats.from_json import load_report
 from estimator.render.html.index import INDEX_SCHEMA, ArchivedWindow, index_as_html, index_as_json
-
-INDEX: Final = "index.json"
-PAGE: Final = "index.html"
 
 
 def write_index(archive: Archive) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
+from client_sdk.protocol.same_file import is_same_file, replaced
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
+from estimator.archive.folder import INDEX, PAGE
 from estimator.errors import RequestError
 from estimator.render import BINARY_FORMATS
 from estimator.results.request import Request, Selection
+from estimator.tallies.read import STDIN
 
 ROWS = ("csv", "parquet")
 """The forms that have a row for each estimate and no place for a whole tally."""
@@ -90,6 +94,14 @@ class ReportOptions:
         return [file for file in (self.html, self.output, model) if file is not None]
 
     @property
+    def _replaced(self) -> Path | None:
+        """A file that is read and would be replaced; None if there is none."""
+        index = [] if self.out is None else [self.out / INDEX, self.out / PAGE]
+        tallies = Path("/dev/stdin") if self.tallies == STDIN else self.tallies
+        read = [file for file in (self.registry, tallies, self.candidates) if file is not None]
+        return replaced([*self.files, *index], read)
+
+    @property
     def _is_readable_on_the_way(self) -> bool:
         """Whether the collector is another machine without TLS; `fetch` refuses what is no URL."""
         collector = self.collector or ""
@@ -149,8 +161,12 @@ class ReportOptions:
             f"{self.printed} is not for the eye; add --output FILE",
         )
         yield (
-            len({file.resolve() for file in self.files}) < len(self.files),
+            any(is_same_file(*pair) for pair in combinations(self.files, 2)),
             "--html, --model and --output name the same file; the one would replace the other",
+        )
+        yield (
+            self._replaced,
+            f"{self._replaced} is read here, and the report would replace it; name another file to write",
         )
         yield (
             STDOUT in self.files,

@@ -6,6 +6,7 @@ import keyword
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -241,6 +242,29 @@ def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest
     assert "self.startup_ms: " in capsys.readouterr().out
     assert main(["codegen", str(STARTER), "--output", str(tmp_path)]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["codegen"], ["compile", "--target", "node"]])
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_module_never_replaces_its_registry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], link: Callable[[Path, Path], None]
+) -> None:
+    text = registry_text(m=BOOLEAN)
+    path = write(tmp_path, text)
+    link(tmp_path / "questions.d.ts", path)
+    for output in (path, tmp_path / "questions.d.ts"):
+        assert main([*arguments, str(path), "--output", str(output)]) == 1
+        assert "is the registry, and the module would replace it" in capsys.readouterr().err
+    assert path.read_text() == text
+
+
+def test_types_never_replace_the_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "metrics.d.ts"
+    path.write_text(registry_text(m=BOOLEAN))
+    assert main(["compile", str(path), "--target", "node", "--output", str(tmp_path / "metrics.js")]) == 1
+    assert "is the registry, and the module would replace it" in capsys.readouterr().err
+    assert path.read_text() == registry_text(m=BOOLEAN)
+    assert not (tmp_path / "metrics.js").exists()
 
 
 def test_checking_needs_no_library_of_the_services() -> None:

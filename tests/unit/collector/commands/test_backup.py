@@ -57,6 +57,25 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
     assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)
 
 
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        ("metrics.toml", "is the registry, and the backup would replace it"),
+        ("link", "is the registry, and the backup would replace it"),
+        ("store/store.mark", "is within the data directory"),
+        ("store/appendonlydir/appendonly.aof.1.incr.aof", "is within the data directory"),
+    ],
+)
+def test_a_backup_never_replaces_what_it_is_of(tmp_path: Path, registry_file: Path, place: str, sentence: str) -> None:
+    registry, data_dir = tmp_path / "metrics.toml", tmp_path / "store"
+    registry.write_text(registry_file.read_text())
+    (tmp_path / "link").symlink_to(registry)
+    refused = run("export", "--data-dir", data_dir, "--registry", registry, "--to", tmp_path / place)
+    assert (refused.exit_code, sentence in refused.stderr) == (1, True)
+    assert registry.read_text() == registry_file.read_text()
+    assert not data_dir.exists()
+
+
 def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(writer)

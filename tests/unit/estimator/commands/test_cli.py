@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -74,6 +75,48 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     assert {entry["delta"] for entry in document["metrics"]} == {0}
     assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)
     assert [entry["window"] for entry in document["skipped"]] == ["2026-11-21"]
+
+
+@pytest.mark.parametrize("read", ["metrics.toml", "tallies.ndjson", "texts"])
+def test_a_report_never_replaces_what_it_reads(
+    registry: Path, tallies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").write_text("text\n")
+    (tmp_path / "symbolic").symlink_to(read)
+    os.link(read, "hard")
+    before = (tmp_path / read).read_bytes()
+    names = (read, f"../{tmp_path.name}/{read}", "symbolic", "hard")
+    for option, name in product(("--output", "--html"), names):
+        refused = _run("--registry", registry, "--tallies", tallies, "--candidates", "texts", option, name)
+        assert (refused.exit_code, "is read here, and the report would replace it" in refused.stderr) == (2, True)
+    assert (tmp_path / read).read_bytes() == before
+
+
+def test_an_archive_never_replaces_what_it_reads(registry: Path, tmp_path: Path) -> None:
+    tallies = tmp_path / "index.json"
+    tallies.write_bytes(SOUND)
+    refused = _run("--registry", registry, "--tallies", tallies, "--out", tmp_path, "--every", "window")
+    assert (refused.exit_code, f"{tallies} is read here" in refused.stderr) == (2, True)
+    assert tallies.read_bytes() == SOUND
+
+
+def test_tallies_on_standard_input_are_not_replaced_either(registry: Path, tallies: Path) -> None:
+    words = [sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", "-"]
+    with tallies.open("rb") as stdin:
+        refused = subprocess.run(
+            [*words, "--html", str(tallies)], stdin=stdin, capture_output=True, text=True, check=False
+        )
+    assert (refused.returncode, "is read here" in refused.stderr) == (2, True)
+    assert tallies.read_bytes() == SOUND
+
+
+def test_two_names_of_one_file_are_not_both_written(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    (tmp_path / "page").write_text("old")
+    os.link(tmp_path / "page", tmp_path / "table")
+    outputs = ("--html", tmp_path / "page", "--output", tmp_path / "table")
+    refused = _run("--registry", registry, "--tallies", tallies, *outputs)
+    assert (refused.exit_code, "name the same file" in refused.stderr) == (2, True)
 
 
 def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) -> None:
