@@ -36,6 +36,7 @@ from collector.store.app_name import agree_on_app
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace
+from collector.store.strata import own_editions
 from collector.store.tally_memory import require_memory
 from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.open_reports import OpenReports
@@ -158,8 +159,20 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         store.prepare()
         agree_on_grace(store, config.grace_s)
         agree_on_app(store.handle, registry.app, renames=config.renames_app)
-        require_memory(store.handle, registry)
+        admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after)
+
+
+def admit(store: RedisStore, registry: Registry) -> None:
+    """Make a store ready to count the reports of a registry.
+
+    Raises:
+        ConfigError: if it has no room for their tallies.
+        StoreUnavailableError: if it does not answer.
+
+    """
+    require_memory(store.handle, registry)
+    store.remember_editions(own_editions(registry))
 
 
 @contextlib.contextmanager
@@ -172,7 +185,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     """
     store = running.store
     board = Board.with_state(served)
-    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(require_memory, store.handle))
+    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(admit, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.handle.ask_servers(clock_ahead_s))

@@ -1,6 +1,7 @@
 """The lines of a backup as bytes, read strictly. Pure.
 
-Within a format number no meaning ever changes. A file of another format is refused.
+Within a format number no meaning ever changes. A file of a later format is refused. Format 1 has no
+line of editions.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from collections.abc import Callable, Mapping
 from client_sdk.protocol.mechanisms.auto import MAX_GEOMETRY_SYMBOLS
 from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME
 from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
-from collector.backup.lines import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
 from collector.store.packed_verdict import RUN_BYTES, unpack
 
-FORMAT = 1
+FORMAT = 2
 
 ID_BYTES = 16
 
@@ -41,6 +42,8 @@ In the longest verdict every report is refused, each for another reason than the
 """
 
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
+
+_OWN_EDITION = re.compile(rf"{METRIC_NAME.pattern}:{EDITION.pattern}:{EDITION.pattern}")
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -86,6 +89,8 @@ def _document(line: BackupLine) -> Mapping[str, object]:
         return {"ids": ids, "latest_end": line.latest_end, "expires": line.expires_at}
     if isinstance(line, ClosedWindows):
         return {"closed": line.windows}
+    if isinstance(line, Editions):
+        return {"editions": [f"{edition}:{own}" for edition, own in sorted(line.own.items())]}
     if isinstance(line, End):
         return {"end": line.lines, "sha256": line.sha256}
     return {"tally": line.metric, "edition": line.edition, "window": line.window, **_count_fields(line)}
@@ -99,8 +104,10 @@ def _count_fields(line: TallyLine) -> Mapping[str, object]:
 
 
 def _read_header(fields: Fields) -> Header:
-    if fields.take("hearsay_backup") != FORMAT:
-        raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
+    if fields.take("hearsay_backup") not in (1, FORMAT):
+        raise LineError(
+            f"is of another format than 1 and {FORMAT}; use the version of Hearsay that wrote it, or a later one"
+        )
     schema, shards = fields.whole("schema"), fields.whole("shards", 1, MOST_SHARDS)
     grace_s, app = fields.take("grace"), fields.take("app")
     if grace_s is not None:
@@ -122,6 +129,11 @@ def _read_bucket(fields: Fields) -> Bucket:
 
 def _read_closed(fields: Fields) -> ClosedWindows:
     return ClosedWindows(tuple(window(text) for text in fields.texts("closed", ANYTHING)))
+
+
+def _read_editions(fields: Fields) -> Editions:
+    texts = fields.texts("editions", _OWN_EDITION)
+    return Editions({edition: own for edition, _, own in (text.rpartition(":") for text in texts)})
 
 
 def _read_counts(fields: Fields) -> TallyLine:
@@ -151,6 +163,7 @@ _READERS: Mapping[str, Callable[[Fields], BackupLine]] = {
     "hearsay_backup": _read_header,
     "ids": _read_bucket,
     "closed": _read_closed,
+    "editions": _read_editions,
     "tally": _read_counts,
     "end": _read_end,
 }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias
 
 from client_sdk.protocol.errors import HearsayError
+from collector.store.store_protocol import OwnEditions
 
 
 class BackupError(HearsayError):
@@ -52,6 +53,17 @@ class ClosedWindows(NamedTuple):
     windows: tuple[str, ...]
 
 
+class Editions(NamedTuple):
+    """The editions that the store remembers, so that small strata stay folded in a restored one.
+
+    Attributes:
+        own: each question's own edition, as `collector.store.store_protocol` defines it.
+
+    """
+
+    own: OwnEditions
+
+
 class TallyLine(NamedTuple):
     """A tally, summed over all shards.
 
@@ -90,4 +102,4 @@ class End(NamedTuple):
     sha256: str
 
 
-BackupLine: TypeAlias = Header | Bucket | ClosedWindows | TallyLine | End
+BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Editions | TallyLine | End

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from collector.backup.fields import LineError
 from collector.backup.format import LONGEST_LINE, decode
-from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
 from collector.backup.store_filler import StoreFiller
 
 IDS_AT_ONCE = 2**19
@@ -147,6 +147,8 @@ def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[i
             waiting, ids = [], 0
         if isinstance(line, ClosedWindows):
             filler.close_all(line.windows)
+        elif isinstance(line, Editions):
+            filler.remember_editions(line.own)
         elif isinstance(line, TallyLine):
             filler.put(line)
             tallies.add(line.name)

@@ -15,6 +15,7 @@ from collector.store.count_script import ID_BYTES
 from collector.store.packed_verdict import pack, unpack
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING
+from collector.store.store_protocol import OwnEditions
 
 COUNTED_MEANWHILE = (
     "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
@@ -88,6 +89,10 @@ class StoreFiller:
         names = list(windows)
         for shard in range(self._store.shards if names else 0):
             self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *names)
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        """Remember the editions of the tallies, before they can be read."""
+        self._store.remember_editions(editions)
 
     def put(self, tally: TallyLine) -> None:
         """Store a tally. A tally is a sum over shards, so one shard can hold all of it.

@@ -15,6 +15,7 @@ from collector.redis_servers.server import ask, info
 from collector.store import keys
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
+from collector.store.store_protocol import OwnEditions
 
 
 class StoreReader:
@@ -92,6 +93,10 @@ class StoreReader:
     def counts(self, shard: int, name: str, symbols: int) -> tuple[int, ...]:
         """Return a shard's part of a tally: one count for each symbol."""
         return _unpacked(self._store.run(shard, "GET", keys.tally(shard, name)) or b"", symbols)
+
+    def own_editions(self) -> OwnEditions:
+        """Return the editions that the store remembers."""
+        return self._store.own_editions()
 
     def is_indexed(self, name: str) -> bool:
         """Whether a tally exists, so that a read just before was complete."""

@@ -27,6 +27,7 @@ from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_
 from collector.store.shard_identity import require_facts, shards_to_name
 from collector.store.shards import Shards
 from collector.store.stored_grace import require_grace
+from collector.store.strata import own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
@@ -239,14 +240,21 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
 
 
 def _editions(store: StoreHandle, registry: Registry) -> Iterator[CheckResult]:
-    known = {(name, edition) for name, metric in registry.metrics.items() for edition in metric.editions}
-    counted = {(metric, edition) for metric, edition, _ in (name.split(":") for name in store.index())}
-    for metric, edition in sorted(counted - known):
+    known, remembered = own_editions(registry).keys(), store.own_editions().keys()
+    counted = {name.rpartition(":")[0] for name in store.index()}
+    for metric, edition in (name.split(":") for name in sorted(counted - known)):
         yield CheckResult(
             Level.WARNING,
             "editions",
             f"the store has tallies of {metric} in the edition {edition}, which the registry does not hold: "
             "its reports are refused, and only the registry that asked can read its tallies",
+        )
+    for metric, edition in (name.split(":") for name in sorted(counted - known - remembered)):
+        yield CheckResult(
+            Level.WARNING,
+            "editions",
+            f"an earlier version counted {metric} in the edition {edition}, perhaps as a public stratum: windows in "
+            "which it may be a small one are not shown; start a collector once with the registry that asked",
         )
     if counted <= known:
         yield CheckResult(Level.OK, "editions", f"the registry holds all editions that have tallies: {len(counted)}")

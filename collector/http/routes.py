@@ -25,7 +25,7 @@ from collector.judge import judge, judge_all
 from collector.live_config.state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
-from collector.store.strata import folded
+from collector.store.strata import folded, own_editions
 from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024
@@ -137,8 +137,9 @@ def get_tallies() -> Response:
         tallies, headers = chain(tallies, snapshot), {SNAPSHOT_TAKEN: utc_of(snapshot.taken_s)}
     # Complete before the first byte: a store that dies meanwhile must cause an error, not a shorter
     # answer.
-    readable = (tally for tally in tallies if key.may_read(tally.metric))
-    body = "".join(_lines(folded(readable, service.served().registry)))
+    readable = [tally for tally in tallies if key.may_read(tally.metric)]
+    known = {**service.store.own_editions(), **own_editions(service.served().registry)}
+    body = "".join(_lines(folded(readable, known)))
     return Response(body, mimetype=NDJSON, headers=headers)
 
 

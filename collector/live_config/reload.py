@@ -77,7 +77,7 @@ class Reloader:
         registry: Path,
         access: Path | None,
         publish: Callable[[Served], None],
-        require_memory: Callable[[Registry], None],
+        admit: Callable[[Registry], None],
     ) -> None:
         """Take the present state; nothing happens before ``start``.
 
@@ -86,15 +86,15 @@ class Reloader:
             registry: the file of definitions.
             access: the access file, or None.
             publish: called with each new state.
-            require_memory: raises a HearsayError if the tallies of a registry do not fit into the
-                store.
+            admit: makes the store ready for a registry before it is published; raises a
+                HearsayError if its tallies do not fit into the store.
 
         """
         self.served = served
         self._registry = registry
         self._access = access
         self._publish = publish
-        self._require_memory = require_memory
+        self._admit = admit
         self._stamp = _stamp(access)
         self._requests = 0
         self._stopped = threading.Event()
@@ -134,7 +134,7 @@ class Reloader:
     def _read_registry(self, served: Served) -> Served:
         new = Registry.read(self._registry)
         require_additive(served.registry, new)
-        self._require_memory(new)
+        self._admit(new)
         _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from collector.redis_servers.command import PackedCommand
+from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.connections import Connections
 from collector.redis_servers.every_server import Answer, ask_every_server, require_promise
@@ -20,6 +20,10 @@ from collector.store import keys
 from collector.store.connection_setup import ConnectionSetup
 from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD
 from collector.store.shards import CLUSTER_SHARDS, ONE_SERVER, SHARDS, Layout, Shards
+from collector.store.store_protocol import OwnEditions
+
+EDITIONS_A_COMMAND = 1000
+"""A script takes some thousands of arguments, and a registry may have more editions."""
 
 
 class StoreHandle:
@@ -124,6 +128,18 @@ class StoreHandle:
     def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
         """Return the answer to a command on the store's facts; see `run`."""
         return self.router.ask(PackedCommand.of(keys.STORE, *command))
+
+    def own_editions(self) -> dict[str, str]:
+        """Return what the store remembers of all editions that were ever served; see `strata`."""
+        flat = self.router.ask(PackedCommand.of(keys.EDITIONS, "HGETALL", keys.EDITIONS))
+        return {edition.decode(): own.decode() for edition, own in zip(flat[::2], flat[1::2], strict=True)}
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        """Remember editions for good; those that are remembered stay as they are."""
+        fresh = sorted(editions.items() - self.own_editions().items())
+        for start in range(0, len(fresh), EDITIONS_A_COMMAND):
+            words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
+            self.router.ask(PackedCommand.of(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
 
     def ask_servers(self, question: Callable[[Connection], Answer]) -> list[Answer]:
         """Return the answer of every server, replicas included, each over a new connection.

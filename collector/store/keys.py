@@ -7,6 +7,8 @@ is a function of the upload id.
 ``hearsay:store``                           hash, the facts: schema, shards, grace, a random name,
                                             whether shards carry it, the app's name, imports;
                                             written at first use
+``hearsay:editions``                        hash: METRIC:EDITION of a stratum -> the question's own
+                                            edition, of all that were ever served (see strata)
 ``hearsay:upgrading``                       exists while an upgrade of the schema runs
 ``{shard}:name``                            the store's name; the shard belongs to the store
 ``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each with its
@@ -31,6 +33,7 @@ buckets an id lies.
 from __future__ import annotations
 
 STORE = "hearsay:store"
+EDITIONS = "hearsay:editions"
 UPGRADING = "hearsay:upgrading"
 SNAPSHOT = "{0}:look"
 

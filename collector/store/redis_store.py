@@ -23,7 +23,7 @@ from collector.store.preparation import prepare
 from collector.store.reading import Reading
 from collector.store.schema import Purpose
 from collector.store.shards import ONE_SERVER, Layout, Shards
-from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally
+from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
 
 
 class RedisStore:
@@ -154,6 +154,14 @@ class RedisStore:
             for metric, edition, window, counts in look["tallies"]
         )
         return Snapshot(look["taken_s"], tuple(tallies_of_look)).without(left_out)
+
+    def own_editions(self) -> OwnEditions:
+        """See TallyStore. What a failover takes back is not shown, rather than shown unfolded."""
+        return self.handle.own_editions()
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        """See TallyStore."""
+        self.handle.remember_editions(editions)
 
     def require_writable(self) -> None:
         """See TallyStore. A write that changes nothing is refused like any other write."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -30,6 +30,13 @@ class CountedUpload(NamedTuple):
 
 Outcome: TypeAlias = CountedUpload | QuotaExceededError | StoreUnavailableError
 """The outcome of one upload among several. An error concerns this upload only."""
+
+
+OwnEditions: TypeAlias = Mapping[str, str]
+"""The question's own edition, which is that of its others, by METRIC:EDITION of each stratum.
+
+The own edition stands for itself, also if the question has no strata.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,16 @@ class TallyStore(Protocol):
             now_s: Unix seconds, the time of a look that is taken now.
 
         """
+
+    def own_editions(self) -> OwnEditions:
+        """Return what the store remembers of all editions that were ever served; see `strata`.
+
+        Whoever asks after reading tallies finds the editions of all that were counted since the
+        store remembers them.
+        """
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        """Remember editions for good, before the first report of them is counted."""
 
     def require_writable(self) -> None:
         """Make sure that at least one server can count uploads now, without changing anything."""

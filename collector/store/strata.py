@@ -8,18 +8,22 @@ of two readings:
 * When a window has closed, its tallies change no more, and so they are always folded alike.
 * What is folded has as many reports as the floor, unless the whole question has fewer: the next
   smallest strata join it. So a single small stratum is never what the others are.
+* Which editions are strata of one question is the store's to remember, from before the first report
+  on. A registry that no longer says so folds them all the same.
+* Earlier versions remembered nothing. An edition that nobody knows may be a stratum, and what was
+  counted beside it may be other strata, or the others. So that window of the question is not shown,
+  unless the edition is alone in it and would be shown as a stratum: closed, as large as the floor.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby
 from typing import Final
 
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from collector.store.store_protocol import StoredTally
+from collector.store.store_protocol import OwnEditions, StoredTally
 
 LEAST_REPORTS: Final = 100
 """The least reports of a stratum that is shown.
@@ -28,45 +32,67 @@ Of fewer, no interval says anything, and who is in it stands out.
 """
 
 
-def folded(tallies: Iterable[StoredTally], registry: Registry) -> Iterator[StoredTally]:
+def own_editions(registry: Registry) -> OwnEditions:
+    """Return what a registry says of the editions that devices report under it."""
+    return {
+        f"{name}:{edition}": metric.editions[0]
+        for name, metric in registry.metrics.items()
+        for edition in metric.editions
+    }
+
+
+def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
     """Yield tallies as they may be read.
 
     Args:
         tallies: in any order, each once.
-        registry: says which editions are strata of a question; all others stay as they are.
+        known: what the store remembers, and what the registry says.
 
     """
-    apart: list[StoredTally] = []
+    windows: dict[tuple[str, str], list[StoredTally]] = defaultdict(list)
     for tally in tallies:
-        metric = registry.metrics.get(tally.metric)
-        if metric is not None and metric.strata and tally.edition in metric.editions:
-            apart.append(tally)
-        else:
-            yield tally
-    apart.sort(key=_place)
-    for (name, _), of_window in groupby(apart, key=_place):
-        yield from _folded(list(of_window), registry.metrics[name])
+        windows[tally.metric, tally.window].append(tally)
+    for of_window in windows.values():
+        if all(f"{tally.metric}:{tally.edition}" in known for tally in of_window):
+            yield from _folded_by_question(of_window, known)
+        elif len(of_window) == 1 and _is_shown(of_window[0]):
+            yield from of_window
 
 
-def _place(tally: StoredTally) -> tuple[str, str]:
-    return tally.metric, tally.window
+def _folded_by_question(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:
+    """Yield a window's tallies of one name, under which several questions may have been asked."""
+    questions: dict[str, list[StoredTally]] = defaultdict(list)
+    for tally in tallies:
+        questions[known[f"{tally.metric}:{tally.edition}"]].append(tally)
+    for own_edition, of_question in questions.items():
+        yield from _folded(of_question, own_edition)
 
 
-def _folded(tallies: list[StoredTally], metric: Metric) -> Iterator[StoredTally]:
-    """Yield a question's others in a window, then large enough strata, in the registry's order."""
-    others = [tally for tally in tallies if tally.edition == metric.editions[0]]
-    strata = sorted((tally for tally in tallies if tally not in others), key=_reports)
-    while strata and not (strata[0].closed and _reports(strata[0]) >= LEAST_REPORTS and _are_enough(others)):
+def _folded(tallies: list[StoredTally], own_edition: str) -> Iterator[StoredTally]:
+    """Yield a question's others in a window, then large enough strata, by their editions."""
+    others = [tally for tally in tallies if tally.edition == own_edition]
+    strata = sorted((tally for tally in tallies if tally.edition != own_edition), key=_size)
+    while strata and not (_is_shown(strata[0]) and _are_enough(others)):
         others.append(strata.pop(0))
     if others:
-        yield replace(others[0], edition=metric.editions[0], counts=_sum(others))
-    yield from sorted(strata, key=lambda tally: metric.editions.index(tally.edition))
+        yield replace(others[0], edition=own_edition, counts=_sum(others))
+    yield from sorted(strata, key=lambda tally: tally.edition)
+
+
+def _is_shown(stratum: StoredTally) -> bool:
+    """Whether a stratum may be shown, if it does not have to join others that are too few."""
+    return stratum.closed and _reports(stratum) >= LEAST_REPORTS
 
 
 def _are_enough(others: list[StoredTally]) -> bool:
     """Whether there are no others, or enough that no stratum stands out among them."""
     reports = sum(map(_reports, others))
     return reports == 0 or reports >= LEAST_REPORTS
+
+
+def _size(tally: StoredTally) -> tuple[int, str]:
+    """Return what strata are sorted by: always alike, in whatever order tallies come."""
+    return _reports(tally), tally.edition
 
 
 def _reports(tally: StoredTally) -> int:

@@ -344,3 +344,12 @@ def test_an_upload_without_a_counted_report_is_charged_to_no_allowance(store: Ta
     own = Allowance("app", 1, LATER)
     assert store.count(judged(upload())._replace(allowance=own)).verdict.accepted == 1
     assert store.count(judged(upload(report("os", 9)))._replace(allowance=own)).verdict.accepted == 0
+
+
+def test_editions_are_remembered_for_good_however_many(store: TallyStore) -> None:
+    old = {"os:0123456789ab": "3fb1c02a77d9"}
+    new = {f"os:{number:012x}": f"{number:012x}" for number in range(2001)}
+    assert store.own_editions() == {}
+    for editions in (old, new, old):
+        store.remember_editions(editions)
+    assert store.own_editions() == {**old, **new}

@@ -9,7 +9,7 @@ from client_sdk.protocol import Verdict, Window
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judgement import Allowance, Judgement
 from collector.store.count_script import verdict_again
-from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally
+from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
 
 
 @dataclass
@@ -29,6 +29,7 @@ class MemoryStore:
     _charged: dict[Allowance, int] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
     _snapshot: Snapshot | None = None
+    _own_editions: dict[str, str] = field(default_factory=dict)
 
     def count(self, judgement: Judgement) -> CountedUpload:
         self._require_up()
@@ -89,6 +90,14 @@ class MemoryStore:
         if self._snapshot is None:
             self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
         return self._snapshot.without(left_out)
+
+    def own_editions(self) -> OwnEditions:
+        self._require_up()
+        return self._own_editions.copy()
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        self._require_up()
+        self._own_editions |= editions
 
     def require_writable(self) -> None:
         self._require_up()

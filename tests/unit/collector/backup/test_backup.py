@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,9 @@ from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
 from collector.backup.cut import BucketState, ShardCut, StoredBucket
 from collector.backup.export import backup
-from collector.backup.lines import BackupError, Bucket, TallyLine
+from collector.backup.format import encode
+from collector.backup.lines import BackupError, Bucket, Editions, End, TallyLine
+from collector.backup.restore import read_backup
 from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
 from collector.errors import ConfigError, StoreUnavailableError
@@ -120,6 +123,24 @@ def test_everything_is_in_the_new_store_whatever_its_shards(
     assert repeated == count(old, sent)
     assert [counted.verdict for counted in repeated] == verdicts
     assert state(new) == state(old)
+
+
+def test_what_is_a_stratum_of_what_stays_known_and_a_backup_of_format_1_knows_of_none(
+    opened: Opener, tmp_path: Path
+) -> None:
+    old, new, older = opened(0), opened(1, purpose=Purpose.IMPORT), opened(2, purpose=Purpose.IMPORT)
+    editions = {"os:0123456789ab": "3fb1c02a77d9", "os:3fb1c02a77d9": "3fb1c02a77d9"}
+    old.remember_editions(editions)
+    count(old, mixed_uploads(3))
+    path = written(old, tmp_path / "backup")
+    put(path, new)
+    assert new.own_editions() == editions
+    lines = [line for line in read_backup(path) if not isinstance(line, (Editions, End))]
+    body = b"".join(map(encode, lines)).replace(b'"hearsay_backup":2', b'"hearsay_backup":1')
+    path.write_bytes(body + encode(End(len(lines), sha256(body).hexdigest())))
+    put(path, older)
+    assert older.own_editions() == {}
+    assert state(older) == state(new)
 
 
 def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path) -> None:

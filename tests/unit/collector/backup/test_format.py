@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 
 from collector.backup.fields import LineError
 from collector.backup.format import decode, encode
-from collector.backup.lines import BackupLine, Bucket, ClosedWindows, End, Header, TallyLine
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
 from tests.support.services.collecting import TODAY
 
 BUCKET = Bucket(86_400, 172_800, (bytes(16) + b"\x00", bytes(range(16)) + b"\x03\x01\x02\x05"))
 DENSE = TallyLine("os", "3fb1c02a77d9", TODAY, 3, {0: 1, 2: 2**63 - 1})
 SPARSE = TallyLine("os", "3fb1c02a77d9", "2026-W47", 1000, {999: 7})
+
+EDITIONS = Editions({"os:3fb1c02a77d9": "3fb1c02a77d9", "os:0123456789ab": "3fb1c02a77d9"})
 
 LINES: tuple[BackupLine, ...] = (
     Header(1, 64, 259_200, "acme-notes"),
@@ -26,6 +28,7 @@ LINES: tuple[BackupLine, ...] = (
     BUCKET,
     ClosedWindows(()),
     ClosedWindows(("2026-11", "2026-11-20", "2026-W47")),
+    EDITIONS,
     DENSE,
     SPARSE,
     End(3, "0" * 64),
@@ -46,7 +49,7 @@ def test_counts_are_written_by_symbol_where_most_are_0() -> None:
 
 
 CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
-    (LINES[0], "hearsay_backup", 2, "is of another format than 1"),
+    (LINES[0], "hearsay_backup", 3, "is of another format than 1 and 2"),
     (LINES[0], "shards", 0, "shards is no whole number"),
     (LINES[0], "grace", -1, "grace is no whole number"),
     (LINES[0], "app", 3, "app is no text"),
@@ -56,6 +59,8 @@ CHANGES: tuple[tuple[BackupLine, str, Any, str], ...] = (
     (BUCKET, "ids", "00", "ids is no list"),
     (BUCKET, "expires", 1.5, "expires is no whole number"),
     (LINES[3], "closed", ["yesterday"], "names a window that does not exist"),
+    (EDITIONS, "editions", ["os:3fb1c02a77d9"], "editions has an invalid form"),
+    (EDITIONS, "editions", {}, "editions is no list"),
     (DENSE, "tally", "No", "tally has an invalid form"),
     (DENSE, "window", 5, "window has an invalid form"),
     (DENSE, "counts", [1, -1], "counts is no whole number"),

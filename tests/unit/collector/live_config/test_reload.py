@@ -82,6 +82,21 @@ def test_a_stop_is_read_with_the_registry_and_reaches_the_workers(files: Files) 
     assert board.latest().registry.stopped == (("os", "0123456789ab"),)
 
 
+def test_the_store_is_ready_for_a_registry_before_any_worker_has_it(files: Files) -> None:
+    admitted: list[tuple[Registry, int]] = []
+    files.reloader = Reloader(
+        files.reloader.served,
+        files.registry,
+        files.access,
+        files.published.append,
+        lambda registry: admitted.append((registry, len(files.published))),
+    )
+    files.registry.write_text(REGISTRY_TEXT + ADDED)
+    files.look(requested=True)
+    assert admitted == [(Registry.parse(REGISTRY_TEXT + ADDED), 0)]
+    assert len(files.published) == 1
+
+
 def test_a_registry_is_read_again_when_asked_and_only_then(files: Files) -> None:
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look()

@@ -16,8 +16,8 @@ from collector.access_keys import Access
 from collector.live_config.reload import require_additive
 from collector.live_config.state import Served
 from collector.store.store_protocol import StoredTally
-from collector.store.strata import LEAST_REPORTS, folded
-from tests.support.services.collecting import NOON, REGISTRY_TEXT, TODAY, upload
+from collector.store.strata import LEAST_REPORTS, folded, own_editions
+from tests.support.services.collecting import NOON, REGISTRY_TEXT, TODAY, judged, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore
 
@@ -25,6 +25,7 @@ STRATA = '[strata]\nplatform = ["ios", "android", "web"]\n'
 TEXT = REGISTRY_TEXT.replace("[metric.dark_mode]\n", f'{STRATA}[metric.dark_mode]\nstrata = ["platform"]\n')
 REGISTRY = Registry.parse(TEXT)
 METRIC = REGISTRY.metric("dark_mode")
+KNOWN = own_editions(REGISTRY)
 READ = {"Authorization": "Bearer let-me-read-these"}
 JSON = {"Content-Type": "application/json"}
 
@@ -40,7 +41,7 @@ def tallies(reports: Iterable[int], *, closed: bool = True) -> list[StoredTally]
 
 def read(tallied: list[StoredTally]) -> dict[str, int]:
     names = ("others", *METRIC.strata)
-    return {names[METRIC.editions.index(tally.edition)]: sum(tally.counts) for tally in folded(tallied, REGISTRY)}
+    return {names[METRIC.editions.index(tally.edition)]: sum(tally.counts) for tally in folded(tallied, KNOWN)}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_nothing_is_lost_and_nothing_that_is_shown_is_small_unless_all_is(report
     shown = read(tallies(reports))
     assert sum(shown.values()) == sum(reports)
     assert min(shown.values(), default=0) >= min(LEAST_REPORTS, sum(reports))
-    counted = [tally.counts for tally in folded(tallies(reports), REGISTRY)]
+    counted = [tally.counts for tally in folded(tallies(reports), KNOWN)]
     assert [sum(column) for column in zip(*counted, strict=True)] == [
         sum(column) for column in zip(*(tally.counts for tally in tallies(reports)), strict=True)
     ]
@@ -78,12 +79,38 @@ def test_an_open_window_shows_no_stratum_however_large(reports: tuple[int, ...])
     assert set(read(tallies(reports, closed=False))) <= {"others"}
 
 
-def test_other_questions_and_editions_stay_as_they_are() -> None:
+def test_other_questions_stay_as_they_are() -> None:
     others = [
         StoredTally("os", REGISTRY.metric("os").edition, TODAY, closed=True, counts=(1, 0, 0, 0)),
         StoredTally("dark_mode", "0123456789ab", TODAY, closed=True, counts=(1, 0)),
     ]
-    assert list(folded(others, REGISTRY)) == others
+    assert list(folded(others, {**KNOWN, "dark_mode:0123456789ab": "0123456789ab"})) == others
+
+
+@pytest.mark.parametrize(
+    ("reports", "closed", "shown"),
+    [
+        ((0, 100, 0, 0), True, {"platform=ios": 100}),
+        ((100, 0, 0, 0), True, {"others": 100}),
+        ((0, 99, 0, 0), True, {}),
+        ((0, 100, 0, 0), False, {}),
+        ((120, 3, 0, 0), True, {}),
+        ((0, 100, 200, 0), True, {}),
+    ],
+)
+def test_what_may_be_strata_that_nobody_remembers_shows_nothing_but_what_is_large_and_alone(
+    reports: tuple[int, ...],
+    closed: bool,  # noqa: FBT001 a case
+    shown: dict[str, int],
+) -> None:
+    names = dict(zip(METRIC.editions, ("others", *METRIC.strata), strict=True))
+    read = folded(tallies(reports, closed=closed), {})
+    assert {names[tally.edition]: sum(tally.counts) for tally in read} == shown
+
+
+def test_a_known_edition_is_not_shown_beside_one_that_may_be_its_stratum() -> None:
+    without_strata = own_editions(Registry.parse(REGISTRY_TEXT))
+    assert list(folded(tallies((120, 3, 0, 0)), without_strata)) == []
 
 
 @pytest.fixture
@@ -91,10 +118,14 @@ def store() -> MemoryStore:
     return MemoryStore()
 
 
+def client_of(store: MemoryStore, registry: Registry) -> FlaskClient:
+    served = Served(registry, Access.of_token("let-me-read-these"))
+    return conforming_client(create_app(lambda: served, store, clock=lambda: NOON))
+
+
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
-    served = Served(REGISTRY, Access.of_token("let-me-read-these"))
-    return conforming_client(create_app(lambda: served, store, clock=lambda: NOON))
+    return client_of(store, REGISTRY)
 
 
 def test_reports_of_strata_are_counted_apart_and_read_folded(client: FlaskClient, store: MemoryStore) -> None:
@@ -113,6 +144,32 @@ def test_reports_of_strata_are_counted_apart_and_read_folded(client: FlaskClient
         (METRIC.editions[0], [0, 153]),
         (METRIC.editions[2], [0, 160]),
     ]
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        TEXT.replace('"ln 3"', "0.9"),
+        TEXT.replace(', "web"]', "]"),
+        REGISTRY_TEXT,
+        REGISTRY_TEXT.replace("[metric.dark_mode]", "[metric.night]"),
+        TEXT.replace("platform", "system"),
+    ],
+    ids=["a new edition", "a stratum less", "no strata", "another question", "other strata"],
+)
+def test_closed_windows_are_read_alike_whatever_registry_is_served_later(store: MemoryStore, later: str) -> None:
+    store.remember_editions(own_editions(REGISTRY))
+    for edition, number in zip(METRIC.editions, (120, 3, 170, 130), strict=True):
+        for begin in range(0, number, 50):
+            reports = [Report("dark_mode", edition, TODAY, 1)] * min(50, number - begin)
+            store.count(judged(upload(*reports), registry=REGISTRY))
+    store.close(Window.parse(TODAY))
+    first, second = (
+        client_of(store, registry).get("/v1/tallies", headers=READ).text
+        for registry in (REGISTRY, Registry.parse(later))
+    )
+    assert [json.loads(line)["reports"] for line in first.splitlines()] == [123, 170, 130]
+    assert sorted(second.splitlines()) == sorted(first.splitlines())
 
 
 def test_a_stratum_that_is_served_may_not_disappear() -> None:
