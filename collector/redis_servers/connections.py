@@ -255,16 +255,12 @@ def _pool_of(url: str) -> redis.ConnectionPool:
     """
     require_url(url)
     try:
-        pool = redis.ConnectionPool.from_url(
+        return redis.ConnectionPool.from_url(
             url,
             socket_connect_timeout=CONNECT_TIMEOUT_S,
             socket_timeout=ANSWER_TIMEOUT_S,
             client_name=None,
             protocol=2,
         )
-        pool.connection_class(**pool.connection_kwargs)  # takes the arguments, and does not connect
     except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
         raise ConfigError(NO_URL) from None
-    except RedisError:
-        raise ConfigError("a parameter of the URL of --redis has a value that redis-py does not take") from None
-    return pool
