@@ -24,6 +24,12 @@ _MARKS = r"""(?sx)
 `re` compiles it when a mistake needs it: importing the SDK must stay quick.
 """
 
+LEVELS = 8
+"""How deep keys are looked for.
+
+No mistake is named deeper, and a header may have any number of parts.
+"""
+
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
@@ -61,9 +67,9 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
             line, begin = line + text.count("\n", begin, mark.end()), mark.end()
 
 
-def _paths(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the path of everything that a document holds; of a header the last one is its table."""
+def _paths(document: dict[str, Any], levels: int = LEVELS) -> Iterator[tuple[str, ...]]:
+    """Yield the path of what a document holds; of a header the last one is its table."""
     for key, value in document.items():
         yield (key,)
-        if isinstance(value, dict):
-            yield from ((key, *path) for path in _paths(value))
+        if isinstance(value, dict) and levels > 1:
+            yield from ((key, *path) for path in _paths(value, levels - 1))

@@ -123,6 +123,14 @@ def test_texts_comments_and_brackets_do_not_hide_where_a_key_begins() -> None:
         assert numbered[line - 1].lstrip().startswith(place.rpartition(".")[2]), place
 
 
+@pytest.mark.parametrize("place", ["[{}]", "[metric.m]\n{} = 1", "[metric.m]\nkind.{} = 1", "[metric.m.{}]\nb = 1"])
+def test_a_key_of_a_thousand_parts_is_a_mistake_like_any_other(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(f"schema = 1\n{place.format('a.' * 1099 + 'a')}\n", encoding="utf-8")
+    with pytest.raises(RegistryError, match=f"{path}:[23]: (a|metric.m.(a|kind)): "):
+        Registry.load(path)
+
+
 def test_values_full_of_brackets_are_found_at_once(tmp_path: Path) -> None:
     values = "".join(f'  "v{index}]", # ]\n' for index in range(20_000))
     path = tmp_path / "metrics.toml"
