@@ -39,10 +39,13 @@ class Decoder:
     scores: Floats
     squares: Floats
     least_squares: Floats = field(init=False, repr=False)
+    least_noises: Floats = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Find the least squares once, because a job uses them in every window."""
+        """Find both once, because a job uses them in every window."""
+        points = np.linspace(0.0, 1.0, self.squares.size)
         object.__setattr__(self, "least_squares", convex_minorant(self.squares))
+        object.__setattr__(self, "least_noises", convex_minorant(self.squares - points * points))
 
     @property
     def enough(self) -> float:
@@ -58,6 +61,15 @@ class Decoder:
         points = np.linspace(0.0, 1.0, self.squares.size)
         least: Floats = np.interp(means, points, self.least_squares) - means * means
         return least
+
+    def least_noise(self, mean: float) -> float:
+        """Return the least variance that the mechanism adds to answers with a true mean.
+
+        It may be below `least_variance`, in which people with that mean differ as little as they
+        can. If they differ more, and the noise is less at their answers, more of the variance is
+        theirs.
+        """
+        return float(np.interp(mean, np.linspace(0.0, 1.0, self.squares.size), self.least_noises))
 
 
 def floats(exact: Iterable[Fraction]) -> Floats:

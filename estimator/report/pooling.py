@@ -24,8 +24,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-import numpy as np
-
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
@@ -153,7 +151,7 @@ def _least_noise(metric: Metric, position: float) -> float:
     channel = metric.channel
     decoder = decoder_of(channel)
     if decoder is not None:
-        return float(decoder.least_variance(np.array(position)))
+        return decoder.least_noise(position)
     gap, _ = _first_step(channel)
     inverse = inverse_of(channel.instantaneous if isinstance(channel, Permanent) else channel)
     return max(0.0, Contrast.of(inverse, scale_of(metric)).floor) / gap**2

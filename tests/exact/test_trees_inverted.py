@@ -10,6 +10,7 @@ import pytest
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from estimator.decoders import hierarchical, inverse_of
+from estimator.decoders.catalogue import decoder_of
 from estimator.plan.variance import mean_variance
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import NUMBER, metric_of
@@ -79,6 +80,20 @@ def test_the_least_variance_is_that_of_the_best_of_all_pairs_of_answers_with_tha
             if start <= mean <= end
         ]
         assert decoder.least_variance(np.array(mean)) == pytest.approx(min(pairs) - mean**2, rel=ROUNDING)
+
+
+@pytest.mark.parametrize("mechanism", ["hierarchical", "laplace", "square-wave"])
+def test_the_least_noise_is_no_more_than_that_of_any_pair_of_answers_with_that_mean(mechanism: str) -> None:
+    metric = metric_of(NUMBER, statistic="distribution", epsilon=2, mechanism=mechanism)
+    decoder = decoder_of(metric.channel)
+    assert decoder is not None
+    places = np.linspace(0, 1, decoder.squares.size)
+    noises = decoder.squares - places**2
+    corners = [0, places.size // 7, places.size // 3, places.size // 2, places.size - 1]
+    for low, high in combinations(corners, 2):
+        for part in (0.0, 0.3, 0.5, 1.0):
+            mean, noise = ((1 - part) * of[low] + part * of[high] for of in (places, noises))
+            assert decoder.least_noise(float(mean)) <= noise * (1 + ROUNDING)
 
 
 def test_the_planned_variance_of_a_mean_is_that_of_the_worst_pair_of_answers() -> None:
