@@ -18,6 +18,7 @@ from typing import Final
 from benchmarks.amplification import measure_amplification
 from benchmarks.apart import measure_apart
 from benchmarks.bulk import measure_bulk
+from benchmarks.changes import measure_changes
 from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
 from benchmarks.commands import measure_commands
@@ -72,6 +73,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "designs": measure_designs,
     "means": measure_means,
     "quantiles": measure_quantiles,
+    "changes": measure_changes,
     "vectors": measure_vectors,
     "text": measure_text,
     "models": measure_models,

@@ -1,12 +1,16 @@
 """Changes: the last closed window of a question minus the first, and how likely that is by chance.
 
-The two windows are treated as independent. If the same people answered in both, or permanent
-answers were drawn once for both, their errors are correlated and the true error of the difference
-is smaller, so the result is conservative.
+The change is that of the population from which the people of each window are a sample. Nobody knows
+whether the same people answered in both windows. If they answered alike, the errors of the windows
+go together, and that of the difference is smaller. If they answered the opposite, as people may on
+a weekday and at a weekend, the errors go against each other, and it is larger. It is therefore
+taken to be as large as any answers of the same people can make it (`estimator.report.same_people`).
+What the mechanism adds is new in each window.
 
 The interval of a difference combines the distances of the two windows' own intervals to their
-estimates (Zou & Donner 2008, "Construction of confidence limits about effect measures: a general
-approach", section 2.1), none taken to be shorter than that of a normal estimate. The standard error
+estimates with that least correlation (Zou & Donner 2008, "Construction of confidence limits about
+effect measures: a general approach", section 2), none taken to be shorter than that of a normal
+estimate. The standard error
 alone does not do: a window of 50 reports may lack an answer of 2 % of the people, and its error
 does not show that. The p-value is the smallest level at which such an interval excludes 0, if it
 grows with the level as a normal one does. Intervals that hold together (``--simultaneous``) make
@@ -21,12 +25,16 @@ corrected value of 0.05 or less is at most 5 %.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from msgspec.structs import asdict
 
+from client_sdk.protocol.metric import Metric
+from estimator.report.same_people import SamePeople
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
@@ -51,7 +59,7 @@ class Compared:
         return len(self.p_values) - (is_pair and bool(self.p_values))
 
 
-def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
+def changes_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Changes, ...]:
     """Compare the first and the last closed window of every question with reports in two of them.
 
     Windows of fewer than `EXACT_BELOW` reports show nothing; they are skipped if two other windows
@@ -59,11 +67,13 @@ def changes_of(estimates: Sequence[MetricEstimate]) -> tuple[Changes, ...]:
 
     Args:
         estimates: in the order of the metrics, then of the windows.
+        metrics: the definitions, by name.
 
     """
     closed = [estimate for estimate in estimates if can_be_compared(estimate)]
     windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
-    compared = [compare(first, last) for first, *_, last in (of_metric for of_metric in windows if len(of_metric) > 1)]
+    ends = [(of_metric[0], of_metric[-1]) for of_metric in windows if len(of_metric) > 1]
+    compared = [compare(first, last, metrics[first.metric]) for first, last in ends]
     tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]
     corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
     return tuple(_changes(question, [next(corrected) for _ in range(question.tests)]) for question in compared)
@@ -79,26 +89,50 @@ def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:
     return enough if len(enough) > 1 else windows
 
 
-def difference(first: Estimate, last: Estimate, reports: int, width: float) -> Estimate:
-    """Return the difference of two estimates from different reports.
+class Pair(NamedTuple):
+    """Two estimates of one figure, from different reports.
 
-    Args:
+    Attributes:
         first: the estimate that is subtracted.
         last: the estimate it is subtracted from.
-        reports: of the one with fewer; below `EXACT_BELOW` the interval covers every possible
-            value.
-        width: of the range of both estimates.
+        width: of the range of both.
+        opposition: by how much the covariance of their errors may lie below 0.
 
     """
+
+    first: Estimate
+    last: Estimate
+    width: float
+    opposition: float
+
+
+def difference(pair: Pair, reports: int) -> Estimate:
+    """Return the difference of two estimates.
+
+    Args:
+        pair: the estimates.
+        reports: of the one with fewer; below `EXACT_BELOW` the interval covers every possible
+            value.
+
+    """
+    first, last, width, opposition = pair
     assert first.estimate is not None  # noqa: S101 windows without reports are left out
     assert last.estimate is not None  # noqa: S101 likewise
     change = last.estimate - first.estimate
-    error = math.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
+    errors = first.standard_error or 0.0, last.standard_error or 0.0
+    opposed = min(1.0, opposition / max(math.prod(errors), sys.float_info.min))
+    error = _combined(*errors, opposed)
     if reports < EXACT_BELOW:
         return Estimate(change, error, -width, width, None)
     (first_down, first_up), (last_down, last_up) = reaches(first), reaches(last)
-    low, high = change - math.hypot(last_down, first_up), change + math.hypot(last_up, first_down)
+    low = change - _combined(last_down, first_up, opposed)
+    high = change + _combined(last_up, first_down, opposed)
     return Estimate(change, error, max(-width, low), min(width, high), None)
+
+
+def _combined(reach: float, other_reach: float, opposed: float) -> float:
+    """Return the reach of a difference: from the root of squares, at 0, to the sum, at 1."""
+    return math.sqrt(reach**2 + other_reach**2 + 2 * opposed * reach * other_reach)
 
 
 def reaches(figure: Estimate) -> tuple[float, float]:
@@ -108,21 +142,32 @@ def reaches(figure: Estimate) -> tuple[float, float]:
     return max(reach, figure.estimate - figure.low), max(reach, figure.high - figure.estimate)
 
 
-def compare(first: MetricEstimate, last: MetricEstimate) -> Compared:
-    """Compare two tallies of one question, with reports of different devices or windows."""
+def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None = None) -> Compared:
+    """Compare two tallies of one question.
+
+    Args:
+        first: the tally whose figures are subtracted.
+        last: the tally from which they are subtracted.
+        metric: the question, if the same people may have reported in both; None if other people
+            did.
+
+    """
     reports = min(first.reports, last.reports)
-    differences = tuple(difference(before, after, reports, width) for before, after, width in _pairs(first, last))
+    differences = tuple(difference(pair, reports) for pair in _pairs(first, last, metric))
     p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
     return Compared(first, last, differences, p_values)
 
 
-def _pairs(first: MetricEstimate, last: MetricEstimate) -> Iterator[tuple[Estimate, Estimate, float]]:
-    """Yield the figures to compare with the width of their range: shares, then the mean."""
+def _pairs(first: MetricEstimate, last: MetricEstimate, metric: Metric | None) -> Iterator[Pair]:
+    """Yield the figures to compare: shares, then the mean."""
+    people = None if metric is None else SamePeople(metric, (first.reports, last.reports))
     if first.estimates is not None and last.estimates is not None:
-        yield from ((before, after, 1.0) for before, after in zip(first.estimates, last.estimates, strict=True))
+        for before, after in zip(first.estimates, last.estimates, strict=True):
+            yield Pair(before, after, 1.0, 0.0 if people is None else people.opposition_of_shares(before, after))
     if first.mean is not None and last.mean is not None and first.mean_range is not None:
         least, most = first.mean_range
-        yield first.mean, last.mean, most - least
+        opposition = 0.0 if people is None else people.opposition_of_means(first.mean, last.mean, least, most)
+        yield Pair(first.mean, last.mean, most - least, opposition)
 
 
 def _p_value(change: Estimate) -> float:

@@ -32,7 +32,7 @@ def highlights_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Met
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
     shown = {each.metric: each for each in corrected_differences(map(first_shown, by_metric.values()))}
     independence = independence_of(shown.values())
-    changes = {each.metric: each for each in changes_of(estimates)}
+    changes = {each.metric: each for each in changes_of(estimates, metrics)}
     together = {each.metric: each for each in pooled(estimates, metrics)}
     positions = {name: shown_values(_last_with_reports(windows)) for name, windows in by_metric.items()}
     return tuple(

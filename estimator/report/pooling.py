@@ -12,8 +12,7 @@ If the same people answered in every window, their noise averages out, but a few
 of the range remain a few. Where the noise that is left is too small for a normal interval (see
 `LEAST_NOISE`), all of the error is taken to be the same in every window.
 
-A difference between two windows treats them as independent. If the same people answered in both,
-the result is conservative.
+The change from the first window to the last is that of `estimator.report.changes`.
 """
 
 from __future__ import annotations
@@ -27,14 +26,11 @@ from typing import Final
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.decoder import LEAST_NOISE
-from estimator.estimates.mean_scale import scale_of
-from estimator.estimates.means import Contrast
 from estimator.estimates.question_fields import question_fields
-from estimator.report.changes import difference, reaches
+from estimator.report.changes import compare, reaches
 from estimator.report.pooled_vectors import pooled_coordinates
+from estimator.report.same_people import least_noise
 from estimator.results.estimate import Estimate, Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
@@ -83,14 +79,11 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
 
 def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
     shares: list[Share] = []
-    changes: list[Share] = []
-    fewest = min(windows[0].reports, windows[-1].reports)
     if windows[0].estimates is not None:
         for of_windows in zip(*(window.estimates for window in windows if window.estimates is not None), strict=True):
             at = _middle(windows, of_windows)
             parts = [_of_share(metric, window, share, at) for window, share in zip(windows, of_windows, strict=True)]
             shares.append(_together(parts, 0.0, 1.0).of(of_windows[0].value))
-            changes.append(difference(of_windows[0], of_windows[-1], fewest, 1.0).of(of_windows[0].value))
     mean = None
     if windows[0].mean is not None and windows[0].mean_range is not None:
         means = [window.mean for window in windows if window.mean is not None]
@@ -99,9 +92,10 @@ def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
         in_all = zip(windows, means, strict=True)
         parts = [_of_mean(metric, window, of_window, (least, most), at) for window, of_window in in_all]
         mean = _together(parts, least, most)
-        changes.append(difference(means[0], means[-1], fewest, most - least).of(MEAN))
     coordinates = [(window.reports, window.coordinates) for window in windows if window.coordinates is not None]
     norm = windows[0].norm
+    labels = [*(share.value for share in shares), *([] if mean is None else [MEAN])]
+    differences = compare(windows[0], windows[-1], metric).differences
     return Pooled(
         **question_fields(metric),
         windows=tuple(window.window for window in windows),
@@ -110,7 +104,7 @@ def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
         mean=mean,
         coordinates=pooled_coordinates(metric, coordinates, norm) if norm is not None else None,
         norm=norm,
-        changes=tuple(changes),
+        changes=tuple(change.of(label) for label, change in zip(labels, differences, strict=True)),
     )
 
 
@@ -149,12 +143,9 @@ def _of_mean(metric: Metric, window: MetricEstimate, mean: Estimate, ends: tuple
 def _least_noise(metric: Metric, position: float) -> float:
     """Return the least variance of fresh noise in a report, for a mean from 0 to 1."""
     channel = metric.channel
-    decoder = decoder_of(channel)
-    if decoder is not None:
-        return decoder.least_noise(position)
     gap, _ = _first_step(channel)
-    inverse = inverse_of(channel.instantaneous if isinstance(channel, Permanent) else channel)
-    return max(0.0, Contrast.of(inverse, scale_of(metric)).floor) / gap**2
+    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    return least_noise(metric, step, position) / gap**2
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:

@@ -80,7 +80,7 @@ def make_report(
         simultaneous=request.simultaneous,
         composed=() if delta is None else composed_of(estimated, undivided, delta),
         pooled=pooled(estimated, registry.metrics) if request.pool else (),
-        changes=changes_of(estimated) if request.pool else (),
+        changes=changes_of(estimated, registry.metrics) if request.pool else (),
         effects=effects_of(estimated, undivided),
         highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
     )

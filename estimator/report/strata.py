@@ -5,8 +5,9 @@ the same channel. An open window has one tally of all strata (`collector.store.s
 the question's.
 
 Two strata hold the reports of different devices, so that their errors are independent. A difference
-has the interval and the p-value of a difference of two windows (`estimator.report.changes`). Every
-question in every window has the same weight in the correction, however many strata it has.
+has the interval and the p-value of a difference of two windows in which other people answered
+(`estimator.report.changes`). Every question in every window has the same weight in the correction,
+however many strata it has.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from client_sdk.protocol import Registry, Window
 from estimator.estimates.metric import estimate
 from estimator.formats.to_json import document_of
 from estimator.rehearsal.tally_sampler import sampler_of
-from estimator.report.changes import changes_of
+from estimator.report.changes import changes_of, compare
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
@@ -58,22 +58,30 @@ def test_a_corrected_p_value_is_the_largest_of_all_sets_of_tests_that_it_belongs
     assert holm(P_VALUES, WEIGHTS)[index] == pytest.approx(largest)
 
 
+def correlated(distance: float, other_distance: float, opposed: float) -> float:
+    """Return the length of the sum of two vectors whose angle has this cosine."""
+    return abs(distance + other_distance * complex(opposed, math.sqrt(1 - opposed**2)))
+
+
 def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_interval() -> None:
     registry = registry_of(yes=BOOLEAN)
     before, after = estimates(registry, [tally(registry, "yes", (600, 400), 1), tally(registry, "yes", (550, 450), 9)])
-    (changed,) = changes_of([before, after])
+    (changed,) = changes_of([before, after], registry.metrics)
     assert (changed.first, changed.last) == ("2026-11-01", "2026-11-09")
     assert before.estimates is not None
     assert after.estimates is not None
     for position, change in enumerate(changed.estimates):
         first, last = before.estimates[position], after.estimates[position]
         assert change.estimate == pytest.approx((last.estimate or 0) - (first.estimate or 0))
-        assert change.standard_error == pytest.approx(math.hypot(first.standard_error or 0, last.standard_error or 0))
+        errors = first.standard_error or 0, last.standard_error or 0
+        shares = first.estimate or 0, last.estimate or 0
+        opposed = min(math.prod(shares), math.prod(1 - share for share in shares)) / 1000 / math.prod(errors)
+        assert change.standard_error == pytest.approx(correlated(*errors, opposed))
         ends = (first.estimate or 0) - first.low, first.high - (first.estimate or 0)
         last_ends = (last.estimate or 0) - last.low, last.high - (last.estimate or 0)
         normal = [Z * (each.standard_error or 0) for each in (first, last)]
-        down = math.hypot(max(last_ends[0], normal[1]), max(ends[1], normal[0]))
-        up = math.hypot(max(last_ends[1], normal[1]), max(ends[0], normal[0]))
+        down = correlated(max(last_ends[0], normal[1]), max(ends[1], normal[0]), opposed)
+        up = correlated(max(last_ends[1], normal[1]), max(ends[0], normal[0]), opposed)
         assert change.low == pytest.approx((change.estimate or 0) - down)
         assert change.high == pytest.approx((change.estimate or 0) + up)
         reach = down if (change.estimate or 0) > 0 else up
@@ -99,11 +107,77 @@ def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, 
     def holds() -> tuple[bool, bool]:
         drawn = [sampler(generator.multinomial(reports, ends), generator) for reports in (60, 5000)]
         tallies = [tally(registry, "m", tuple(counts.tolist()), day) for day, counts in enumerate(drawn, start=1)]
-        ((change, *_),) = changes_of(estimates(registry, tallies))
+        ((change, *_),) = changes_of(estimates(registry, tallies), registry.metrics)
         assert change.p_value is not None
         return change.low <= 0 <= change.high, change.p_value > 1 - CONFIDENCE
 
     check_held((np.array([holds()]) for _ in count()), PROMISED)
+
+
+SAME, OPPOSITE, OTHERS = "the same people", "the same people, the other way round", "other people"
+
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 4, "protects": "history"}
+
+QUESTIONS = {
+    "share at 1": BOOLEAN,
+    "share at 4": BOOLEAN | {"epsilon": 4},
+    "share at 6": BOOLEAN | {"epsilon": 6},
+    "permanent share": BOOLEAN | PERMANENT | {"epsilon": 3},
+    "shares of three": CATEGORY | {"epsilon": 8},
+    "mean at 4": NUMBER | {"epsilon": 4},
+    "mean at 8": NUMBER | {"epsilon": 8},
+}
+
+
+@pytest.mark.parametrize("who", [SAME, OPPOSITE, OTHERS])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str, who: str) -> None:
+    """Half of the people are at either end.
+
+    If the windows were taken for independent, people who answer the other way round would be held
+    in 80 to 91 %.
+    """
+    registry, generator = registry_of(m=QUESTIONS[name]), np.random.default_rng(12)
+    metric = registry.metric("m")
+    sampler, ends = sampler_of(metric.channel), np.zeros(metric.channel.inputs)
+    ends[0], ends[-1] = 0.5, 0.5
+
+    def holds() -> list[bool]:
+        people = generator.multinomial(2000, ends)
+        again = {SAME: people, OPPOSITE: people[::-1], OTHERS: generator.multinomial(2000, ends)}[who]
+        drawn = [sampler(inputs, generator) for inputs in (people, again)]
+        tallies = [tally(registry, "m", tuple(counts.tolist()), day) for day, counts in enumerate(drawn, start=1)]
+        (changed,) = changes_of(estimates(registry, tallies), registry.metrics)
+        assert all((change.p_value or 0) > 1 - CONFIDENCE or not change.low <= 0 <= change.high for change in changed)
+        return [change.low <= 0 <= change.high for change in changed]
+
+    check_held((np.array([holds()]) for _ in count()), PROMISED)
+
+
+def widened(fields: dict[str, Field], counts: tuple[int, ...]) -> float:
+    """Return the width of a change of the last figure, over that between other people."""
+    registry = registry_of(m=fields)
+    before, after = windows = estimates(registry, [tally(registry, "m", counts, day) for day in (1, 2)])
+    ((*_, of_same),) = changes_of(windows, registry.metrics)
+    of_others = compare(before, after).differences[-1]
+    errors = [window.shares_and_mean[-1].standard_error or 0.0 for window in windows]
+    assert of_others.standard_error == pytest.approx(math.hypot(*errors))
+    return (of_same.high - of_same.low) / (of_others.high - of_others.low)
+
+
+def test_a_change_is_no_wider_than_answers_of_the_same_people_can_make_it() -> None:
+    """What noise covers hardly widens it, and rare answers can hardly be opposed."""
+    assert widened(BOOLEAN | {"epsilon": 0.1}, (1000, 1000)) < 1.01
+    assert widened(BOOLEAN | {"epsilon": 12}, (1000, 1000)) == pytest.approx(math.sqrt(2), rel=1e-3)
+    assert widened(BOOLEAN | {"epsilon": 12}, (1960, 40)) < 1.02
+
+
+def test_people_who_all_say_the_same_number_are_no_reason_to_widen_a_change_of_a_mean() -> None:
+    registry, generator = registry_of(m=NUMBER | {"epsilon": 2}), np.random.default_rng(13)
+    inputs = np.zeros(registry.metric("m").channel.inputs, dtype=np.int64)
+    inputs[inputs.size // 2] = 10**6
+    counts = sampler_of(registry.metric("m").channel)(inputs, generator)
+    assert widened(NUMBER | {"epsilon": 2}, tuple(counts.tolist())) < 1.01
 
 
 def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
@@ -111,7 +185,7 @@ def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
     size = registry.metric("letters").channel.symbols
     tallies = [tally(registry, "yes", counts, day) for counts, day in (((600, 400), 1), ((550, 450), 2))]
     tallies += [tally(registry, "letters", (500,) * size, day) for day in (1, 2)]
-    of_yes, of_letters = changes_of(estimates(registry, tallies))
+    of_yes, of_letters = changes_of(estimates(registry, tallies), registry.metrics)
     of_value = of_yes.estimates[0]
     assert of_yes.p_value_corrected == of_value.p_value_corrected == pytest.approx(2 * (of_value.p_value or 0))
     assert [change.p_value_corrected for change in of_letters.estimates] == [1.0] * 3
@@ -120,24 +194,22 @@ def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
 def test_too_few_reports_and_open_windows_say_nothing_of_a_change() -> None:
     registry = registry_of(yes=BOOLEAN, level=ORDINAL, size=NUMBER)
     few = [tally(registry, "yes", counts, day) for counts, day in (((30, 19), 1), ((900, 100), 2))]
-    (changed,) = changes_of(estimates(registry, few))
+    (changed,) = changes_of(estimates(registry, few), registry.metrics)
     assert [(change.p_value, change.p_value_corrected) for change in changed.estimates] == [(None, None)] * 2
     assert (changed.p_value_corrected, changed.estimates[0].low) == (None, -1.0)
     last_is_open = [tally(registry, "yes", (500, 500), 1), tally(registry, "yes", (900, 100), 2, closed=False)]
-    assert changes_of(estimates(registry, last_is_open)) == ()
-    assert (
-        changes_of(estimates(registry, [tally(registry, "yes", (0, 0), 1), tally(registry, "yes", (900, 100), 2)]))
-        == ()
-    )
+    assert changes_of(estimates(registry, last_is_open), registry.metrics) == ()
+    one_is_empty = [tally(registry, "yes", (0, 0), 1), tally(registry, "yes", (900, 100), 2)]
+    assert changes_of(estimates(registry, one_is_empty), registry.metrics) == ()
 
 
 def test_windows_of_too_few_reports_are_passed_over_where_two_others_are_left() -> None:
     registry = registry_of(yes=BOOLEAN)
     counts = ((20, 10), (600, 400), (10, 20), (550, 450), (3, 4))
     windows = estimates(registry, [tally(registry, "yes", tallied, day) for day, tallied in enumerate(counts, start=1)])
-    (changed,) = changes_of(windows)
+    (changed,) = changes_of(windows, registry.metrics)
     assert (changed.first, changed.last) == ("2026-11-02", "2026-11-04")
-    (too_few,) = changes_of(windows[:3])
+    (too_few,) = changes_of(windows[:3], registry.metrics)
     assert (too_few.first, too_few.last, too_few.p_value_corrected) == ("2026-11-01", "2026-11-03", None)
 
 

@@ -13,13 +13,14 @@ from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, metric_of
 from tests.support.estimates.coverage import PROMISED, check_held
 
 PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
@@ -114,13 +115,17 @@ def test_pooled_is_weighted_with_the_reports() -> None:
     assert of_yes(together.changes).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
 
 
-def test_a_change_has_the_error_of_two_independent_windows() -> None:
-    metric = METRICS["boolean"]
-    windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [300, 700]), (2, [600, 400]))]
-    errors = [of_yes(window.estimates or ()).standard_error or 0.0 for window in windows]
-    change = of_yes(pool(metric, windows).changes)
-    assert change.standard_error == math.hypot(*errors)
-    assert change.low < (change.estimate or 0.0) < change.high
+@pytest.mark.parametrize("fields", [BOOLEAN, ORDINAL, NUMBER], ids=["shares", "shares and a mean", "a mean"])
+def test_the_change_over_windows_is_the_one_that_is_tested(fields: dict[str, Field]) -> None:
+    metric = metric_of(fields)
+    symbols = np.arange(metric.channel.symbols)
+    windows = [estimated(metric, 600 + day * symbols, day) for day in (1, 2)]
+    (changed,) = changes_of(windows, {metric.name: metric})
+    together = pool(metric, windows).changes
+    assert [(each.estimate, each.standard_error, each.low, each.high) for each in together] == [
+        (each.estimate, each.standard_error, each.low, each.high) for each in changed
+    ]
+    assert (together[-1].value == "mean") == (changed.mean is not None)
 
 
 @pytest.mark.parametrize("few", [1, 49])

@@ -81,9 +81,10 @@ them.
 
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
-mechanism's fresh noise averages out over them. A change takes the two windows
-for independent, which is careful. p: of the clearest change between the first
-and the last closed window, corrected for everything that is compared.
+mechanism's fresh noise averages out over them. A change allows for people who
+answer in both windows, and the second time the opposite. p: of the clearest
+change between the first and the last closed window, corrected for everything
+that is compared.
 """
 
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"

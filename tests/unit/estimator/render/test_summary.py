@@ -137,7 +137,7 @@ def test_a_change_has_a_direction_and_a_size() -> None:
         return line("dark_mode", [1000 - yes, yes], window=f"2026-11-{day}")
 
     report = make_report(DARK_MODE, decode([window(18, 400), window(19, 600)]), Selection(), Request(pool=True))
-    assert "Changed since 2026-11-18: “yes” by 40 points (31 to 49) (p below 0.001)" in as_summary(report)
+    assert "Changed since 2026-11-18: “yes” by 40 points (30 to 49) (p below 0.001)" in as_summary(report)
 
 
 def test_of_a_long_history_only_the_last_windows_are_named() -> None:

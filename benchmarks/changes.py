@@ -1,0 +1,75 @@
+"""How wide a change is that allows for people who answer the opposite, and how often it holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.windows import OPPOSITE, Survey
+from benchmarks.results import table, verdict
+from client_sdk.protocol import Metric
+from estimator.report.changes import compare
+from estimator.results.estimate import Estimate
+from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
+from tests.support.estimates.coverage import PROMISED
+from tests.support.estimates.populations import Population, at
+
+REPORTS: Final = 2000
+DRAWS: Final = 1000
+
+HALF: Final = at({0.0: 0.5, 1.0: 0.5})
+RARE: Final = at({0.0: 0.98, 1.0: 0.02})
+EVEN: Final = at(dict.fromkeys((np.arange(100) / 99).tolist(), 0.01))
+
+ROWS: Final[Sequence[tuple[str, Metric, Population]]] = [
+    *((f"yes, half of the people, at {each}", metric_of(BOOLEAN, epsilon=each), HALF) for each in (0.5, 1, 2, 4, 8)),
+    *(
+        (f"yes, 2 % of the people and then 98 %, at {each}", metric_of(BOOLEAN, epsilon=each), RARE)
+        for each in (1, 4, 8)
+    ),
+    *((f"a mean, answers evenly spread, at {each}", metric_of(NUMBER, epsilon=each), EVEN) for each in (0.5, 1, 4, 8)),
+]
+"""Question and epsilon in words, the question, and what people answer."""
+
+
+_Figures = tuple[float, float]
+
+
+def measure_changes() -> str:
+    """Return the section of the results."""
+    rows, least = [], 1.0
+    for name, metric, people in ROWS:
+        independent, allowing = (np.array(each) for each in zip(*_drawn(metric, people), strict=True))
+        (narrow, held_before), (wide, held) = independent.mean(axis=0), allowing.mean(axis=0)
+        rows.append([name, f"{narrow:.4f}", f"{wide:.4f}", f"{wide / narrow:.2f}", f"{held_before:.3f}", f"{held:.3f}"])
+        least = min(least, float(held))
+    heading = ("figure", "as if independent", "now", "ratio", "held as if independent", "held now")
+    return (
+        f"## Changes\n\nMean width of the 95 % interval of a change between two windows of {REPORTS:,} reports, as a "
+        "share of the range. How often it held where the same people answer the opposite in the second window, in "
+        f"{DRAWS:,} draws:\n\n"
+        + table(heading, rows)
+        + "\nLeast: "
+        + verdict(least >= PROMISED, f"{least:.3f}", f"≥ {PROMISED}")
+    )
+
+
+def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figures]]:
+    """Yield width and whether it held: as if windows were independent, then as reported."""
+    survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
+    generator = np.random.default_rng(15)
+    for first, last in survey.estimated(DRAWS, generator):
+        before, after = (compare(first, last, each).differences[-1] for each in (None, metric))
+        yield _figures(before, survey), _figures(after, survey)
+
+
+def _figures(change: Estimate, survey: Survey) -> _Figures:
+    truth = survey.true_changes[-1]
+    return (change.high - change.low) / survey.width, float(change.low <= truth <= change.high)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(measure_changes())
