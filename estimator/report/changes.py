@@ -10,11 +10,10 @@ What the mechanism adds is new in each window.
 The interval of a difference combines the distances of the two windows' own intervals to their
 estimates with that least correlation (Zou & Donner 2008, "Construction of confidence limits about
 effect measures: a general approach", section 2), none taken to be shorter than that of a normal
-estimate. The standard error
-alone does not do: a window of 50 reports may lack an answer of 2 % of the people, and its error
-does not show that. The p-value is the smallest level at which such an interval excludes 0, if it
-grows with the level as a normal one does. Intervals that hold together (``--simultaneous``) make
-both conservative.
+estimate. The standard error alone does not do: a window of 50 reports may lack an answer of 2 % of
+the people, and its error does not show that. The p-value is the smallest level at which such an
+interval excludes 0, if it grows with the level as a normal one does. Intervals that hold together
+(``--simultaneous``) make both conservative.
 
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
