@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from client_sdk.protocol.window import GRACE_S
-from collector.errors import ConfigError, require
+from collector.errors import OptionError, require, require_option
 from collector.log import LogFormat
 from collector.required_settings import Durability, Promise, promised
 
@@ -103,8 +103,8 @@ class CollectorConfig:
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         for option, (_, port) in (("--bind", ("", self.port)), ("--metrics-bind", self.metrics_bind or ("", 1))):
-            require(1 <= port <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {port}")
-        require(
+            require_option(1 <= port <= MAX_PORT, f"{option}: the port must be from 1 to {MAX_PORT}, not {port}")
+        require_option(
             (self.read_token is None) is (self.access_file is not None),
             "the file of --access says who reads tallies: leave HEARSAY_READ_TOKEN and --read-token-file unset with it",
         )
@@ -113,27 +113,29 @@ class CollectorConfig:
             "the read token must be printable ASCII without blanks: set HEARSAY_READ_TOKEN to one, or leave it unset",
         )
         require_long(self.read_token, "the read token")
-        require(
+        require_option(
             0 <= self.grace_s <= MAX_GRACE_S, f"--grace must be from 0 to {MAX_GRACE_S} seconds, not {self.grace_s}"
         )
-        require(
+        require_option(
             1 <= self.snapshot_interval_s <= MAX_SNAPSHOT_INTERVAL_S,
             f"--snapshot-interval must be from 1 to {MAX_SNAPSHOT_INTERVAL_S} seconds, not {self.snapshot_interval_s}",
         )
-        require(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
-        require(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
-        require(not self.is_cluster or self.redis_url is not None, "--cluster needs --redis with the URL of any node")
-        require(
+        require_option(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
+        require_option(1 <= self.threads <= 256, f"--threads must be from 1 to 256, not {self.threads}")  # noqa: PLR2004 said in the docstring
+        require_option(
+            not self.is_cluster or self.redis_url is not None, "--cluster needs --redis with the URL of any node"
+        )
+        require_option(
             self.store_memory_bytes is None or self.redis_url is None,
             "--store-memory is for the embedded store: set maxmemory on the server of --redis",
         )
-        require(
+        require_option(
             self.store_memory_bytes is None or self.store_memory_bytes >= LEAST_STORE_BYTES,
             f"--store-memory must be at least {LEAST_STORE_BYTES // 2**20}M",
         )
         promised(self.durability, self.copies, self.redis_url)
         for origin in self.cors_origins:
-            require(
+            require_option(
                 _is_origin(origin),
                 f"--cors-origin must look like https://app.example.com, lower case and without a path, not {origin!r}",
             )
@@ -175,12 +177,12 @@ def parse_bind(text: str, option: str = "--bind") -> tuple[str, int]:
     """Read ``HOST:PORT``. An IPv6 address stands in brackets.
 
     Raises:
-        ConfigError: if the text has another form.
+        OptionError: if the text has another form.
 
     """
     host, _, port = text.rpartition(":")
     if not host or not PORT.fullmatch(port):
-        raise ConfigError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
+        raise OptionError(f"{option} must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080, not {text!r}")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -188,12 +190,12 @@ def parse_size(text: str, option: str) -> int:
     """Read a number of bytes, such as ``1073741824``, ``1024M`` or ``1G``.
 
     Raises:
-        ConfigError: if the text has another form.
+        OptionError: if the text has another form.
 
     """
     match = SIZE.fullmatch(text)
     if match is None:
-        raise ConfigError(
+        raise OptionError(
             f"{option} must be a number of bytes, or a number with K, M, G or T (powers of 1024), such as 2G"
         )
     number, unit = match.groups()

@@ -9,6 +9,10 @@ class ConfigError(HearsayError):
     """A setting that cannot be used. The text says which one, and what would be right."""
 
 
+class OptionError(ConfigError):
+    """A command line that cannot be understood, whatever is on this machine and in the store."""
+
+
 class StoreUnavailableError(HearsayError):
     """The store did not answer or failed. Nothing was counted in part, and a retry is safe."""
 
@@ -37,3 +41,18 @@ def require(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sente
     """
     if not holds:
         raise ConfigError(problem)
+
+
+def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as a sentence
+    """Refuse a command line.
+
+    Args:
+        holds: whether it can be understood.
+        problem: the text of the error if not.
+
+    Raises:
+        OptionError: if it cannot be understood.
+
+    """
+    if not holds:
+        raise OptionError(problem)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-from collector.errors import ConfigError, require
+from collector.errors import ConfigError, require_option
 
 OLDEST_VERSION = (7, 0)
 """EXPIREAT with NX and GT came with Redis 7.0."""
@@ -116,16 +116,16 @@ def promised(durability: Durability, copies: int, redis_url: str | None) -> Prom
         redis_url: the server of the store, or None for the embedded store.
 
     Raises:
-        ConfigError: if the options contradict each other.
+        OptionError: if the options contradict each other.
 
     """
-    require(
+    require_option(
         durability is not Durability.REPLICATED or redis_url is not None,
         "--durability replicated needs replicas, and the embedded store has none: name a server that has some, or "
         "a cluster, with --redis URL",
     )
-    require(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
-    require(
+    require_option(1 <= copies <= 5, f"--copies must be from 1 to 5, not {copies}")  # noqa: PLR2004 said at CollectorConfig
+    require_option(
         copies == 1 or durability is Durability.REPLICATED,
         "--copies is for --durability replicated: give both, or neither",
     )

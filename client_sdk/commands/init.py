@@ -8,7 +8,6 @@ from pathlib import Path
 
 from client_sdk.commands import Outcome
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.table import MAX_TEXT, is_text
 
 STARTER = Path(__file__).with_name("starter.toml")
 """The registry of the README, too."""
@@ -22,8 +21,6 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
 
     Its questions expire with the next year: whoever wants to ask for longer decides that then.
     """
-    if app is not None and not is_text(app):
-        return Outcome(problems=(f"--app must be a text of 1 to {MAX_TEXT} printable characters; name the app",))
     text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
     if app is not None:
         text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from client_sdk.commands import Outcome
 from client_sdk.commands.check import check
@@ -15,6 +15,7 @@ from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
+from client_sdk.protocol.registry.table import MAX_TEXT, is_text
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
 
@@ -30,7 +31,7 @@ def add_to(commands: Subparsers) -> None:
         lambda given: check(given.file, _today()),
     )
     starting = _add(commands, "init", "write a registry to begin with", _init)
-    starting.add_argument("--app", metavar="NAME", help="the app's name")
+    starting.add_argument("--app", metavar="NAME", type=_app_name, help="the app's name")
     writing = _add(
         commands,
         "codegen",
@@ -38,7 +39,12 @@ def add_to(commands: Subparsers) -> None:
         lambda given: codegen(given.file, given.output),
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
-    compiling = _add(commands, "compile", "write the questions for the SDK of browsers and Node", _compile)
+    compiling = _add(
+        commands,
+        "compile",
+        "write the questions for the SDK of browsers and Node",
+        lambda given: _compile(given, compiling.error),
+    )
     compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="where the app runs")
     compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
     compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
@@ -64,7 +70,15 @@ def _add(
     return parser
 
 
-def _compile(given: argparse.Namespace) -> Outcome:
+def _app_name(text: str) -> str:
+    if not is_text(text):
+        raise argparse.ArgumentTypeError(f"must be a text of 1 to {MAX_TEXT} printable characters; name the app")
+    return text
+
+
+def _compile(given: argparse.Namespace, refuse: Callable[[str], NoReturn]) -> Outcome:
+    if given.check and given.output is None:
+        refuse("--check needs the file of --output")
     return compile_registry(given.file, Target(given.target), given.output, check=given.check)
 
 

@@ -21,7 +21,7 @@ from collector.commands.open_store import embedded_url
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.commands.progress import progress
 from collector.embedded.store import EmbeddedStore
-from collector.errors import require
+from collector.errors import require, require_option
 from collector.plural import plural
 from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
@@ -52,7 +52,7 @@ def export_store(
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
     """
-    require(to != STDOUT, "- is no file here; leave --to out for standard output")
+    require_option(to != STDOUT, "- is no file here; leave --to out for standard output")
     if to is not None:
         _require_elsewhere(to, registry, data_dir if redis_url is None else None)
     served = None if registry is None else Registry.read(registry).app

@@ -20,10 +20,14 @@ from collector.commands.relay import relay
 from collector.commands.retire import retire
 from collector.commands.serve import serve
 from collector.commands.upgrade import upgrade_store
+from collector.errors import OptionError
 
 
 class ErrorReportingGroup(click.Group):
-    """Prints an error that the user can mend on standard error, and exits with status 1."""
+    """Prints an error that the user can mend on standard error, and exits with status 1.
+
+    The status is 2 if the command line cannot be understood, as click has it.
+    """
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
         """Run the command line. If its output finds no room, say so."""
@@ -39,16 +43,17 @@ class ErrorReportingGroup(click.Group):
 
     def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 as in the base
         """Run the command."""
+        status = 1
         try:
             return super().invoke(context)
         except HearsayError as error:
-            problem = str(error)
+            problem, status = str(error), 2 if isinstance(error, OptionError) else 1
         except OSError as error:  # such as a folder that may not be entered
             if error.filename is None:
                 raise
             problem = f"{error.filename} cannot be used: {error.strerror}"
         _say(problem)
-        sys.exit(1)
+        sys.exit(status)
 
 
 def _say(problem: str) -> None:

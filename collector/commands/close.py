@@ -17,6 +17,7 @@ from collector.commands.options import (
     durability_option,
     examples,
     redis_option,
+    window_of,
 )
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
@@ -29,20 +30,25 @@ from collector.store.redis_store import RedisStore
         "hearsay-collector close --window 2026-11-20 --yes",
     )
 )
-@click.option("--window", "name", required=True, metavar="WINDOW", help="Such as 2026-11-20, 2026-W47 or 2026-11.")
+@click.option(
+    "--window",
+    required=True,
+    metavar="WINDOW",
+    callback=window_of,
+    help="Such as 2026-11-20, 2026-W47 or 2026-11.",
+)
 @click.option("--yes", is_flag=True, help="Close it without asking; for scripts.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
-def close(name: str, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good: it takes no further report, and its tallies are final.
 
     It says what it seals, and asks first. Give the --durability and --copies of the service: the
     closing is kept as safely as reports are.
     """
-    window = Window.parse(name)
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
     opened = open_store(**store)

@@ -6,7 +6,7 @@ import click
 
 from collector.access_keys import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.options import examples, member_option
-from collector.errors import ConfigError
+from collector.errors import require_option
 
 WITHOUT_UPLOAD_KEYS = (
     'an access file without an upload key must say who may report, above its first [[key]]: uploads = "open" (anybody) '
@@ -22,8 +22,7 @@ def key(name: str, role: Role) -> None:
 
     Its entry for the access file goes to standard output.
     """
-    if not NAME.fullmatch(name):
-        raise ConfigError(f"NAME {NAME_RULE}")
+    require_option(NAME.fullmatch(name) is not None, f"NAME {NAME_RULE}")
     secret = new_secret()
     if role is not Role.UPLOAD:
         click.echo(WITHOUT_UPLOAD_KEYS, err=True)

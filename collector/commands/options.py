@@ -8,11 +8,13 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.window import GRACE_S
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.window import GRACE_S, Window
 from collector.commands.secret import read_secret
 from collector.config import parse_size
-from collector.errors import ConfigError
+from collector.errors import ConfigError, OptionError
 from collector.log import LogFormat
+from collector.redis_servers.url import require_url
 from collector.required_settings import Durability
 
 
@@ -34,6 +36,14 @@ def examples(*lines: str) -> str:
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+def window_of(_context: click.Context, option: click.Parameter, name: str) -> Window:
+    """Return the window that an option names."""
+    try:
+        return Window.parse(name)
+    except WindowError as error:
+        raise OptionError(f"{option.opts[0]}: {error}") from None
+
+
 data_dir_option = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -44,18 +54,19 @@ data_dir_option = click.option(
 
 
 def _redis_url(context: click.Context, _: click.Parameter, url: str | None) -> str | None:
-    """Return the URL; one that holds a secret is refused on the command line."""
-    if url is None:
-        try:
-            return read_secret("HEARSAY_REDIS_URL")
-        except ConfigError as error:
-            raise click.UsageError(str(error), context) from error
-    if "@" in url or "password=" in url:
+    """Return a URL that can be used; one that holds a secret is refused on the command line."""
+    if url is not None and ("@" in url or "password=" in url):
         raise click.UsageError(
             "every user of this machine can read a command line: give a URL with a user or a password in "
             "HEARSAY_REDIS_URL, or in a file that HEARSAY_REDIS_URL_FILE names",
             context,
         )
+    try:
+        url = read_secret("HEARSAY_REDIS_URL") if url is None else url
+        if url is not None:
+            require_url(url)
+    except ConfigError as error:
+        raise click.UsageError(str(error), context) from error
     return url
 
 

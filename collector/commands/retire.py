@@ -17,6 +17,7 @@ from collector.commands.options import (
     durability_option,
     examples,
     redis_option,
+    window_of,
 )
 from collector.plural import plural
 from collector.upkeep.redis_retirement import RedisRetirement
@@ -24,23 +25,29 @@ from collector.upkeep.retention import TallyName, before
 
 
 @click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))
-@click.option("--before", "first_kept", required=True, metavar="WINDOW", help="The first window that stays.")
+@click.option(
+    "--before",
+    "first_kept",
+    required=True,
+    metavar="WINDOW",
+    callback=window_of,
+    help="The first window that stays.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
-def retire(first_kept: str, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Remove the tallies of all closed windows that ended before a window, for good.
 
     A removal that broke off is finished, whatever window it was given. The windows stay closed:
     late reports of them are refused. Open windows are left alone, however old they are. Give the
     --durability and --copies of the service: the removal is kept as safely as reports are.
     """
-    window = Window.parse(first_kept)
     retirement = RedisRetirement(open_store(**store))
-    names = sorted(retirement.begun().union(before(retirement, window)))
+    names = sorted(retirement.begun().union(before(retirement, first_kept)))
     if not dry_run:
         retirement.retire(names)
     for line in _lines(names, "would remove" if dry_run else "removed"):

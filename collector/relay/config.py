@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from collector.config import TOKEN, require_long
-from collector.errors import ConfigError
+from collector.errors import ConfigError, OptionError
 from collector.log import LogFormat
 
 DEFAULT_GATHER_S = 5.0
@@ -53,13 +53,13 @@ class RelayConfig:
         """Refuse settings that cannot work.
 
         Raises:
-            ConfigError: naming the setting.
+            ConfigError: naming the setting; an OptionError unless that is the key.
 
         """
         if not is_base_url(self.collector):  # not shown: it may hold a password
-            raise ConfigError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
+            raise OptionError("--to must be a URL such as https://telemetry.example.com, without user, query or blanks")
         if is_readable_on_the_way(self.collector) and not self.allow_plain_http:
-            raise ConfigError(
+            raise OptionError(
                 "--to must be an https:// URL, unless it is on this machine: anybody on the way could read the relay "
                 "key and the uploads; --allow-plain-http sends them nevertheless"
             )
@@ -67,8 +67,8 @@ class RelayConfig:
             raise ConfigError("the relay key must be printable ASCII without blanks")
         require_long(self.key, "the relay key")
         if not 1 <= self.port <= 65_535:  # noqa: PLR2004 what TCP has
-            raise ConfigError(f"--bind: the port must be from 1 to 65535, not {self.port}")
+            raise OptionError(f"--bind: the port must be from 1 to 65535, not {self.port}")
         if not 0 < self.gather_s <= MAX_GATHER_S:
-            raise ConfigError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
+            raise OptionError(f"--gather must be above 0 and at most {MAX_GATHER_S} seconds, not {self.gather_s}")
         if not 1 <= self.held <= MAX_HELD:
-            raise ConfigError(f"--held must be from 1 to {MAX_HELD}, not {self.held}")
+            raise OptionError(f"--held must be from 1 to {MAX_HELD}, not {self.held}")

@@ -47,6 +47,8 @@ class OtherSdk:
 
         """
         self._command = command
+        if not command.strip():
+            raise AuditError("no program is named; name one that plays an SDK")
         try:
             self._process = subprocess.Popen(  # noqa: S603 the analyst's own command
                 shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"

@@ -165,7 +165,7 @@ def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Pa
         future = run_command([*close, "9000-01-01"])
         assert (future.returncode, "has not begun" in future.stderr) == (1, True)
         nonsense = run_command([*close, "yesterday"])
-        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (1, True)
+        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("module", ["flask", "redis", "granian"])

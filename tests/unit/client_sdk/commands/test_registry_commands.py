@@ -114,8 +114,10 @@ def test_init_refuses_a_name_that_check_would_refuse_and_writes_nothing(
     app: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "metrics.toml"
-    assert main(["init", str(path), "--app", app]) == 1
-    assert "--app must be a text of 1 to 500 printable characters" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as refused:
+        main(["init", str(path), "--app", app])
+    assert refused.value.code == 2
+    assert "--app: must be a text of 1 to 500 printable characters" in capsys.readouterr().err
     assert not path.exists()
     assert main(["init", str(path), "--app", "\u00fc \\ '"]) == 0
     assert main(["check", str(path)]) == 0

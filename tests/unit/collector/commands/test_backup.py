@@ -51,7 +51,7 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
     store.disconnect()
     monkeypatch.chdir(tmp_path)
     refused = run("export", "--redis", embedded_url, "--to", "-")
-    assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "leave --to out for standard output" in refused.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == []
     whole = run("export", "--redis", embedded_url)
     assert (whole.exit_code, json.loads(whole.stdout.splitlines()[0])["app"]) == (0, None)

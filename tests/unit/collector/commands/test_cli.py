@@ -44,14 +44,14 @@ def test_the_help_names_choices_as_they_are_documented() -> None:
 @pytest.mark.parametrize("name", ["", "Ä", "x" * 65, '"]\nx = 1', "-edge"])
 def test_a_name_that_no_key_can_have_is_refused_by_the_rule_for_names(name: str) -> None:
     refused = run("key", "--", name)
-    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert (refused.exit_code, refused.stdout) == (2, "")
     assert "NAME must be 1 to 64 of" in refused.stderr
 
 
 def test_a_setting_that_is_refused_shows_no_token(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEARSAY_READ_TOKEN", raising=False)
     refused = run("serve", "--registry", "none.toml", "--workers", "0")
-    assert (refused.exit_code, "--workers must be" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "--workers must be" in refused.stderr) == (2, True)
     assert "token" not in refused.stderr
 
 

@@ -52,12 +52,12 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
     [
         (FROM_A_FILE, {}, "none cannot be read", 1),
         (FROM_A_FILE, {"HEARSAY_READ_TOKEN": "canary"}, "HEARSAY_READ_TOKEN is set, and a file", 1),
-        ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "--access says who reads", 1),
+        ((*SERVE, "--access", "none"), {"HEARSAY_READ_TOKEN": "canary"}, "--access says who reads", 2),
         (SERVE, {"HEARSAY_READ_TOKEN": "a canary"}, "printable ASCII", 1),
         (SERVE, {"HEARSAY_READ_TOKEN": "canary"}, "the read token has fewer than 16 characters", 1),
         ((*CLOSE, "--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
         ((*CLOSE, "--redis", "redis://127.0.0.1?password=canary"), {}, "in HEARSAY_REDIS_URL", 2),
-        (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 1),
+        (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 2),
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be reached", 1),
         (CLOSE, {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
         ((*SERVE, "--read-token-file", os.devnull), {}, f"{os.devnull} is empty: it must hold the value of", 1),
@@ -98,4 +98,4 @@ def test_an_empty_url_on_the_command_line_is_no_url(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli, (*command, "--redis", ""))
-    assert (result.exit_code, "--redis must be a URL" in result.stderr) == (1, True), result.stderr
+    assert (result.exit_code, "--redis must be a URL" in result.stderr) == (2, True), result.stderr

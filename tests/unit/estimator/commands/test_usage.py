@@ -1,0 +1,112 @@
+"""A command line that cannot be understood is refused with status 2 and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from estimator.commands.cli import COMMANDS, command
+
+REGISTRY = """
+schema = 2
+app.name = "acme-notes"
+budget = { per_window = 2, lifetime = 99 }
+[metric.dark]
+purpose = "Is dark mode used?"
+kind = "boolean"
+epsilon = 1
+"""
+
+NUMBERS = ("", "x", "-1", "nan", "inf", "1e400")
+WINDOWS = ("", "x", "2026-W54", "2026-13", "2026-02-30")
+PAIRS = ("", "x", "dark", "dark=", "dark=x", "dark=nan", "dark=-1", "other=1")
+
+BAD = {
+    "--metric": ("", "other"),
+    "--format": ("", "xml"),
+    "--reports": ("119", *NUMBERS),
+    "--sdk": ("", " ", "'", "/none/at/all"),
+    "shell": ("", "tcsh"),
+    "--population": ("0", *NUMBERS),
+    "--wanted-error": PAIRS,
+    "--weight": PAIRS,
+    "--delta": ("0", "1", *NUMBERS),
+    "--allocate": ("0", "1001", *NUMBERS),
+    "--at-most": ("0", "1001", *NUMBERS),
+    "--today": ("", "x", "2026-02-30"),
+    "--repeat": ("0", *NUMBERS),
+    "--seed": NUMBERS,
+    "--rounds": NUMBERS,
+    "--devices": ("99", *NUMBERS),
+    "--epsilon": NUMBERS,
+    "--loss": ("0", "0.6", *NUMBERS),
+    "--from": WINDOWS,
+    "--to": WINDOWS,
+    "--central-delta": ("0", "1", *NUMBERS),
+    "--fakes": ("0", "1", *NUMBERS),
+    "--every": ("", "day"),
+    "--watch": ("9", "86401", *NUMBERS),
+    "--alert": ("", "x", "dark", "dark.mean", "dark.mean > x", "other.mean > 1"),
+    "--collector": ("", "x", "ftp://h", "http://u:p@h", "https://["),
+}
+"""Bad values of options and arguments."""
+
+PATHS = {"--registry", "--csv", "--shares", "--against", "--tallies", "--candidates", "--html", "--output", "--out"}
+"""Any text may name a file: what is in it has tests of its own."""
+
+SEVERAL = {"--range": ("dark", "1", "x"), "--model": ("other", "model.skops")}
+"""A bad value of what takes several words."""
+
+NEEDED = {
+    "audit": (),
+    "plan": (),
+    "rehearse": ("--population", "1000"),
+    "rehearse-model": ("--csv", "people.csv", "--metric", "dark"),
+    "report": ("--tallies", "tallies.ndjson"),
+}
+"""What each command needs besides a registry."""
+
+
+def taking_values() -> Iterator[tuple[str, click.Parameter]]:
+    """Yield each command's name with each of its options and arguments that takes a value."""
+    for name in COMMANDS:
+        subcommand = command.get_command(click.Context(command), name)
+        assert subcommand is not None
+        for parameter in subcommand.params:
+            if not getattr(parameter, "is_flag", False):
+                yield name, parameter
+
+
+CASES = [
+    *((name, option.opts[0], (bad,)) for name, option in taking_values() for bad in BAD.get(option.opts[0], ())),
+    *((name, option.opts[0], SEVERAL[option.opts[0]]) for name, option in taking_values() if option.opts[0] in SEVERAL),
+]
+
+
+def test_every_option_has_bad_values_or_is_a_path() -> None:
+    assert {option.opts[0] for _, option in taking_values()} == PATHS | set(BAD) | set(SEVERAL)
+
+
+@pytest.mark.parametrize(("name", "option", "words"), CASES, ids=str)
+def test_a_bad_value_is_refused_with_status_2_and_a_sentence(
+    name: str, option: str, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("metrics.toml").write_text(REGISTRY)
+    Path("tallies.ndjson").write_text("")
+    Path("people.csv").write_text("dark\nyes\n")
+    needed = list(NEEDED.get(name, ()))
+    if option in ("--collector", "--population", "--metric") and option in needed:
+        del needed[needed.index(option) :][:2]
+    given = [option, *words] if option.startswith("--") else list(words)
+    registry = ["--registry", "metrics.toml"] if option.startswith("--") else []
+    result = CliRunner(env={"HEARSAY_READ_TOKEN": "a-token-of-the-tests"}).invoke(
+        command, [name, *registry, *needed, *given]
+    )
+    assert isinstance(result.exception, SystemExit), repr(result.exception)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.strip()
