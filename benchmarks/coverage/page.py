@@ -12,11 +12,18 @@ from typing import Final, NamedTuple
 import numpy as np
 from click import progressbar
 
-from benchmarks.coverage import distributions, group_means, groups, single, windows
+from benchmarks.coverage import distributions, group_means, groups, rankings, single, windows
 from benchmarks.coverage.cells import Cell, Figure, Held
 from benchmarks.results import table, verdict
 
-FIGURES: Final = (*single.FIGURES, *distributions.FIGURES, *groups.FIGURES, *group_means.FIGURES, *windows.FIGURES)
+FIGURES: Final = (
+    *single.FIGURES,
+    *distributions.FIGURES,
+    *groups.FIGURES,
+    *rankings.FIGURES,
+    *group_means.FIGURES,
+    *windows.FIGURES,
+)
 """One more figure is one more line, with a function that yields its cells."""
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "research" / "intervals.md"

@@ -17,8 +17,10 @@ and their covariance.
 * How well a scale ranks yes above no is the area under the curve (AUC): the sum of
   f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
   f(yes) f(no). Both are quadratic in the estimates, and each exceeds its true value by a covariance
-  on average, which is subtracted. The interval is Fieller's, and everything if nobody may say yes,
-  or no. Each point of the curve is a pair of shares within those who say no and who say yes.
+  on average, which is subtracted. The interval combines those of two ratios, as that of a
+  difference does: how often a yes wins against the estimated no, and a no against the estimated
+  yes. It is everything if nobody may say yes, or no. Each point of the curve is a pair of shares
+  within those who say no and who say yes.
 """
 
 from __future__ import annotations
@@ -34,13 +36,14 @@ from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from estimator.estimates.covariance import Sample
-from estimator.estimates.ratios import Ratios
+from estimator.estimates.ratios import Ratios, Reach
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference, GroupShares, Independence, Joint, RocPoint
 from estimator.statistics.arrays import Floats
 from estimator.statistics.chi_square import survival
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.holm import PAIR
+from estimator.statistics.simplex import nearest_shares
 
 
 def intervals_of(cross: Cross) -> int:
@@ -79,7 +82,7 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
     differences = tuple(_differences(cross, table, z))
     if not _is_ranking(cross):
         return Joint(groups, differences, independence, cross.names)
-    auc, roc = auc_of_pairs(shares, covariance, z), tuple(_roc(cross, shares, covariance, sample, z))
+    auc, roc = auc_of_pairs(shares, covariance, sample, z), tuple(roc_of_pairs(cross, shares, covariance, sample, z))
     return Joint(groups, differences, independence, cross.names, auc, roc)
 
 
@@ -125,7 +128,7 @@ def _independence(table: Ratios) -> Independence:
     return Independence(statistic, tested.size, survival(statistic, tested.size))
 
 
-def _roc(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:
+def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:
     """Yield the point of each step but the first.
 
     Its shares are those at that step or above, within those who say no and yes.
@@ -136,43 +139,51 @@ def _roc(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: fl
         is_yes = np.tile([False, True], steps)
         quarters = [(is_yes == yes) & (is_above == above) for yes in (False, True) for above in (False, True)]
         added = np.array(quarters, dtype=np.float64)
-        table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
-        if math.isfinite(z):
-            table = table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))
+        table = _added_up(added, shares, covariance, sample, z)
         yield RocPoint(cross.first.labels[step], table.estimate(0, 1, z), table.estimate(1, 1, z))
 
 
-def auc_of_pairs(shares: Floats, covariance: Floats, z: float) -> Estimate:
+def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
     """Return how often a random yes is at a higher step than a random no; half of the ties count.
 
     Args:
         shares: of the pairs, unbiased, with steps rising and no before yes, shape (2 steps,).
         covariance: of the shares, shape (2 steps, 2 steps).
+        sample: the tally.
         z: half-width of a normal interval, in standard errors. Infinite with too few reports.
 
     """
+    no, yes = shares.reshape(-1, PAIR).T
+    steps = np.arange(yes.size)
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # of a yes at the first step over a no at the second
+    reach = _reach_of_auc(wins, shares, covariance, sample, z)
+    if reach is None:
+        return Estimate(None, None, 0.0, 1.0)
+    couples = np.outer(yes, no) - covariance[1::PAIR, ::PAIR]
+    auc = float(np.sum(wins * couples) / np.sum(couples))
+    estimate, low, high = (min(max(each, 0.0), 1.0) for each in (auc, auc - reach.down, auc + reach.up))
+    return Estimate(estimate, reach.error, low, high)
+
+
+def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Reach | None:
+    """Return how far the interval of the AUC reaches. None if nobody may say yes, or no.
+
+    How often a yes wins is a ratio within those who say yes, and how often a no wins is one within
+    those who say no. Their difference errs by what yes and no contribute to the error of the AUC.
+    """
+    no, yes = shares.reshape(-1, PAIR).T
+    if min(no.sum(), yes.sum()) <= 0:
+        return None
+    yes_wins, no_wins = wins @ nearest_shares(no / no.sum()), 1 - nearest_shares(yes / yes.sum()) @ wins
+    added = np.zeros((2 * PAIR, shares.size))
+    added[:PAIR, 1::PAIR] = 1 - yes_wins, yes_wins
+    added[PAIR:, ::PAIR] = 1 - no_wins, no_wins
+    return _added_up(added, shares, covariance, sample, z).reach(0, 1, 1, z)
+
+
+def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
+    """Return the ratios of two groups of two parts, each a weighted sum of the shares."""
+    table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
     if not math.isfinite(z):
-        return Estimate(None, None, 0.0, 1.0)
-    steps = len(shares) // 2
-    order = np.sign(np.subtract.outer(np.arange(steps), np.arange(steps)))
-    above, all_pairs = _form((1 + order) / 2), _form(np.ones((steps, steps)))
-    numerator, denominator = (float(shares @ each @ shares - np.sum(each * covariance)) for each in (above, all_pairs))
-    slopes = 2 * np.array([above @ shares, all_pairs @ shares])
-    (of_numerator, of_both), (_, of_denominator) = (z**2 * slopes @ covariance @ slopes.T).tolist()
-    square = denominator**2 - of_denominator
-    if square <= 0 or denominator <= 0:
-        return Estimate(None, None, 0.0, 1.0)
-    middle = (numerator * denominator - of_both) / square
-    reach = math.sqrt(max(0.0, middle**2 - (numerator**2 - of_numerator) / square))
-    estimate, low, high = (
-        min(max(each, 0.0), 1.0) for each in (numerator / denominator, middle - reach, middle + reach)
-    )
-    slope = slopes[0] - estimate * slopes[1]
-    return Estimate(estimate, float(np.sqrt(slope @ covariance @ slope)) / denominator, low, high)
-
-
-def _form(weights: Floats) -> Floats:
-    """Return the symmetric matrix M of s M s, the sum of weights[i, j] f(i, yes) f(j, no)."""
-    form = np.zeros((2 * len(weights), 2 * len(weights)))
-    form[1::2, ::2] = weights
-    return (form + form.T) / 2
+        return table
+    return table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))

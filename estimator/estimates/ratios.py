@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ Places = NDArray[np.intp]
 """Positions of groups or outcomes."""
 
 Place = int | Places
+
+
+class Reach(NamedTuple):
+    """The distances from a difference to the ends of its interval, and its standard error."""
+
+    down: float
+    up: float
+    error: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,19 +114,26 @@ class Ratios:
 
     def difference(self, first: int, second: int, outcome: int, z: float) -> Estimate:
         """Return the share of an outcome in one group minus that in another."""
+        reach = self.reach(first, second, outcome, z)
+        if reach is None:
+            return Estimate(None, None, -1.0, 1.0, None)
+        ratio, second_ratio = (float(self.pairs[group, outcome] / self.sums[group]) for group in (first, second))
+        difference = ratio - second_ratio
+        low, high = (min(1.0, max(-1.0, end)) for end in (difference - reach.down, difference + reach.up))
+        return Estimate(difference, reach.error, low, high, None)
+
+    def reach(self, first: int, second: int, outcome: int, z: float) -> Reach | None:
+        """Return how far the interval of a difference reaches. None if a group could be empty."""
         limits, second_limits = self.limits(first, outcome, z), self.limits(second, outcome, z)
         if limits is None or second_limits is None:
-            return Estimate(None, None, -1.0, 1.0, None)
+            return None
         ratio, second_ratio = (float(self.pairs[group, outcome] / self.sums[group]) for group in (first, second))
         variance, second_variance = (float(self._covariance(group, group, outcome)) for group in (first, second))
         between = float(self._covariance(first, second, outcome))
         correlation = between / math.sqrt(variance * second_variance)
-        difference = ratio - second_ratio
         down = _combined(ratio - limits[0], second_limits[1] - second_ratio, correlation)
         up = _combined(limits[1] - ratio, second_ratio - second_limits[0], correlation)
-        error = math.sqrt(variance + second_variance - 2 * between)
-        low, high = (min(1.0, max(-1.0, float(end))) for end in (difference - down, difference + up))
-        return Estimate(difference, error, low, high, None)
+        return Reach(float(down), float(up), math.sqrt(variance + second_variance - 2 * between))
 
     def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
         """Return the smallest levels at which the intervals of differences exclude 0.

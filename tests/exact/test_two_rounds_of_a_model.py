@@ -29,7 +29,8 @@ from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.joint import Joint
-from estimator.statistics.arrays import Counts
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import HEAD
 from tests.support.estimates.inverses import requested
@@ -40,6 +41,7 @@ FIRST, SECOND, APP = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(encoding
 
 PEOPLE, DEVICES, CHECKS = 2_000, 40_000, 60
 WINDOW = Window.parse("2026-11-23")
+TWO_STEPS = Cross(Ordinal(("low", "high")), Boolean())
 STEPS = ["below 10 %", "10 to 30 %", "30 to 60 %", "60 % or more"]
 
 
@@ -136,7 +138,7 @@ def test_the_app_of_the_page_uses_the_steps_and_the_questions_of_the_registry() 
     assert recorded == {"score": "30 to 60 %", "limited": True}
 
 
-def by_definition(pairs: Counts) -> float:
+def by_definition(pairs: Counts | Floats) -> float:
     """Return the AUC of people counted by step and label, pair by pair."""
     wins = sum(
         no * yes * ((high > low) + 0.5 * (high == low))
@@ -149,25 +151,41 @@ def by_definition(pairs: Counts) -> float:
 def test_without_noise_the_auc_is_that_of_its_definition() -> None:
     for seed in range(20):
         pairs = np.random.default_rng(seed).integers(1, 30, size=(4, 2))
-        auc = auc_of_pairs(pairs.ravel() / pairs.sum(), 1e-12 * np.eye(8), 1.96)
+        counts = 10**8 * pairs.ravel()
+        auc = auc_of_pairs(counts / counts.sum(), 1e-12 * np.eye(8), Sample(np.eye(8), counts), 1.96)
         assert auc.estimate == pytest.approx(by_definition(pairs))
         assert auc.low <= by_definition(pairs) <= auc.high < auc.low + 0.002
 
 
-def test_where_nobody_says_yes_any_auc_is_possible() -> None:
-    auc = auc_of_pairs(np.array([0.5, 0.0, 0.5, 0.0]), 1e-4 * np.eye(4), 1.96)
-    assert (auc.low, auc.high) == (0, 1)
-    assert auc_of_pairs(np.array([0.1, 0.2, 0.3, 0.4]), 1e-4 * np.eye(4), math.inf).estimate is None
+@pytest.mark.parametrize("counts", [(50, 0, 50, 0), (0, 50, 0, 50), (49, 1, 49, 1), (1, 2, 3, 4)])
+def test_where_nobody_may_say_yes_or_no_or_few_report_any_auc_is_possible(counts: tuple[int, ...]) -> None:
+    inverse = inverse_of(channel_for(TWO_STEPS, requested("8"), "auto"))
+    sample = Sample.of(inverse, np.array(counts))
+    z = 1.96 if sample.reports >= EXACT_BELOW else math.inf
+    auc = auc_of_pairs(inverse.shares(sample.counts, sample.reports), sample.covariance(inverse), sample, z)
+    assert (auc.estimate, auc.standard_error, auc.low, auc.high) == (None, None, 0, 1)
+
+
+def test_the_standard_error_of_auc_is_that_of_its_slopes() -> None:
+    """To first order."""
+    inverse = inverse_of(channel_for(TWO_STEPS, requested("2"), "auto"))
+    counts = np.rint(inverse.symbol_law(np.array([0.4, 0.1, 0.2, 0.3])) * 10**7).astype(np.int64)
+    sample = Sample.of(inverse, counts)
+    shares, covariance = inverse.shares(counts, sample.reports), sample.covariance(inverse)
+    ends = [by_definition((shares + moved).reshape(2, 2)) for moved in 1e-6 * np.concatenate([np.eye(4), -np.eye(4)])]
+    slopes = (np.array(ends[:4]) - ends[4:]) / 2e-6
+    auc = auc_of_pairs(shares, covariance, sample, 1.96)
+    assert auc.standard_error == pytest.approx(math.sqrt(slopes @ covariance @ slopes), rel=1e-6)
 
 
 @pytest.mark.parametrize("pairs", [(0.45, 0.05, 0.2, 0.3), (0.5, 0.02, 0.47, 0.01), (0.1, 0.4, 0.4, 0.1)])
 def test_intervals_of_auc_cover(pairs: tuple[float, ...]) -> None:
-    inverse = inverse_of(channel_for(Cross(Ordinal(("low", "high")), Boolean()), requested("1"), "auto"))
+    inverse = inverse_of(channel_for(TWO_STEPS, requested("1"), "auto"))
     truth = by_definition(np.array(pairs).reshape(2, 2))
     generator, law = np.random.default_rng(4), inverse.symbol_law(np.array(pairs))
     rounds, held = 300, 0
     for counts in generator.multinomial(20_000, law / law.sum(), size=rounds):
-        covariance = Sample.of(inverse, counts).covariance(inverse)
-        auc = auc_of_pairs(inverse.shares(counts, 20_000), covariance, 1.96)
+        sample = Sample.of(inverse, counts)
+        auc = auc_of_pairs(inverse.shares(counts, 20_000), sample.covariance(inverse), sample, 1.96)
         held += auc.low <= truth <= auc.high
     assert held / rounds >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / rounds)

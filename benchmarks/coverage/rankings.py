@@ -1,0 +1,109 @@
+"""How well a scale ranks yes above no: the area under its curve, and the points of the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import numpy as np
+
+from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
+from client_sdk.protocol import Boolean, Cross
+from client_sdk.protocol.domain import Ordinal
+from client_sdk.protocol.mechanisms import channel_for
+from estimator.decoders import inverse_of
+from estimator.estimates.covariance import Sample
+from estimator.estimates.joint import auc_of_pairs, roc_of_pairs
+from estimator.results.estimate import Estimate
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import Z
+from tests.support.estimates.inverses import requested
+from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
+
+REPORTS: Final = (50, 300, 10_000)
+
+SCALE: Final = Cross(Ordinal(("1", "2", "3", "4", "5")), Boolean())
+
+LOWEST: Final = np.eye(SCALE.first.size)[0]
+
+PEOPLE: Final[dict[str, tuple[float, Callable[[Floats], Floats]]]] = {
+    "half say yes": (0.5, lambda of_yes: of_yes[::-1]),
+    "5 % say yes": (0.05, lambda of_yes: of_yes[::-1]),
+    "5 % say yes, no at the lowest step": (0.05, lambda _: LOWEST),
+}
+"""How many say yes, and from their steps to those of who says no: mostly the mirror image."""
+
+
+def of_rankings(*, points: bool) -> Iterator[Cell]:
+    """Yield the cells of the area, or of the curve's points.
+
+    The steps of those who say yes are those of a population.
+    """
+    for people in PEOPLE:
+        for epsilon in ("1", "3", "8"):
+            for reports in REPORTS:
+                for population in HOSTILE:
+                    setting = f"{people} at {epsilon}, {reports:,} reports"
+                    steps = POPULATIONS[population](reports)
+                    yield Cell(setting, population, held_by(people, steps, epsilon, reports, points))
+
+
+def held_by(
+    people: str,
+    steps: Population,
+    epsilon: str,
+    reports: int,
+    points: bool,  # noqa: FBT001 as of_rankings
+) -> Callable[[int, np.random.Generator], Held]:
+    """Return the function of a cell."""
+    yes, no_of = PEOPLE[people]
+    inverse = inverse_of(channel_for(SCALE, requested(epsilon), "auto"))
+    of_yes = steps.in_bins(SCALE.first.size)
+    of_no = no_of(of_yes)
+    law = inverse.symbol_law(np.column_stack([(1 - yes) * of_no, yes * of_yes]).ravel())
+    truths = curve(of_no, of_yes) if points else area(of_no, of_yes)
+
+    def held(draws: int, generator: np.random.Generator) -> Held:
+        intervals = []
+        for counts in tallies(law, reports, draws, generator):
+            sample = Sample.of(inverse, counts)
+            shares, covariance = inverse.shares(counts, reports), sample.covariance(inverse)
+            estimates: list[Estimate] = [auc_of_pairs(shares, covariance, sample, Z)]
+            if points:
+                roc = roc_of_pairs(SCALE, shares, covariance, sample, Z)
+                estimates = [share for point in roc for share in (point.no, point.yes)]
+            intervals.append([(estimate.low, estimate.high) for estimate in estimates])
+        ends = np.array(intervals)
+        return holds(ends[..., 0], ends[..., 1], truths)
+
+    return held
+
+
+def area(of_no: Floats, of_yes: Floats) -> float:
+    """Return how often a yes is at a higher step than a no, with half of the ties."""
+    below = np.cumsum(of_no) - of_no / 2
+    return float(of_yes @ below)
+
+
+def curve(of_no: Floats, of_yes: Floats) -> Floats:
+    """Return the shares from each step but the first on, of no and of yes in turn."""
+    above = 1 - np.cumsum([of_no, of_yes], axis=1)[:, :-1]
+    return above.T.ravel()
+
+
+FIGURES: Final = (
+    Figure(
+        "how well a scale ranks (AUC)",
+        "distances of the intervals within yes and within no (Zou & Donner 2008)",
+        "measured",
+        lambda: of_rankings(points=False),
+        draws=100,
+    ),
+    Figure(
+        "a point of a scale's curve (ROC)",
+        "Fieller 1954; stretched to betting where few people decide",
+        "measured",
+        lambda: of_rankings(points=True),
+        draws=100,
+    ),
+)
