@@ -13,7 +13,8 @@ and their covariance.
   two never disagree.
 * Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
   estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
-  far too often.)
+  far too often.) Where few people decide the statistic is far from normal: its p-value is then at
+  least the smallest one of a difference, corrected for their number.
 * How well a scale ranks yes above no is the area under the curve (AUC): the sum of
   f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
   f(yes) f(no). Both are quadratic in the estimates, and each exceeds its true value by a covariance
@@ -78,8 +79,8 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
         GroupShares(label, tuple(table.estimate(row, j, z).of(value) for j, value in enumerate(cross.second.labels)))
         for row, label in enumerate(cross.first.labels)
     )
-    independence = _independence(table) if is_enough else None
     differences = tuple(_differences(cross, table, z))
+    independence = _cautious(_independence(table), table, differences) if is_enough else None
     if not _is_ranking(cross):
         return Joint(groups, differences, independence, cross.names)
     auc, roc = auc_of_pairs(shares, covariance, sample, z), tuple(roc_of_pairs(cross, shares, covariance, sample, z))
@@ -126,6 +127,16 @@ def _independence(table: Ratios) -> Independence:
     spread = slopes @ table.of_pairs.reshape(groups * outcomes, -1) @ slopes.T
     statistic = float(tested @ np.linalg.solve(spread, tested))
     return Independence(statistic, tested.size, survival(statistic, tested.size))
+
+
+def _cautious(independence: Independence, table: Ratios, differences: tuple[Difference, ...]) -> Independence:
+    """Return the test, which where few people decide must also find a difference (Bonferroni)."""
+    if not table.is_widened:
+        return independence
+    p_values = [1.0 if each.p_value is None else each.p_value for each in differences]
+    comparisons = len(p_values) // PAIR if table.pairs.shape[1] == PAIR else len(p_values)
+    least = min(1.0, comparisons * min(p_values))
+    return msgspec.structs.replace(independence, p_value=max(independence.p_value, least))
 
 
 def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:

@@ -96,6 +96,11 @@ class Ratios:
         stretch[1][few] = np.maximum(1, (ends[1] - ratio) / (high - ratio))
         return replace(self, stretch=stretch)
 
+    @property
+    def is_widened(self) -> bool:
+        """Whether few people decide some ratio."""
+        return bool((self.stretch > 1).any())
+
     def limits(self, group: int, outcome: int, z: float) -> tuple[float, float] | None:
         """Return Fieller's interval, not clipped. None if the group could be empty."""
         if not self.sums[group] > z * math.sqrt(self.of_sums[group, group]):

@@ -49,7 +49,8 @@ class Independence(Record, frozen=True):
     Attributes:
         statistic: Wald's; approximately chi-square distributed if they are independent.
         degrees_of_freedom: of that distribution.
-        p_value: the probability of a statistic this large if they are independent.
+        p_value: the probability of a statistic this large if they are independent. Where few people
+            decide, at least the smallest one of a difference, corrected for their number.
 
     """
 

@@ -83,6 +83,27 @@ def test_the_joint_estimate_has_this_test() -> None:
     assert joint.independence.p_value == wald(cross, inverse, counts)
 
 
+def joint_p_value(cross: Cross, inverse: Inverse, counts: Counts) -> float:
+    """Return the p-value that a report has."""
+    sample = Sample.of(inverse, counts)
+    joint = joint_of(cross, inverse.shares(counts, sample.reports), sample.covariance(inverse), sample)
+    assert joint.independence is not None
+    return joint.independence.p_value
+
+
+def test_a_pair_that_few_people_are_makes_questions_depend_in_no_more_tallies() -> None:
+    """Fewer than one of 300 is in the rarest pair. Wald's test by itself rejects a quarter."""
+    truth = np.outer([0.05, 0.95], [0.05, 0.95])
+    rejected = rejections(crossed(2, 2), "8", 300, truth, joint_p_value)
+    assert accepts_each(rejected, LEVEL, TOO_OFTEN)
+
+
+def test_where_few_people_decide_a_strong_dependence_is_still_seen() -> None:
+    counts = np.array([40, 2, 2, 40], dtype=np.int64)
+    inverse = inverse_of(channel_for(crossed(2, 2), requested("8"), "k-ary-randomized-response"))
+    assert wald(crossed(2, 2), inverse, counts) < joint_p_value(crossed(2, 2), inverse, counts) < LEVEL
+
+
 @pytest.mark.parametrize(("shape", "epsilon"), [((2, 2), "1"), ((3, 4), "3")], ids=str)
 def test_questions_that_depend_are_seen_to(shape: tuple[int, int], epsilon: str) -> None:
     """A dependence of .03 in four cells, 100,000 reports: seen in nine of ten tallies. The draws
