@@ -21,6 +21,7 @@ from client_sdk.protocol.window import LATEST_YEAR
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
+from estimator.plan.paid_windows import ceiling_notes
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.plan.registry_patch import diff
 from estimator.plan.regressions import regressions, remarks, warnings
@@ -200,6 +201,8 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))
+    for note in ceiling_notes(new, day):
+        click.echo(f"note: {note}")
     sentences = [*new.shortages(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from typing import Final
@@ -13,16 +13,15 @@ from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import IN_WINDOW
 from estimator.discovery.power import SHORT, Power
 from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
+from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
@@ -135,6 +134,7 @@ class MetricPlan:
         change: what the newest schema would change. None where it changes nothing.
         strata: how well public strata can be told apart. None where there are none.
         texts: which texts will be found. None for other kinds.
+        paid: in which windows as many reports are expected. None if in all of them.
 
     """
 
@@ -151,6 +151,7 @@ class MetricPlan:
     change: SchemaChange | None
     strata: StrataPlan | None = None
     texts: TextPlan | None = None
+    paid: PaidWindows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +179,11 @@ class Plan:
 def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     """Return the plan of a registry."""
     part = answering(registry, request.today)
-    changes = gains(registry)
-    metrics = tuple(_plan(metric, request, part, changes.get(name)) for name, metric in registry.metrics.items())
+    changes, exhausted = gains(registry), exhaustions(registry, request.today)
+    metrics = tuple(
+        replace(_plan(metric, request, part, changes.get(name)), paid=paid_windows(metric, exhausted, request.today))
+        for name, metric in registry.metrics.items()
+    )
     return Plan(
         registry,
         request,
@@ -193,7 +197,8 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
 def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
-    A device that paces takes part in one window of as many as its budget must last for.
+    A device that paces takes part in one window of as many as its budget must last for. What else a
+    ceiling does not pay for is left out: `MetricPlan.paid` says in which windows that is nothing.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     questions = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -201,8 +206,7 @@ def answering(registry: Registry, today: date) -> Fraction:
         case Strategy.SAMPLE:
             return min(Fraction(1), Fraction(registry.budget.answers or 1, max(1, len(questions))))
         case Strategy.PACE:
-            everything = sum(metric.charge_nanos * (left[metric.name] or 0) for metric in questions)
-            return min(Fraction(1), Fraction(registry.budget.lifetime_nanos, max(1, everything)))
+            return participations(registry, today)
     return Fraction(1)
 
 
@@ -280,34 +284,8 @@ def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
     return ShareErrors(factor * uniform, factor * worst, factor * smallest if smallest and possible else None)
 
 
-def _cost(registry: Registry) -> int:
-    """Return the cost of a window of the budget in which everything is answered, in billionths."""
-    reports = IN_WINDOW[registry.budget.window]
-    return sum(reports[metric.window] * metric.charge_nanos for metric in registry.metrics.values())
-
-
-def _affordable(registry: Registry) -> int:
-    """Return in how many windows the lifetime ceiling lets everything be answered."""
-    reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
-    left = max(0, registry.budget.lifetime_nanos - reserves)
-    return left // max(1, min(_cost(registry), registry.budget.per_window_nanos))
-
-
 def _notes(registry: Registry, today: date) -> list[str]:
-    budget, cost = registry.budget, _cost(registry)
-    notes = []
-    if budget.strategy is not Strategy.SAMPLE and cost > budget.per_window_nanos:
-        notes.append(
-            f"all questions of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"
-            f" {as_float(budget.per_window_nanos):.6g} allows: not all of them are answered"
-        )
-    left = [windows_left(metric, today) for metric in registry.metrics.values()]
-    endless = None in left or max(windows or 0 for windows in left) > _affordable(registry)
-    if budget.strategy is Strategy.SPLIT and cost and endless:
-        notes.append(
-            f"after {_affordable(registry):,} windows ({budget.window}) that answer everything the lifetime"
-            f" ceiling is reached, and a {'storage' if budget.may_be_wiped else 'device'} is silent"
-        )
+    notes = ceiling_notes(registry, today)
     notes.extend(
         f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
         " many devices it needs"

@@ -12,6 +12,7 @@ from client_sdk.protocol.horizon import Horizon
 from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
+from estimator.plan.paid_windows import PaidWindows
 from estimator.plan.plan import MetricPlan, Plan, TextPlan
 from estimator.plan.schema_upgrade import SchemaChange
 from estimator.privacy.exposure import Exposure
@@ -149,6 +150,9 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     if metric.permanent_nanos:
         yield f"  permanent answer: epsilon {as_float(metric.permanent_nanos):.9f}"
     yield f"  {'reports expected':34} {plan.reports:>14,}"
+    if plan.paid is not None:
+        until = "" if plan.paid.until is None else f", until {plan.paid.until}"
+        yield f"  {'windows that are paid for':34} {plan.paid.paid:>14,} of {plan.paid.windows:,}{until}"
     if plan.shares is not None:
         yield f"  {'error of a share, all alike':34} {plan.shares.uniform:>14.5f}"
         yield f"  {'error of a share, worst':34} {plan.shares.worst:>14.5f}"
@@ -276,6 +280,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "delta": float(metric.delta),
         "permanent_epsilon": as_float(metric.permanent_nanos) if metric.permanent_nanos else None,
         "reports": plan.reports,
+        "paid_windows": None if plan.paid is None else _paid_document(plan.paid),
         "share": None,
         "rotations": plan.rotations,
         "mean": None if plan.mean is None else {"standard_error_worst": plan.mean},
@@ -309,6 +314,11 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
             "devices_if_named": plan.texts.devices_if_named,
         }
     return document
+
+
+def _paid_document(paid: PaidWindows) -> dict[str, Any]:
+    until = None if paid.until is None else paid.until.isoformat()
+    return {"paid": paid.paid, "windows": paid.windows, "until": until}
 
 
 def _exposure_document(exposure: Exposure) -> dict[str, Any]:

@@ -174,16 +174,34 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
 
 YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds become {}.\n"
 
+LASTS = (
+    "note: after 23 windows (day) that answer everything, from 2026-12-14 on, the lifetime ceiling may be reached: a"
+    " device answers less, and is silent in the end\n"
+)
+
+
+def test_a_plan_says_in_every_form_until_when_reports_come(registry: Path) -> None:
+    document = _json(_run(registry, "--population", 100, "--format", "json"))
+    paid = {"paid": 23, "windows": 3654, "until": "2026-12-13"}
+    assert [metric["paid_windows"] for metric in document["metrics"]] == [paid] * 3
+    assert document["notes"] == [LASTS.removeprefix("note: ").rstrip()]
+    table = _run(registry, "--population", 100).stdout
+    assert table.count("windows that are paid for                      23 of 3,654, until 2026-12-13\n") == 3
+    registry.write_text(REGISTRY_TEXT.replace("lifetime = 60", "lifetime = 60000"))
+    document = _json(_run(registry, "--population", 100, "--format", "json"))
+    assert [metric["paid_windows"] for metric in document["metrics"]] == [None] * 3
+    assert "paid for" not in _run(registry, "--population", 100).stdout
+
 
 def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(registry: Path, tmp_path: Path) -> None:
     old = tmp_path / "old.toml"
     old.write_text(REGISTRY_TEXT.replace("[app]\n", '[app]\nowner = "me"\n'))
     passed = _run(old, "--check", "--against", old)
-    year = YEAR.format(60, "more than a million to 1, which is as good as knowing")
+    year = YEAR.format(60, "more than a million to 1, which is as good as knowing") + LASTS
     assert (passed.exit_code, passed.stdout, passed.stderr) == (0, year, "")
     registry.write_text(old.read_text().replace("lifetime = 60", "lifetime = 61"))
     failed = _run(registry, "--check", "--against", old)
-    assert (failed.exit_code, failed.stdout) == (1, year.replace("60", "61"))
+    assert (failed.exit_code, failed.stdout) == (1, year.replace(" 60:", " 61:"))
     assert failed.stderr == "budget.lifetime: was raised to 61 from 60\n"
     registry.write_text(REGISTRY_TEXT)
     assert len(_run(registry, "--check").stderr.splitlines()) == 3

@@ -200,10 +200,10 @@ def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_
 def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     expiring = BOOLEAN | {"expires": Toml("2026-11-30")}
     registry = _registry({"per_window": 2, "lifetime": 5, "strategy": "pace"}, a=expiring, b=expiring)
-    assert answering(registry, TODAY) == Fraction(5, 2 * 10)
+    assert answering(registry, TODAY) == Fraction(5 // 2, 10)
     (metric, _) = make_plan(registry, PlanRequest(1000, TODAY)).metrics
-    assert metric.reports == 250
-    assert metric.needed_devices == 4 * metric.needed_reports
+    assert metric.reports == 200
+    assert metric.needed_devices == 5 * metric.needed_reports
 
 
 def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:

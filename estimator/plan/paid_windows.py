@@ -1,0 +1,305 @@
+"""In which windows the ceilings pay for every answer that a device is asked for.
+
+Every sum is the most that may have been charged by a day, whatever order the answers come in and on
+whichever days of their windows. It holds each window that has begun, also in each month that the
+window touches. Of drawn questions the dearest stand for all. So within the ceilings an answer is
+surely paid for, and beyond them it may not be.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from client_sdk.protocol.budget import Budget, Ceiling, Cost, Spent, Strategy
+from client_sdk.protocol.domain.number import Count
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import IN_WINDOW, LATEST_YEAR, Window, WindowKind
+from estimator.words import plural
+
+YEARS: Final = 10
+"""How far a plan looks ahead if a question does not expire."""
+
+DAY: Final = timedelta(days=1)
+
+FOR_LIFE: Final = frozenset({Ceiling.LIFETIME, Ceiling.DELTA})
+
+
+class Exhaustion(NamedTuple):
+    """Days on which a ceiling may deny an answer; a ceiling for life does so until the end."""
+
+    ceiling: Ceiling
+    first_day: date
+    last_day: date
+
+
+@dataclass(frozen=True, slots=True)
+class PaidWindows:
+    """The windows of a question in which all who are asked can answer.
+
+    Attributes:
+        paid: how many there are.
+        windows: how many windows there are until the question expires, or within ten years.
+        until: the last day of those that come first without a gap. None if the first is not paid.
+
+    """
+
+    paid: int
+    windows: int
+    until: date | None
+
+
+class _Begun(NamedTuple):
+    """A window that has begun, and the most that it costs."""
+
+    last_day: date
+    cost: Cost
+
+
+class _Sums:
+    """The most that may have been charged by a day."""
+
+    def __init__(self, registry: Registry, today: date) -> None:
+        self._registry = registry
+        self._today = today
+        self._costs = {name: metric.cost for name, metric in registry.metrics.items()}
+        self._reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
+        self._nanos, self._attos = self._reserves, 0
+        self._earlier_months = 0
+        self._window: list[_Begun] = []
+        self._month: list[_Begun] = []
+        self._periods = self._periods_of_month = 0
+
+    def spent(self, day: date) -> Spent:
+        """Take a day, after the one before, and return what may be spent by its end."""
+        if day.day == 1 and day != self._today:
+            self._earlier_months += self._of_month()
+            self._month = [begun for begun in self._month if begun.last_day >= day]
+            self._periods_of_month = 0
+        is_new = self._begins(self._registry.budget.window, day)
+        if is_new:
+            self._window = [begun for begun in self._window if begun.last_day >= day]
+        self._periods += is_new
+        self._periods_of_month += is_new or day.day == 1
+        for begun in self._begun(day):
+            self._window.append(begun)
+            self._month.append(begun)
+            self._nanos += begun.cost.nanos
+            self._attos += begun.cost.attos
+        return Spent(
+            # A reserve that a window denies is due again in the next one.
+            window_nanos=self._reserves + sum(begun.cost.nanos for begun in self._window),
+            month_nanos=self._uncut_month(),
+            life_nanos=min(self._nanos, self._by_window(self._periods), self._earlier_months + self._of_month()),
+            life_attos=self._attos,
+        )
+
+    def _by_window(self, periods: int) -> int:
+        return periods * self._registry.budget.per_window_nanos
+
+    def _uncut_month(self) -> int:
+        reserves = 0 if self._earlier_months else self._reserves
+        begun = reserves + sum(begun.cost.nanos for begun in self._month)
+        return min(begun, self._by_window(self._periods_of_month))
+
+    def _of_month(self) -> int:
+        most = self._registry.budget.per_month_nanos
+        return self._uncut_month() if most is None else min(most, self._uncut_month())
+
+    def _begins(self, kind: WindowKind, day: date) -> bool:
+        return day == self._today or Window.on(kind, day).first_day == day
+
+    def _begun(self, day: date) -> Iterator[_Begun]:
+        for kind in WindowKind:
+            if self._begins(kind, day):
+                window = Window.on(kind, day)
+                yield _Begun(window.last_day, self._cost(window))
+
+    def _cost(self, window: Window) -> Cost:
+        costs = [
+            self._costs[name]
+            for name, metric in self._registry.metrics.items()
+            if metric.window is window.kind and not metric.has_expired(window)
+        ]
+        answers = self._registry.budget.answers
+        nanos = sorted((cost.nanos for cost in costs), reverse=True)
+        attos = sorted((cost.attos for cost in costs), reverse=True)
+        return Cost(sum(nanos[:answers]), sum(attos[:answers]))
+
+
+def exhaustions(registry: Registry, today: date) -> list[Exhaustion]:
+    """Return when ceilings may deny an answer, in the order of time.
+
+    A device that paces takes part in as many windows as can be paid for: `participations` says in
+    how many.
+    """
+    end = _end(registry, today)
+    exhausted: list[Exhaustion] = []
+    if registry.budget.strategy is Strategy.PACE:
+        return exhausted
+    sums, day = _Sums(registry, today), today
+    while day <= end:
+        denying = registry.budget.exceeded(sums.spent(day), Cost(0))
+        for ceiling in denying:
+            last_day = _renewed(ceiling, registry.budget, day) or end
+            if not exhausted or exhausted[-1].last_day < last_day or last_day == end:
+                exhausted.append(Exhaustion(ceiling, day, last_day))
+        if FOR_LIFE.intersection(denying):
+            break
+        day += DAY
+    return exhausted
+
+
+def _renewed(ceiling: Ceiling, budget: Budget, day: date) -> date | None:
+    """Return the last day before a ceiling is renewed; None if it is for life."""
+    if ceiling in FOR_LIFE:
+        return None
+    return Window.on(budget.window if ceiling is Ceiling.PER_WINDOW else WindowKind.MONTH, day).last_day
+
+
+def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -> PaidWindows | None:
+    """Return in which windows of a metric every answer is paid for; None if in all of them."""
+    if not exhausted:
+        return None
+    # A count is paid for when its window has ended, and the next one may be paid for before.
+    wait = DAY if isinstance(metric.domain, Count) else timedelta()
+    return _paid(metric.window, today, _last_day(metric, today), wait, tuple(exhausted))
+
+
+@lru_cache
+def _paid(
+    kind: WindowKind, today: date, end: date, wait: timedelta, exhausted: tuple[Exhaustion, ...]
+) -> PaidWindows | None:
+    """Return the paid windows until a day; questions often share it."""
+    firsts = [exhaustion.first_day for exhaustion in exhausted]
+    paid = windows = 0
+    until: date | None = None
+    window = Window.on(kind, today)
+    while window.first_day <= end:
+        nearest = bisect_right(firsts, window.last_day + wait)
+        if nearest == 0 or exhausted[nearest - 1].last_day < window.first_day:
+            until = window.last_day if paid == windows else until
+            paid += 1
+        windows += 1
+        window = Window.on(kind, window.last_day + DAY)
+    return None if paid == windows else PaidWindows(paid, windows, until)
+
+
+def participations(registry: Registry, today: date) -> Fraction:
+    """Return in which part of the windows a device that paces takes part.
+
+    It is whole windows, as many as every ceiling pays for until the last question expires.
+    """
+    windows = _windows(registry, today)
+    return Fraction(min(windows, *_affordable(registry, today).values()), windows) if windows else Fraction(1)
+
+
+def _windows(registry: Registry, today: date) -> int:
+    """Return the number of windows until the last question expires, of which each does."""
+    return max((windows_left(metric, today) or 0 for metric in registry.metrics.values()), default=0)
+
+
+def _affordable(registry: Registry, today: date) -> dict[Ceiling, int]:
+    """Return in how many windows each ceiling lets a device that paces take part."""
+    budget, windows = registry.budget, _windows(registry, today)
+    left = [(metric.cost, number) for metric in registry.metrics.values() if (number := windows_left(metric, today))]
+    nanos, attos = (sum(cost[part] * number for cost, number in left) for part in range(2))
+    affordable = {Ceiling.LIFETIME: budget.lifetime_nanos * windows // max(1, nanos)}
+    if attos:
+        affordable[Ceiling.DELTA] = budget.lifetime_attos * windows // attos
+    if budget.per_month_nanos is not None and windows:
+        each = budget.per_month_nanos // max(1, sum(cost.nanos for cost, _ in left))
+        by_month = _by_month(budget.window, today, _end(registry, today))
+        paid = sum(min(each, number) for number in by_month.values())
+        affordable[Ceiling.PER_MONTH] = paid * windows // by_month.total()
+    return affordable
+
+
+def ceiling_notes(registry: Registry, today: date) -> list[str]:
+    """Return a sentence for each ceiling that does not pay for everything that is asked."""
+    budget = registry.budget
+    device = "storage" if budget.may_be_wiped else "device"
+    exhausted = exhaustions(registry, today)
+    first_of = {exhaustion.ceiling: exhaustion.first_day for exhaustion in reversed(exhausted)}
+    notes = [*_of_window(registry, today, is_short=Ceiling.PER_WINDOW in first_of), *_of_pace(registry, today)]
+    if Ceiling.PER_MONTH in first_of:
+        notes.append(
+            f"per_month may be spent before a month ends, at first from {first_of[Ceiling.PER_MONTH]} on: a {device}"
+            " then answers less, or nothing, until the next month"
+        )
+    first_windows = {
+        ceiling: plural(_before(budget, today, day), "window")
+        for ceiling, day in first_of.items()
+        if ceiling in FOR_LIFE
+    }
+    what = "everything" if budget.answers is None else f"the dearest questions ({budget.answers})"
+    notes.extend(
+        f"after {windows} ({budget.window}) that answer {what}, from {first_of[ceiling]} on, the {ceiling} ceiling may"
+        f" be reached: a {device} answers less, and is silent in the end"
+        for ceiling, windows in first_windows.items()
+    )
+    return notes
+
+
+def _of_window(registry: Registry, today: date, *, is_short: bool) -> Iterator[str]:
+    budget = registry.budget
+    left = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
+    costs = sorted((IN_WINDOW[budget.window][metric.window] * metric.charge_nanos for metric in left), reverse=True)
+    cost = sum(costs[: budget.answers])
+    what = "all questions" if budget.answers is None else f"the dearest questions ({budget.answers})"
+    if cost > budget.per_window_nanos:
+        yield (
+            f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"
+            f" {as_float(budget.per_window_nanos):.6g} allows: not all of them are answered"
+        )
+    elif is_short:
+        yield (
+            f"per_window does not allow for all of a {budget.window} in which permanent answers are paid for: not all"
+            " questions are answered"
+        )
+
+
+def _of_pace(registry: Registry, today: date) -> Iterator[str]:
+    """Yield where pacing helps nothing, for it goes by the lifetime ceiling alone."""
+    if registry.budget.strategy is not Strategy.PACE:
+        return
+    windows, affordable = _windows(registry, today), _affordable(registry, today)
+    paced = min(windows, affordable[Ceiling.LIFETIME])
+    for ceiling, number in affordable.items():
+        if number < paced or (number == 0 < windows):
+            yield (
+                f"{ceiling} pays for {number:,} of {plural(windows, 'window')} ({registry.budget.window}): a device"
+                " that paces is silent once that is spent, so the part that answers is an average"
+            )
+
+
+def _before(budget: Budget, today: date, day: date) -> int:
+    """Return how many windows of the budget begin before the one that holds a day."""
+    return Window.on(budget.window, today).until(day) - 1
+
+
+def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
+    """Return how many windows of a day or later begin in each month until an end."""
+    first = Window.on(kind, today)
+    days = [first.later(number).first_day for number in range(first.until(end))]
+    return Counter((day.year, day.month) for day in days)
+
+
+def _end(registry: Registry, today: date) -> date:
+    return max(_last_day(metric, today) for metric in registry.metrics.values())
+
+
+def _last_day(metric: Metric, today: date) -> date:
+    """Return the last day on which a window of a metric may begin, as far as a plan looks."""
+    year = today.year + YEARS
+    farthest = date(year, today.month, min(today.day, 28)) if year <= LATEST_YEAR else date(LATEST_YEAR, 12, 31)
+    return farthest if metric.expires is None else min(metric.expires, farthest)
