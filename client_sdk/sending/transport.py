@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
-from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine, is_readable_on_the_way
+from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way, proxies_to
 from client_sdk.protocol.wire.stopped import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
@@ -34,9 +34,6 @@ _HEADERS = {
 }
 """All headers but an app's key, and the same on every device: versions and languages would
 distinguish devices."""
-
-_NO_PROXIES = {"http": "", "https": ""}
-"""Takes precedence over the proxies that requests takes from its environment."""
 
 
 class Transport(Protocol):
@@ -82,7 +79,7 @@ class HttpTransport:
         if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
             raise ValueError("upload_key must be printable ASCII without blanks")
         self._url = collector.rstrip("/") + REPORTS_PATH
-        self._proxies = _NO_PROXIES if is_on_this_machine(collector) else None
+        self._proxies = proxies_to(collector)
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
     def post(self, body: bytes) -> Reply | None:

@@ -18,7 +18,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from client_sdk.protocol.errors import HearsayError
-from client_sdk.protocol.wire.base_url import is_on_this_machine
+from client_sdk.protocol.wire.base_url import proxies_to
 from client_sdk.protocol.wire.stopped import STOPPED, Question, decode
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
@@ -40,9 +40,6 @@ A dripping answer occupies a forwarder little longer than no answer.
 """
 
 _CHUNK_BYTES = 65_536
-
-_NO_PROXIES = {"http": "", "https": ""}
-"""Takes precedence over the proxies that requests takes from its environment."""
 
 REFUSING_STATUSES = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 """The key is wrong, or the server is no collector: waiting does not help."""
@@ -82,7 +79,7 @@ class Forwarder:
     def __init__(self, collector: str, key: str) -> None:
         """Take the collector's base URL and the relay key."""
         self._url = collector.rstrip("/") + UPLOADS_PATH
-        self._proxies = _NO_PROXIES if is_on_this_machine(collector) else None
+        self._proxies = proxies_to(collector)
         self._headers = {
             "Accept": NDJSON,
             "Accept-Encoding": "identity",

@@ -34,13 +34,18 @@ def is_base_url(text: str) -> bool:
 
 
 def is_on_this_machine(base_url: str) -> bool:
-    """Whether a base URL names this machine.
-
-    Whoever sends there must use no proxy, which may be elsewhere.
-    """
+    """Whether a base URL names this machine."""
     return _THIS_MACHINE.fullmatch(urlsplit(base_url).hostname or "") is not None
 
 
 def is_readable_on_the_way(base_url: str) -> bool:
     """Whether anything sent to a base URL leaves this machine without TLS."""
     return urlsplit(base_url).scheme == "http" and not is_on_this_machine(base_url)
+
+
+def proxies_to(base_url: str) -> dict[str, str] | None:
+    """Return the proxies to a base URL, for requests. None stands for those of the environment.
+
+    To this machine there are none: a proxy may be elsewhere.
+    """
+    return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
