@@ -37,7 +37,7 @@ from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Ordinal
 from client_sdk.protocol.domain.cross import Cross
 from estimator.estimates.covariance import Sample
-from estimator.estimates.ratios import Ratios, Reach
+from estimator.estimates.ratios import Distances, Ratios
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference, GroupShares, Independence, Joint, RocPoint
 from estimator.statistics.arrays import Floats
@@ -176,7 +176,7 @@ def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -
     return Estimate(estimate, reach.error, low, high)
 
 
-def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Reach | None:
+def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
     """Return how far the interval of the AUC reaches. None if nobody may say yes, or no.
 
     How often a yes wins is a ratio within those who say yes, and how often a no wins is one within

@@ -36,7 +36,7 @@ Places = NDArray[np.intp]
 Place = int | Places
 
 
-class Reach(NamedTuple):
+class Distances(NamedTuple):
     """The distances from a difference to the ends of its interval, and its standard error."""
 
     down: float
@@ -127,7 +127,7 @@ class Ratios:
         low, high = (min(1.0, max(-1.0, end)) for end in (difference - reach.down, difference + reach.up))
         return Estimate(difference, reach.error, low, high, None)
 
-    def reach(self, first: int, second: int, outcome: int, z: float) -> Reach | None:
+    def reach(self, first: int, second: int, outcome: int, z: float) -> Distances | None:
         """Return how far the interval of a difference reaches. None if a group could be empty."""
         limits, second_limits = self.limits(first, outcome, z), self.limits(second, outcome, z)
         if limits is None or second_limits is None:
@@ -138,7 +138,7 @@ class Ratios:
         correlation = between / math.sqrt(variance * second_variance)
         down = _combined(ratio - limits[0], second_limits[1] - second_ratio, correlation)
         up = _combined(limits[1] - ratio, second_ratio - second_limits[0], correlation)
-        return Reach(float(down), float(up), math.sqrt(variance + second_variance - 2 * between))
+        return Distances(float(down), float(up), math.sqrt(variance + second_variance - 2 * between))
 
     def p_values(self, first: Places, second: Places, outcome: Places) -> list[float]:
         """Return the smallest levels at which the intervals of differences exclude 0.

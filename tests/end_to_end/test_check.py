@@ -37,7 +37,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
     away = run_command([*command, "--redis", f"redis://127.0.0.1:{free_port()}"])
     assert (away.returncode, "failed  store: the store cannot be reached" in away.stdout) == (1, True)
     contradicting = run_command([*local, "--durability", "replicated"])
-    assert (contradicting.returncode, "--redis" in contradicting.stderr) == (1, True)
+    assert (contradicting.returncode, "--redis" in contradicting.stderr) == (2, True)
 
 
 def complaint(*words: str) -> tuple[int, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from client_sdk.protocol import Registry, Window, WindowKind
 from collector.store.redis_store import RedisStore
+from collector.store.strata import LEAST_REPORTS
 from tests.support.services.collecting import report, upload
 from tests.support.services.processes import run_command, running_collector, wait_until
 from tests.support.services.wire import post, tallies
@@ -35,7 +36,7 @@ def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_fi
         late = post(collector.url, upload(report(window=day)))
         assert late == (200, {"accepted": 0, "refused": [{"index": 0, "code": "window_closed"}]})
         nonsense = run_command([*retire[:-1], "yesterday"])
-        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (1, True)
+        assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (2, True)
 
 
 def test_a_collector_retires_what_its_registry_keeps_no_longer(registry_file: Path, tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_a_collector_retires_what_its_registry_keeps_no_longer(registry_file: Pa
     with running_collector(registry_file, tmp_path / "data") as collector:
         store = RedisStore((tmp_path / "data" / "store.address").read_text())
         for name in (f"dark_mode:{edition}:{LONG_AGO}", f"os:unknown:{LONG_AGO}"):
-            store.handle.run(0, "BITFIELD", f"{{0}}:tally:{name}", "SET", "i64", "#1", 7)
+            store.handle.run(0, "BITFIELD", f"{{0}}:tally:{name}", "SET", "i64", "#1", LEAST_REPORTS)
             store.handle.run(0, "HSET", "{0}:tallies", name, 2)
             store.handle.run(0, "SADD", "{0}:windows", LONG_AGO)
         wait_until(lambda: len(tallies(collector.url)) == 2, what="the clock to close the window")

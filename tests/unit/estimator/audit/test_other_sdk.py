@@ -79,9 +79,12 @@ def test_a_program_that_cannot_go_on_ends_the_audit_with_the_reason(source: str,
         sdk.ask({"do": "begin"})
 
 
-@pytest.mark.parametrize("name", ["/no/such/program", "", "'"])
-def test_a_program_that_cannot_be_started_is_named(name: str) -> None:
-    with pytest.raises(AuditError, match="cannot be started"):
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("/no/such/program", "cannot be started"), ("'", "cannot be started"), (" ", "no program is named")],
+)
+def test_a_program_that_cannot_be_started_is_named(name: str, why: str) -> None:
+    with pytest.raises(AuditError, match=why):
         OtherSdk(name)
 
 
