@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from client_sdk.protocol.window import Window
 from collector.errors import QuotaExceededError, StoreUnavailableError
@@ -168,15 +169,23 @@ class RedisStore:
         self._shards.require_any_writable(self.layout)
 
     def _tallies(self, reading: Reading, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
-        """Yield tallies, and confirm the reading at the end."""
+        """Yield tallies, and confirm the reading at the end.
+
+        A tally that is being retired may be incomplete. It is left out with all of its question in
+        that window: if the others were shown without a small stratum, an earlier reading would say
+        what it was. Names that left the index before it was read here are still going afterwards,
+        unless the whole question has left it by then.
+        """
         shards = Shards(reading)
-        for name, symbols in sorted(self.handle.index(shards).items()):
-            metric, edition, window = name.split(":")
-            if is_included(window):
-                tally = StoredTally(metric, edition, window, closed, self._counts(shards, name, symbols))
-                if self.handle.is_indexed(name):
-                    # a tally that is being retired may be incomplete, and is left out
-                    yield tally
+        index = self.handle.index(shards)
+        going = {_asked(name) for names in self._members(shards, keys.GOING) for name in names}
+        for (metric, window), group in groupby(sorted(index, key=_asked), key=_asked):
+            if is_included(window) and (metric, window) not in going:
+                names = sorted(group)
+                counts = [self._counts(shards, name, index[name]) for name in names]
+                if all(map(self.handle.is_indexed, names)):
+                    for name, each in zip(names, counts, strict=True):
+                        yield StoredTally(metric, name.split(":")[1], window, closed, each)
         # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
         # have been lost meanwhile, or a replica may not have what its master answered.
         shards.require_own(self.layout)
@@ -193,3 +202,9 @@ class RedisStore:
         """Yield the members of a set, shard by shard."""
         for members in shards.ask_own(self.layout, lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
             yield frozenset(member.decode() for member in members)
+
+
+def _asked(name: str) -> tuple[str, str]:
+    """Return the metric and the window of a tally, METRIC:EDITION:WINDOW."""
+    metric, _, window = name.split(":")
+    return metric, window

@@ -3,7 +3,8 @@
 It takes two steps, so that a reader never adds up half a tally. First the names leave the index of
 every shard; then the counts are deleted. A reader looks at the index again after reading: a tally
 that is still in it was complete. If a retirement breaks off, the next one finishes it, because
-names are kept until their counts are deleted.
+names are kept until their counts are deleted. Until then readers see nothing of a question in a
+window of which any tally is going (see `RedisStore`).
 """
 
 from __future__ import annotations
