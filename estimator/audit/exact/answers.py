@@ -42,6 +42,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import ModelFeature
 from client_sdk.protocol.domain.number import Count, Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.set import Subset
@@ -101,11 +102,11 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
     return tuple(sorted(ends | set(drawn[: size - len(ends)])))
 
 
-def answers_of(metric: Metric, inputs: tuple[int, ...]) -> list[EncodedAnswer]:
+def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
     """Return the answers that are walked: those of one input each, and any mixtures."""
     domain = metric.domain
     if isinstance(domain, Subset):
-        return [_set(domain, members) for members in _sets(domain)]
+        return [_set(domain, members) for members in _sets(domain, all_sets=all_inputs)]
     if isinstance(domain, Number):
         last = metric.channel.inputs - 1
         return [_number(domain, number, last) for number in dict.fromkeys(_numbers(domain, inputs, last))]
@@ -132,14 +133,14 @@ class WalkPlan:
     rows: list[int]
 
     @classmethod
-    def of(cls, metric: Metric, inputs: tuple[int, ...]) -> WalkPlan:
+    def of(cls, metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool) -> WalkPlan:
         """Return which answers to a metric are walked, and how far.
 
         Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
         are walked up to the input, but only mixtures and the ends of the range are walked beyond
         it.
         """
-        answers, last = answers_of(metric, inputs), metric.channel.inputs - 1
+        answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
         reported = answers
         if isinstance(metric.domain, Number):
             ends = {0, 1, last - 1, last}
@@ -201,17 +202,27 @@ def _means(domain: MeanByGroup) -> Iterator[EncodedAnswer]:
             yield EncodedAnswer((group, number.value), chances)
 
 
-def _sets(domain: Subset) -> Iterator[tuple[str, ...]]:
-    """Yield all sets if there are few, else the empty set and two sets of some sizes."""
+def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
+    """Whether only some of the sets that a user can have are walked."""
+    return isinstance(metric.domain, Subset) and not all_inputs and _count_of_sets(metric.domain) > MOST_SETS
+
+
+def _count_of_sets(domain: Subset) -> int:
+    return sum(comb(len(domain.values), size) for size in range(domain.max_items + 1))
+
+
+def _sets(domain: Subset, *, all_sets: bool) -> Iterator[tuple[str, ...]]:
+    """Yield all sets if that is requested or if there are few, else two sets of each size.
+
+    These are the first values and the last ones.
+    """
     values, most = domain.values, domain.max_items
-    if sum(comb(len(values), size) for size in range(most + 1)) <= MOST_SETS:
+    if all_sets or _count_of_sets(domain) <= MOST_SETS:
         for size in range(most + 1):
             yield from combinations(values, size)
         return
-    sizes = dict.fromkeys((1, most // 2, most))
-    yield from dict.fromkeys(
-        ((), *(part for size in sizes for part in (values[:size], values[-size:] if size else ())))
-    )
+    for size in range(most + 1):
+        yield from dict.fromkeys((values[:size], values[len(values) - size :]))
 
 
 def _set(domain: Subset, members: tuple[str, ...]) -> EncodedAnswer:
@@ -220,3 +231,11 @@ def _set(domain: Subset, members: tuple[str, ...]) -> EncodedAnswer:
     chances = {domain.values.index(member): each for member in members}
     dummy = 1 - each * len(members)
     return EncodedAnswer(members, chances | ({len(domain.values): dummy} if dummy else {}))
+
+
+def answer_in(feature: ModelFeature, cell: int) -> object:
+    """Return an answer to a feature of a model in a cell: the middle of its range, or its value."""
+    if isinstance(feature.domain, Number):
+        low, high = feature.domain.low, feature.domain.high
+        return low + (high - low) * Fraction(2 * cell + 1, 2 * feature.cells)
+    return feature.domain.values[cell]

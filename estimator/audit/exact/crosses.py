@@ -1,46 +1,68 @@
-"""Walks crosses: every path of inputs that hold each cell of each feature at least once.
+"""Walks crosses, from the observation to the report: every path of some observations or of all.
 
 A symbol speaks of one feature, which a coin draws. Its probability depends on that feature's cell
-alone. So the worst pair of inputs of a symbol is among inputs in which each cell of its feature
-stands.
+and on the label alone. So the worst pair of observations of a symbol is among those in which each
+cell of its feature stands with each label. Where there are more observations than can be walked,
+those stand for all: one in which all features are in their first cell, their second one, and so on,
+and one in which every other feature counts from its last cell.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
+from client_sdk.protocol.domain.model import LABEL, CrossedModel
 from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.metric import Metric
-from estimator.audit.exact.answers import EncodedAnswer
+from estimator.audit.exact.answers import MOST_PATHS, EncodedAnswer, answer_in
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.request import RequestedLoss
 
 
-def walked_cells(channel: Crosses) -> list[tuple[int, ...]]:
-    """Return inputs that hold each cell of each feature.
+def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
+    """Return the features' cells that are walked, each with both labels."""
+    counts = [feature.cells for feature in _domain(metric).observation.features]
+    cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
+    if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
+        cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
+    return list(dict.fromkeys(cells))
 
-    A feature with fewer cells stays at its last one.
-    """
-    return [tuple(min(cell, cells - 1) for cells in channel.cells) for cell in range(max(channel.cells))]
 
-
-def crosses_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
+def crosses_proof(
+    metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
+) -> Proof:
     """Return what is proved of a report of crosses.
 
     Raises:
         AuditError: if the SDK cannot be walked.
 
     """
-    channel = metric.channel
+    channel, observation = metric.channel, _domain(metric).observation
     assert isinstance(channel, Crosses)  # noqa: S101 whoever asks knows the channel
     walk = Walk("one report", channel, after_law)
-    for cells in walked_cells(channel):
-        given: Any = cells  # elsewhere an input is a number
-        walk.reported(partial(channel.perturb, given), EncodedAnswer(given, {given: Fraction(1)}))
-    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=math.prod(channel.cells))
+    for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
+        values = zip(observation.features, cells, strict=True)
+        answer = {feature.name: answer_in(feature, cell) for feature, cell in values} | {LABEL: label}
+        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
+        walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
+    inputs = 2 * math.prod(feature.cells for feature in observation.features)
+    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
+
+
+def _domain(metric: Metric) -> CrossedModel:
+    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 the only domain of that channel
+    return metric.domain
+
+
+def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
+    """Yield a cell of each feature; one with fewer cells stays at its last one."""
+    for place, count in enumerate(counts):
+        nearest = min(cell, count - 1)
+        yield count - 1 - nearest if turned and place % 2 else nearest

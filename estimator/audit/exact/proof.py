@@ -59,6 +59,7 @@ class Proof:
         ratio: e to the exact epsilon of all walked laws at the claimed delta.
         delta: the exact delta of these laws at the claimed ratio.
         mismatches: a sentence for each thing that differs from its declaration.
+        leaves_out_sets: whether only some sets of members were walked.
 
     """
 
@@ -72,6 +73,7 @@ class Proof:
     ratio: Ratio
     delta: Fraction
     mismatches: tuple[str, ...]
+    leaves_out_sets: bool = False
 
     @property
     def exceeded(self) -> bool:
@@ -85,8 +87,8 @@ class Proof:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every input was walked."""
-        return self.walked.inputs == self.inputs
+        """Whether every input was walked, and every set of them that can be an answer."""
+        return self.walked.inputs == self.inputs and not self.leaves_out_sets
 
 
 @dataclass(frozen=True, slots=True)

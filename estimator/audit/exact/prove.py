@@ -14,6 +14,7 @@ for granted; a device that does otherwise was changed without notice.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
@@ -23,7 +24,14 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.audit.exact.answers import EncodedAnswer, WalkPlan, answers_of, coins_of_encoding, inputs_of
+from estimator.audit.exact.answers import (
+    EncodedAnswer,
+    WalkPlan,
+    answers_of,
+    coins_of_encoding,
+    inputs_of,
+    leaves_out_sets,
+)
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.crosses import crosses_proof, walked_cells
 from estimator.audit.exact.proof import ExactAudit, Proof
@@ -76,10 +84,11 @@ def _laws(metric: Metric, *, all_inputs: bool) -> int:
     if isinstance(channel, GroupedGeometry):
         return len(TEXTS)
     if isinstance(channel, Crosses):
-        return len(walked_cells(channel))
+        return 2 * len(walked_cells(metric, all_inputs=all_inputs))
     if isinstance(channel, Permanent):
-        return len(answers_of(metric, inputs(channel.permanent))) + len(inputs(channel.instantaneous))
-    return WalkPlan.of(metric, inputs(channel)).laws
+        answers = answers_of(metric, inputs(channel.permanent), all_inputs=all_inputs)
+        return len(answers) + len(inputs(channel.instantaneous))
+    return WalkPlan.of(metric, inputs(channel), all_inputs=all_inputs).laws
 
 
 def _proofs(
@@ -95,15 +104,17 @@ def _proofs(
             yield text_proof(metric, request, after_law)
             return
         if isinstance(channel, Crosses):
-            yield crosses_proof(metric, request, after_law)
+            yield crosses_proof(metric, request, after_law, all_inputs=all_inputs)
             return
         if isinstance(channel, Permanent):
-            settled = settling(metric, channel, answers_of(metric, inputs(channel.permanent)), after_law)
+            answers = answers_of(metric, inputs(channel.permanent), all_inputs=all_inputs)
+            settled = settling(metric, channel, answers, after_law)
             yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent if requests else None)
             walk = _afterwards(channel.instantaneous, inputs(channel.instantaneous), after_law)
         else:
-            walk = _one_report(metric, WalkPlan.of(metric, inputs(channel)), after_law)
-        yield walk.proof(metric.name, metric.epsilon_nanos, request)
+            walk = _one_report(metric, WalkPlan.of(metric, inputs(channel), all_inputs=all_inputs), after_law)
+        proof = walk.proof(metric.name, metric.epsilon_nanos, request)
+        yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
     except AuditError as error:
         raise AuditError(f"{metric.name}: {error}") from error
 

@@ -8,7 +8,7 @@ larger ratio than these. Two vectors that favour disjoint axes, such as opposite
 So two things are walked. In dimension `LOW` all paths of a few vectors are, opposite ones among
 them, by the code of the device and at the same epsilon. At the channel's own size, the favoured
 axes of the same vectors are counted in some rotations, and scripted coins must lead to the axes
-that they name.
+that they name. With the same coins, a few answers must be reported as the vectors that they become.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from math import comb
 from typing import Any, Final
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.domain.vector import UNIT, lifted
+from client_sdk.protocol.domain import Domain
+from client_sdk.protocol.domain.model import LABEL, Model
+from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, shifted
 from client_sdk.protocol.metric import Metric
-from estimator.audit.exact.answers import EncodedAnswer
+from estimator.audit.exact.answers import EncodedAnswer, answer_in
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.request import RequestedLoss
@@ -54,7 +58,8 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
         walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     sets = comb(LOW, low.favoured) * 2**low.favoured  # all that tells vectors apart in a rotation
-    return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *dict.fromkeys(at_full_size(channel))))
+    others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
+    return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
 
 
 def low_dimension(channel: RotatedAxes) -> RotatedAxes:
@@ -91,6 +96,30 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
         bounds = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
         if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.bounds != bounds:
             yield "coins do not lead to the axis that they name"
+
+
+def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
+    """Yield a sentence if an answer is not reported as the vector that it becomes."""
+    ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
+    for answer, (rotation, *places), keep in product(_answers(metric.domain), ends, (True, False)):
+        vector = metric.encode(answer, Script())
+        coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
+        if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
+            yield "an answer is not reported as the vector that it becomes"
+
+
+def _answers(domain: Domain) -> Iterator[object]:
+    """Yield answers that become vectors: of a model, the first and the last of everything."""
+    assert isinstance(domain, Vector)  # noqa: S101 the only domain of that channel
+    if not isinstance(domain, Model):
+        yield from ([size] + [0] * (domain.length - 1) for size in (domain.norm, -domain.norm, Fraction(0)))
+        return
+    observation = domain.observation
+    label = observation.label
+    labels = (label.low, label.high) if isinstance(label, Number) else (False, True)
+    for last, of_label in product((False, True), labels):
+        cells = ((feature, feature.cells - 1 if last else 0) for feature in observation.features)
+        yield {feature.name: answer_in(feature, cell) for feature, cell in cells} | {LABEL: of_label}
 
 
 class Script:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from client_sdk.protocol import Coins, Metric, Number, Registry
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from estimator.audit.exact import answers
+from estimator.audit.exact import answers, crosses
 from estimator.audit.exact.answers import answers_of, inputs_of
 from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.request import requests_of
@@ -25,8 +25,10 @@ from tests.support.devices.definitions import (
     COUNT,
     CROSSED_MODEL,
     GAUSSIAN,
+    MODEL,
     NUMBER,
     SET,
+    VECTOR,
     Field,
     Toml,
     metric_of,
@@ -72,14 +74,14 @@ def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) 
 
 def test_crosses_have_as_many_inputs_as_their_cells_have_combinations(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
-    for features in (4, 80):
+    for features, walked, verdict in ((4, 32, "as claimed"), (80, 8, "sample as claimed")):
         listed = ", ".join(f'{{ name = "f{number}", values = ["a", "b"] }}' for number in range(features))
         path.write_text(registry_text(asked=CROSSED_MODEL | {"features": Toml(f"[{listed}]")}))
         lines = _run("--registry", path).stdout.splitlines()
-        assert "sample as claimed" in lines[2]
+        assert lines[2].endswith(f": {verdict}")
         assert max(map(len, lines)) <= 80
         proof = _document(path)["asked, one report"]
-        assert (proof["inputs"], proof["inputs_walked"]) == (4**features, 4)
+        assert (proof["inputs"], proof["inputs_walked"]) == (2 * 2**features, walked)
 
 
 def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
@@ -156,6 +158,67 @@ def test_an_installed_mechanism_of_more_than_was_asked_for_is_refused(
     result = _run("--registry", registry, "--metric", "dark_mode")
     assert result.exit_code == 1
     assert result.stderr == "refused: dark_mode, one report: more is revealed than the definition requests\n"
+
+
+def label_in_the_clear(_device: Metric, answer: object, _coins: Coins) -> int:
+    assert isinstance(answer, Mapping)
+    return int(answer["label"])
+
+
+def sign_in_the_clear(_device: Metric, answer: object, _coins: Coins) -> int:
+    assert isinstance(answer, list)
+    return int(answer[0] > 0)
+
+
+@pytest.mark.parametrize(
+    ("definition", "device"),
+    [(CROSSED_MODEL, label_in_the_clear), (MODEL, label_in_the_clear), (VECTOR, sign_in_the_clear)],
+    ids=["crosses", "model", "vector"],
+)
+def test_a_device_that_reports_what_it_was_told_past_its_channel_is_refused(
+    registry: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    definition: dict[str, Field],
+    device: Callable[[Metric, object, Coins], int],
+) -> None:
+    registry.write_text(registry_text(m=definition))
+    assert _run("--registry", registry).exit_code == 0
+    monkeypatch.setattr(Metric, "perturb", device)
+    assert _run("--registry", registry).exit_code == 1
+
+
+def test_a_device_that_gives_one_pair_of_features_away_is_refused(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No diagonal has this pair, so only all observations show it; here these are few."""
+    features = '[{ name = "a", values = ["0", "1", "2", "3"] }, { name = "b", values = ["0", "1", "2", "3"] }]'
+    registry.write_text(registry_text(m=CROSSED_MODEL | {"features": Toml(features)}))
+    right = Metric.perturb
+
+    def perturb(self: Metric, answer: object, coins: Coins) -> int:
+        assert isinstance(answer, Mapping)
+        return right(self, answer, coins) * ((answer["a"], answer["b"]) != ("1", "3"))
+
+    monkeypatch.setattr(Metric, "perturb", perturb)
+    assert _run("--registry", registry).exit_code == 1
+    monkeypatch.setattr(crosses, "MOST_PATHS", 1)
+    assert "sample as claimed" in _run("--registry", registry).stdout
+    assert _run("--registry", registry, "--all-inputs").exit_code == 1
+
+
+def test_a_set_that_no_sample_holds_is_refused_among_all_inputs(
+    registry: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.write_text(registry_text(m=SET | {"values": [f"v{place}" for place in range(10)], "max_items": 4}))
+    right = Metric.perturb
+
+    def perturb(self: Metric, answer: object, coins: Coins) -> int:
+        assert isinstance(answer, Sequence)
+        return right(self, answer, coins) * (len(answer) != 3 or "v5" not in answer)
+
+    monkeypatch.setattr(Metric, "perturb", perturb)
+    assert "sample as claimed" in _run("--registry", registry).stdout
+    assert _run("--registry", registry, "--all-inputs").exit_code == 1
 
 
 def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:
@@ -249,7 +312,7 @@ def test_few_answers_are_all_walked_and_of_many_the_ends_and_some_between_them(
 def test_of_many_sets_those_of_each_size_are_walked() -> None:
     many = metric_of(SET | {"values": [f"v{place}" for place in range(40)], "max_items": 4})
     sizes = [len(answer.value) for answer in answers_of(many, ()) if isinstance(answer.value, tuple)]
-    assert sizes == [0, 1, 1, 2, 2, 4, 4]
+    assert sizes == [0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
 def test_a_large_alphabet_is_walked_by_a_sample_and_a_step_is_said_for_each_law(
