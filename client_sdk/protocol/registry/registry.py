@@ -216,11 +216,19 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, strata, mistakes)
     stopped = _read_stopped(top)
     top.nothing_else()
+    mistakes += _without_a_secret(budget, metrics)
     if mistakes:
         raise RegistryError.of(mistakes)
     return Registry(
         app=name, owner=owner, budget=budget, metrics=metrics, schema=schema, stopped=stopped, strata=strata
     )
+
+
+def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
+    """Return a mistake for each permanent answer that a browser could be made to draw again."""
+    problem = "needs a secret that outlives the storage of a browser, for which [budget] web_year is"
+    permanent = [name for name, metric in metrics.items() if metric.protects is not None]
+    return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 
 def _read_stopped(top: TomlTable) -> tuple[Question, ...]:

@@ -115,6 +115,13 @@ def test_a_metric_that_costs_exactly_the_ceiling_is_sound_and_one_that_costs_mor
     assert places(short) == ["metric.dark_mode.epsilon", "metric.os.epsilon"]
 
 
+def test_no_answer_is_permanent_where_browsers_may_wipe_the_secret() -> None:
+    permanent = BOOLEAN | {"permanent_epsilon": 3, "protects": "history"}
+    text = registry_text(m=permanent, n=BOOLEAN)
+    Registry.parse(text)
+    assert places(text.replace("[budget]", "[budget]\nweb_year = 300")) == ["metric.m.permanent_epsilon"]
+
+
 def test_texts_have_a_longest_length_and_must_be_printable() -> None:
     assert Registry.parse(registry_text(m=BOOLEAN | {"purpose": "p" * MAX_TEXT}))
     for purpose in ("p" * (MAX_TEXT + 1), "", "a\tb", "a\u202eb", "a\nb"):
