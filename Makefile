@@ -66,7 +66,8 @@ check: setup
 quick:
 	$(PYTEST) -m 'not slow' tests/unit tests/architecture
 
-test: setup programs
+test:
+	@$(TOGETHER) setup programs
 	@$(TOGETHER) $(LINT) whole typescript
 
 # The SDK for browsers and Node: its types, its units, and the vectors of the project.
@@ -77,14 +78,19 @@ $(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
 	@cd $(TYPESCRIPT) && npm ci --silent --ignore-scripts
 	@touch $@
 
-typescript: setup $(MODULES)
-	@$(BIN)/python -m tests.support.typescript $(TYPESCRIPT)/dist/compiled.json
+VECTORS := $(TYPESCRIPT)/dist/compiled.json
+
+.PHONY: $(VECTORS)
+$(VECTORS): setup
+	@$(BIN)/python -m tests.support.typescript $@
+
+typescript: $(MODULES) $(VECTORS)
 	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm test --silent
 
 # Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage; then the
 # example page, up to the estimator's report. HEARSAY_ROUNDS says how often each race and kill is run: 2 by default.
 test-browsers: PROGRAMS += firefox-esr
-test-browsers: setup programs $(MODULES)
+test-browsers: programs $(MODULES) $(VECTORS)
 	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm run --silent test:browsers
 
 whole:

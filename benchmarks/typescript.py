@@ -80,12 +80,12 @@ def browsers_section(tap: str) -> str:
 
     A test that failed has failed in some round.
     """
-    browsers = re.split(r"^# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
+    browsers = re.split(r"^ {4}# Subtest: (chrome|firefox)\n", tap, flags=re.MULTILINE)[1:]
     rows = [
         [browser, name, str(ROUNDS), "0" if outcome == "ok" else "**some**"]
         for browser, printed in zip(browsers[::2], browsers[1::2], strict=True)
         for outcome, name in re.findall(
-            r"^ {4}(ok|not ok) \d+ - (two tabs with .*|a tab that is killed .*)$", printed, re.MULTILINE
+            r"^ {8}(ok|not ok) \d+ - (two tabs with .*|a tab that is killed .*)$", printed, re.MULTILINE
         )
     ]
     return (

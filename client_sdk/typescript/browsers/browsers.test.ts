@@ -32,40 +32,37 @@ declare const app: {
   historyElement: typeof import("../src/index.js").historyElement;
 };
 
-const [collector, site, proxy] = [new Collector(), new Site(), new Proxy()];
-let port = 0;
-
-before(async () => {
-  await Promise.all([site.start(), proxy.start()]);
-  port = await freePort();
-  await collector.start(site.origin, port, TOML);
-  proxy.target = collector.url;
-  await site.bundle(collector.compile(TOML), proxy.url);
-});
-
-after(async () => {
-  site.end();
-  proxy.end();
-  await collector.end();
-});
-
 test("there is a browser", () => assert.ok(BROWSERS.length > 0, "install chromium or firefox-esr: make programs"));
 
-for (const [index, which] of BROWSERS.entries()) {
-  describe(which[0], () => {
+// They wait more than they work, so they are tried side by side, each with a collector of its own.
+describe("browsers", { concurrency: true }, () => BROWSERS.forEach(testsOf));
+
+function testsOf(which: (typeof BROWSERS)[number]): void {
+  describe(which[0], { concurrency: false }, () => {
+    const [collector, site, proxy] = [new Collector(), new Site(), new Proxy()];
     const profile = join(collector.folder, which[0]);
+    let port = 0;
     let browser: Browser;
-    let used = index * (QUESTIONS / 2); // each test takes questions that no other test takes
-    const sent = new Set<string>();
+    let used = 0; // each test takes questions that no other test takes
 
     before(async () => {
+      await Promise.all([site.start(), proxy.start()]);
+      port = await freePort();
+      await collector.start(site.origin, port, TOML);
+      proxy.target = collector.url;
+      await site.bundle(collector.compile(TOML), proxy.url);
       browser = await browserOf(which, profile);
       const page = await visit();
       const first = await page.evaluate(() => app.open(-40).record("m0", true));
       assert.equal(first, "first_window");
       await page.close();
     });
-    after(() => browser.close());
+    after(async () => {
+      await browser?.close();
+      site.end();
+      proxy.end();
+      await collector.end();
+    });
 
     async function visit(path = "/", origin = site.origin): Promise<Page> {
       const page = await browser.newPage();
@@ -78,7 +75,6 @@ for (const [index, which] of BROWSERS.entries()) {
     function take(number: number): string[] {
       const names = Array.from({ length: number }, (_, n) => `m${used + n}`);
       used += number;
-      for (const name of names) sent.add(name);
       return names;
     }
 
