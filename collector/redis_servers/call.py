@@ -24,6 +24,7 @@ class Call:
         pending: indexes of the requests to send in the next round.
         asking: for some pending requests, the server to which their slot is still moving.
         lost: the servers that failed, with one entry for each failure.
+        lost_before: the servers that had failed before this round.
         is_moving: whether a slot was moving in this round.
 
     """
@@ -36,6 +37,7 @@ class Call:
         self.pending = list(range(len(requests)))
         self.asking: dict[int, Address] = {}
         self.lost: list[Address] = []
+        self.lost_before: frozenset[Address] = frozenset()
         self.is_moving = False
 
     def note_answered(self, address: Address, connection: Connection, batch: list[Sent]) -> None:
@@ -48,4 +50,5 @@ class Call:
         """Forget what the round before left to do."""
         self.pending = []
         self.asking = {}
+        self.lost_before = frozenset(self.lost)
         self.is_moving = False

@@ -217,8 +217,9 @@ class Router:
             call.asking[index] = self._connections.redirected(address, answer)
         elif isinstance(answer, TryAgainError):
             call.is_moving = True
-        elif isinstance(answer, ClusterDownError) and address not in call.lost:
-            self._forget(call, address)  # another node may know where the slot is
+        elif isinstance(answer, ClusterDownError) and address not in call.lost_before:
+            if address not in call.lost:  # the first of this round's requests
+                self._forget(call, address)  # another node may know where the slots are
         elif isinstance(answer, TooFewCopiesError):
             self._forget(call, address)  # the next connection checks its replicas
             return

@@ -168,9 +168,16 @@ def test_a_node_that_took_over_is_found_by_asking_another() -> None:
     assert ours.ask(get()) == b"now here"
 
 
-def test_a_node_that_does_not_know_the_slot_is_not_the_last_to_be_asked() -> None:
-    ours, _ = routed({A: says(ClusterDownError("Hash slot not served")), B: says(b"there")})
-    assert ours.ask_all([get()]) == [b"there"]
+@pytest.mark.parametrize("requests", [1, 5])
+def test_a_node_that_does_not_know_the_slots_is_not_the_last_to_be_asked(requests: int) -> None:
+    down = says(ClusterDownError("The cluster is down"))
+    ours, _ = routed({A: down, B: down, C: says(b"there")})
+    assert ours.ask_all([get(str(tag)) for tag in range(requests)]) == [b"there"] * requests
+
+
+def test_a_cluster_of_which_every_node_is_down_fails_all_commands() -> None:
+    ours, _ = routed(dict.fromkeys((A, B, C), says(ClusterDownError("The cluster is down"))))
+    assert kinds(ours.ask_all([get("x"), get("y")])) == [StoreUnavailableError] * 2
 
 
 def test_a_connection_that_broke_is_tried_once_more_with_all_that_was_sent() -> None:
