@@ -66,8 +66,7 @@ check: setup
 quick:
 	$(PYTEST) -m 'not slow' tests/unit tests/architecture
 
-test:
-	@$(TOGETHER) setup programs
+test: setup programs
 	@$(TOGETHER) $(LINT) whole typescript
 
 # The SDK for browsers and Node: its types, its units, and the vectors of the project.
