@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEV_READY := $(VENV)/.dev-ready
+DOCS_READY := $(VENV)/.docs-ready
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-compile
 
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test lint style types layers prose quick whole architecture bench faults programs \
-	typescript test-browsers assets vendored screenshots reference docs images test-images clean
+.PHONY: setup demo check test system lint style types layers prose quick whole architecture bench faults programs \
+	with-system typescript test-browsers assets vendored screenshots reference docs images test-images clean
 
 setup: $(DEV_READY)
 
@@ -24,7 +25,12 @@ $(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.tx
 
 $(DEV_READY): $(READY)
 	@echo "setting up tests and tools in $(VENV); this takes a minute or some"
-	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev,docs]'
+	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
+	@touch $@
+
+# The site's builder, which no test of `make test` needs.
+$(DOCS_READY): $(DEV_READY)
+	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $@
 
 demo: $(READY)
@@ -64,17 +70,31 @@ check: setup
 	@$(TOGETHER) $(LINT) quick
 
 quick:
-	$(PYTEST) -m 'not slow' tests/unit tests/architecture
+	$(PYTEST) -m 'not slow and not system' tests/unit tests/architecture
 
-test: setup programs
+# Needs Python alone: Node comes from PyPI, the store is embedded, and nobody has to be root.
+test: setup
 	@$(TOGETHER) $(LINT) whole typescript
+
+whole:
+	$(PYTEST) -m 'not system'
+
+# What tests with real browsers, proxies, disks, clocks and networks: needs root, installs Debian's programs, takes minutes.
+system: with-system test-browsers
+
+with-system: $(DOCS_READY) programs
+	@test "$$(id -u)" = 0 || { echo "make system mounts disks and makes networks: run it as root"; exit 1; }
+	$(PYTEST) -m system
 
 # The SDK for browsers and Node: its types, its units, and the vectors of the project.
 TYPESCRIPT := client_sdk/typescript
 MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 
-$(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json
-	@cd $(TYPESCRIPT) && npm ci --silent --ignore-scripts
+# npm and Node of this environment: no other is looked for.
+WITH_NODE := PATH="$(abspath $(BIN)):$$PATH"
+
+$(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json | setup
+	@cd $(TYPESCRIPT) && $(WITH_NODE) npm ci --silent --ignore-scripts
 	@touch $@
 
 VECTORS := $(TYPESCRIPT)/dist/compiled.json
@@ -84,20 +104,16 @@ $(VECTORS): setup
 	@$(BIN)/python -m tests.support.typescript $@
 
 typescript: $(MODULES) $(VECTORS)
-	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm test --silent
+	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) $(WITH_NODE) npm test --silent
 
 # Minutes: real browsers of Debian, a real collector on another origin, two tabs, killed tabs, a wiped storage; then the
 # example page, up to the estimator's report. HEARSAY_ROUNDS says how often each race and kill is run: 2 by default.
-test-browsers: PROGRAMS += firefox-esr
 test-browsers: programs $(MODULES) $(VECTORS)
-	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) npm run --silent test:browsers
+	@cd $(TYPESCRIPT) && HEARSAY_BIN=$(abspath $(BIN)) $(WITH_NODE) npm run --silent test:browsers
 
-whole:
-	$(PYTEST)
-
-# Debian's Chromium opens the HTML report in tests, its nginx stands before the collector, its faketime steps clocks, its
-# Prometheus scrapes, its npm tests the SDK for browsers; who is not root installs them beforehand.
-PROGRAMS := chromium nginx faketime prometheus npm
+# Programs of Debian: its browsers open pages, its nginx stands before the collector, its faketime steps clocks, its
+# Prometheus scrapes, its strace sees what is written when. Who is not root installs them beforehand.
+PROGRAMS := chromium firefox-esr nginx faketime prometheus strace
 programs:
 	@for name in $(PROGRAMS); do command -v $$name >/dev/null || missing="$$missing $$name"; done; \
 	test -z "$$missing" || test "$$(id -u)" != 0 || \
@@ -133,7 +149,7 @@ reference: setup
 	$(BIN)/hearsay-client schema > docs/reference/metrics.schema.json
 
 # A warning, such as a link that leads nowhere, fails the build.
-docs: setup
+docs: $(DOCS_READY)
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
 	@echo "open build/docs/index.html"
 

@@ -15,6 +15,7 @@ from collector.embedded.store import EmbeddedStore
 from estimator.__main__ import ONE_THREAD
 from tests.support.services.cluster import Cluster, running_cluster
 from tests.support.services.collecting import REGISTRY_TEXT
+from tests.support.services.programs import RUNS_SYSTEM_TEST
 
 PATIENCE_S = 60.0
 
@@ -29,6 +30,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure() -> None:
     """Calculate in one thread, as the command does. Workers inherit it."""
     os.environ.setdefault(*ONE_THREAD)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Let tests that are marked `system`, and no others, use programs and rights of the system."""
+    os.environ.pop(RUNS_SYSTEM_TEST, None)
+    if item.get_closest_marker("system"):
+        os.environ[RUNS_SYSTEM_TEST] = item.nodeid
 
 
 def pytest_xdist_auto_num_workers() -> int:

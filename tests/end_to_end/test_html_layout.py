@@ -26,6 +26,8 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, N
 from tests.support.estimates.pages import DAYS, tallies
 from tests.support.services.browser import chromium, opened
 
+pytestmark = pytest.mark.system
+
 MANY = [f"answer {number}" for number in range(9)]
 REGISTRY = Registry.parse(
     registry_text(

@@ -27,6 +27,8 @@ from tests.support.estimates import every_kind
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
 from tests.support.services.browser import DESKTOP, PHONE, Scheme, chromium, opened
 
+pytestmark = pytest.mark.system
+
 SHOWN = day(OPEN_DAY - 1)
 """The last closed window."""
 

@@ -13,6 +13,8 @@ import pytest
 from tests.support.services.images import Image
 from tests.support.services.processes import wait_until
 
+pytestmark = pytest.mark.system
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:

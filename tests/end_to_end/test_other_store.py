@@ -93,6 +93,7 @@ def test_a_collector_needs_no_more_than_its_rights_and_shows_its_password_nowher
     assert not any(CANARY in text for text in (*shown, closed.stdout, closed.stderr, collector.output.read_text()))
 
 
+@pytest.mark.system
 def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: Path, tmp_path: Path) -> None:
     program("faketime")
     set_clock(tmp_path, "server", 2 * HOUR_S)

@@ -26,7 +26,10 @@ from tests.support.services.processes import (
     started,
     wait_until,
 )
+from tests.support.services.programs import program
 from tests.support.services.wire import ANSWER_TIMEOUT_S, post, tallies
+
+pytestmark = pytest.mark.system
 
 FOLDER = Path(__file__).parents[2] / "docker" / "monitoring"
 RULES = yaml.safe_load((FOLDER / "alerts.yaml").read_text(encoding="utf-8"))["groups"][0]["rules"]
@@ -69,7 +72,7 @@ def ask(collector: tuple[RunningCollector, int], tmp_path_factory: pytest.TempPa
     settings.write_text(SCRAPE.format(rules=FOLDER / "alerts.yaml", port=collector[1]), encoding="utf-8")
     options = (f"--config.file={settings}", f"--storage.tsdb.path={folder / 'data'}")
     with (folder / "log").open("wb") as log:
-        prometheus = started(["prometheus", *options, f"--web.listen-address=127.0.0.1:{port}"], stderr=log)
+        prometheus = started([program("prometheus"), *options, f"--web.listen-address=127.0.0.1:{port}"], stderr=log)
     try:
         wait_until(lambda: is_ready(port) or prometheus.poll() is not None, what="Prometheus")
         yield partial(answer, port)
@@ -103,9 +106,9 @@ def selectors(query: str) -> set[str]:
 
 
 def test_the_rules_are_valid_and_fire_in_their_own_tests() -> None:
-    checked = run_command(["promtool", "check", "rules", str(FOLDER / "alerts.yaml")])
+    checked = run_command([program("promtool"), "check", "rules", str(FOLDER / "alerts.yaml")])
     assert checked.returncode == 0, checked.stderr
-    tested = run_command(["promtool", "test", "rules", str(FOLDER / "alerts.test.yaml")])
+    tested = run_command([program("promtool"), "test", "rules", str(FOLDER / "alerts.test.yaml")])
     assert tested.returncode == 0, tested.stdout + tested.stderr
     expected = (FOLDER / "alerts.test.yaml").read_text(encoding="utf-8")
     assert {rule["alert"] for rule in RULES} == set(re.findall(r'alertname="(\w+)"', expected))
@@ -115,13 +118,13 @@ def test_a_rule_that_never_fires_is_found(tmp_path: Path) -> None:
     text = (FOLDER / "alerts.yaml").read_text(encoding="utf-8")
     (tmp_path / "alerts.yaml").write_text(text.replace("> 0.75", "> 0.85"), encoding="utf-8")
     (tmp_path / "alerts.test.yaml").write_text((FOLDER / "alerts.test.yaml").read_text("utf-8"), encoding="utf-8")
-    tested = run_command(["promtool", "test", "rules", str(tmp_path / "alerts.test.yaml")])
+    tested = run_command([program("promtool"), "test", "rules", str(tmp_path / "alerts.test.yaml")])
     assert tested.returncode == 1
     assert "HearsayStoreNearlyFull" in tested.stdout + tested.stderr
 
 
 def test_the_shipped_settings_of_prometheus_load_the_rules() -> None:
-    checked = run_command(["promtool", "check", "config", str(FOLDER / "prometheus.yaml")])
+    checked = run_command([program("promtool"), "check", "config", str(FOLDER / "prometheus.yaml")])
     assert checked.returncode == 0, checked.stderr
     assert f"{len(RULES)} rules found" in checked.stdout + checked.stderr
 

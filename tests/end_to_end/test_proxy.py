@@ -31,6 +31,8 @@ from tests.support.services.proxy import Answer, Proxy, another_address, running
 from tests.support.services.tls import Certificates
 from tests.support.services.wire import chunked, raw_answer, tallies, with_length
 
+pytestmark = pytest.mark.system
+
 SLOW_SENDERS = 100
 QUICK_SENDERS = 20
 TAKEN = 64

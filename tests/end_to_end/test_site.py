@@ -12,6 +12,8 @@ from playwright.sync_api import Browser
 
 from tests.support.services.browser import Scheme, chromium, opened
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[2]
 
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")

@@ -56,7 +56,11 @@ def metadata_of(wheel: zipfile.ZipFile) -> Message:
 def unpacked(built: Path, name: str, target: Path) -> Path:
     """Unpack an sdist and return its folder."""
     with tarfile.open(only(built, f"{name.replace('-', '_')}-[0-9]*.tar.gz")) as archive:
-        archive.extractall(target, filter="data")
+        for member in filter(tarfile.TarInfo.isfile, archive):  # `extractall` has no filter before Python 3.11.4
+            file, path = archive.extractfile(member), target / member.name
+            assert file is not None
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.read())
     return only(target, "*")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -24,6 +23,9 @@ from collector.store.store_protocol import CountedUpload
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import judged, of_shard, report, upload
 from tests.support.services.processes import children, wait_until
+from tests.support.services.programs import program
+
+pytestmark = pytest.mark.system
 
 UPLOADS = 20
 
@@ -38,14 +40,8 @@ COPIES_REPORTED = ANSWERED + r"\"\*2\\r\\n:1\\r\\n:1\\r\\n"
 
 @pytest.fixture(scope="session")
 def strace() -> str:
-    """The tracer, which is installed if it is missing and can be installed."""
-    if shutil.which("strace") is None:
-        assert os.geteuid() == 0, "this test needs the Debian package strace: install it"
-        for step in (("update", "-q"), ("install", "-y", "-q", "strace")):
-            subprocess.run(["apt-get", *step], check=True)  # noqa: S607 wherever this Debian keeps it
-    path = shutil.which("strace")
-    assert path is not None
-    return path
+    """The tracer."""
+    return program("strace")
 
 
 def server_on(data_dir: Path) -> int:

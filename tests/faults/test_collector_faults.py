@@ -115,6 +115,7 @@ def test_a_worker_that_dies_while_the_store_and_the_registry_are_away_is_replace
         wait_until(lambda: post(collector.url, upload(report(window=window)))[0] == 200, what="an acknowledgement")
 
 
+@pytest.mark.system
 def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_room_again(
     small_disk: Path, registry_file: Path
 ) -> None:

@@ -21,6 +21,8 @@ from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import judged, upload
 from tests.support.services.small_disks import fill, mounted
 
+pytestmark = pytest.mark.system
+
 FILES = 24
 
 MOST_FILES_OF_A_STORE = 14

@@ -13,6 +13,8 @@ from client_sdk.ledger.file import FILE_NAME
 from tests.support.devices.clients import ScriptedTransport, many, patient, rows, telemetry
 from tests.support.services.small_disks import fill
 
+pytestmark = pytest.mark.system
+
 METRICS = 400
 FULL = "the disk is full; free some space"
 

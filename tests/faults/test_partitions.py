@@ -52,6 +52,8 @@ from tests.support.services.partitions import (
 from tests.support.services.processes import wait_until
 from tests.support.services.wire import tallies
 
+pytestmark = pytest.mark.system
+
 SENDERS_EACH = 4
 
 UPLOADS_BETWEEN = 20

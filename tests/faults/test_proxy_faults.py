@@ -5,12 +5,16 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from collector.embedded.store import EmbeddedStore
 from tests.support.services.delivering import Load
 from tests.support.services.processes import RunningCollector, free_port, kill, running_collector
 from tests.support.services.proxy import running_proxy
 from tests.support.services.tls import Certificates
 from tests.support.services.wire import tallies
+
+pytestmark = pytest.mark.system
 
 SENDERS = 4
 MOST_UPLOADS_EACH = 100_000

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.services.processes import is_running, kill, wait_until
 
 TESTS = """
@@ -42,6 +44,7 @@ with mounted(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.system
 def test_a_small_disk_is_mounted_for_those_tests_alone_and_ends_with_them(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     command = [sys.executable, "-c", MOUNTING, str(disk)]

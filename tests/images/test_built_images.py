@@ -19,6 +19,8 @@ from tests.support.services.processes import free_port, wait_until
 from tests.support.services.wire import post
 from tools.images import version
 
+pytestmark = pytest.mark.system
+
 COLLECTOR, ESTIMATOR = (f"localhost/hearsay-{name}:{version()}" for name in ("collector", "estimator"))
 UPLOADS = 20
 MEGABYTE = 10**6

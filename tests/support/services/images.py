@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.support.services.processes import wait_until
+from tests.support.services.programs import require_mark
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
@@ -98,6 +99,7 @@ class Image:
                 cache of a builder.
 
         """
+        require_mark("another user")
         assert os.geteuid() == 0, "this test becomes another user in namespaces: run it as root"
         image = cls(folder, installer, instructions(ROOT / "docker" / dockerfile))
         for name in ("src", "data", "tmp"):

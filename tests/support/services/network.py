@@ -25,6 +25,7 @@ from tests.support.services import kernel
 from tests.support.services.kernel import CLONE_NEWNET
 from tests.support.services.packets import CUT, Link
 from tests.support.services.processes import started
+from tests.support.services.programs import require_mark
 
 PREFIX = "10.77.0."
 MASK = "255.255.255.0"
@@ -127,6 +128,7 @@ def running_network(names: Iterable[str]) -> Iterator[Network]:
         AssertionError: if hosts cannot be made here; it says what they need.
 
     """
+    require_mark("hosts of its own")
     with contextlib.ExitStack() as opened:
         try:
             hosts = {name: _host(number, opened) for number, name in enumerate(names, 1)}

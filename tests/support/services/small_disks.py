@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.support.services import kernel
 from tests.support.services.processes import wait_until
+from tests.support.services.programs import require_mark
 
 BALLAST = "ballast"
 
@@ -22,6 +23,7 @@ BALLAST = "ballast"
 @contextmanager
 def mounted(mount: Path, megabytes: int = 3, files: int = 1000) -> Iterator[Path]:
     """Mount a small disk, for the given number of files, at a directory that is made for it."""
+    require_mark("a small disk")
     assert os.geteuid() == 0, "this test mounts a small disk: run it as root"
     _take_mounts_of_its_own()
     mount.mkdir()

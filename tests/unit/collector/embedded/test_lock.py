@@ -95,12 +95,14 @@ def test_a_check_writes_where_the_store_would_and_leaves_nothing(tmp_path: Path)
     assert not (tmp_path / "not").exists()
 
 
+@pytest.mark.system
 def test_even_root_reports_a_directory_that_nobody_can_write() -> None:
     result = check_data_dir(Path("/proc/hearsay-data"))
     assert result.level is Level.FAILED
     assert "cannot be written" in result.text
 
 
+@pytest.mark.system
 def test_a_disk_without_a_block_left_is_found(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk") as disk:
         fill(disk)
