@@ -90,8 +90,8 @@ with-system: $(DOCS_READY) programs
 TYPESCRIPT := client_sdk/typescript
 MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 
-# npm and Node of this environment: no other is looked for.
-WITH_NODE := PATH="$(abspath $(BIN)):$$PATH"
+# npm and Node of this environment, which trust the certificates that this machine trusts.
+WITH_NODE := NODE_USE_SYSTEM_CA=1 PATH="$(abspath $(BIN)):$$PATH"
 
 $(MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json | setup
 	@cd $(TYPESCRIPT) && $(WITH_NODE) npm ci --silent --ignore-scripts
