@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         HearsayError,
         OutsideDomainError,
         RegistryError,
-        RegistryWarning,
         UnknownMetricError,
     )
     from client_sdk.protocol.registry.registry import Registry
@@ -42,7 +41,6 @@ __all__ = [
     "Recorded",
     "Registry",
     "RegistryError",
-    "RegistryWarning",
     "Reply",
     "ShippedModel",
     "ShippedModelError",
@@ -61,7 +59,6 @@ _HOMES = {
     "Recorded": "results",
     "Registry": "protocol.registry.registry",
     "RegistryError": "protocol.errors",
-    "RegistryWarning": "protocol.errors",
     "Reply": "sending.responses",
     "ShippedModel": "shipped_model",
     "ShippedModelError": "shipped_model",

@@ -142,6 +142,7 @@ def _budget() -> Schema:
             "delta": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "description": "for gaussian"},
             "strategy": _one_of(Strategy, "which questions a device answers in a window"),
             "answers": _whole(MOST_ANSWERS, "with sample: how many questions are drawn for a window"),
+            "accept": _text("why more may be revealed than the limits of a report or a year allow"),
         },
         2,
     ) | {
@@ -247,6 +248,7 @@ def _metric_keys() -> dict[str, Schema]:
             "pattern": f"^{METRIC_NAME.pattern}$",
             "description": "the purpose to which the user must have agreed",
         },
+        "sensitive": {"type": "boolean", "description": "whether the limit of its epsilon is ln 3 instead of ln 9"},
         "expires": {
             "type": "string",
             "format": "date",

@@ -68,6 +68,8 @@ class Budget:
         answers: how many questions are drawn per window; None if none are drawn.
         web_year_nanos: the most that the app states for a year in a browser that wipes its storage
             again and again; None if the app is none for browsers.
+        accept: why the registry may reveal more than the limits of `registry.limits`; empty if
+            nobody gives a reason.
 
     """
 
@@ -79,6 +81,7 @@ class Budget:
     strategy: Strategy = Strategy.SPLIT
     answers: int | None = None
     web_year_nanos: int | None = None
+    accept: str = ""
 
     @property
     def may_be_wiped(self) -> bool:

@@ -45,10 +45,6 @@ class RegistryError(HearsayError):
         return error
 
 
-class RegistryWarning(UserWarning):
-    """A registry that can be used, but under which not every question can be answered."""
-
-
 class WindowError(HearsayError):
     """A text that names no window."""
 

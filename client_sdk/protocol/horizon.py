@@ -9,17 +9,29 @@ Everything here adds up: sums are exact integers, bounded by the ceilings as the
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final
+from typing import Final, Protocol
 
-from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.metric import Metric, Protects
-from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
+
+
+class Asked(Protocol):
+    """Questions and the ceilings that they share, as of a registry."""
+
+    @property
+    def budget(self) -> Budget:
+        """The ceilings."""
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """The questions by name."""
 
 
 class Horizon(StrEnum):
@@ -84,7 +96,7 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
     return Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).until(metric.expires)
 
 
-def dearest_reports(registry: Registry, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
+def dearest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:
     """Return the most reports of each metric, ignoring the ceilings.
 
     If questions are drawn, those of the largest epsilon stand for all: the drawn questions of a
@@ -100,12 +112,12 @@ def dearest_reports(registry: Registry, horizon: Horizon, today: date | None = N
     return [MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics]
 
 
-def most_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
+def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int | None:
     """Return the most reports of a metric in a horizon. None if only ceilings limit them."""
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
-def _limit(registry: Registry, metric: Metric, horizon: Horizon) -> int | None:
+def _limit(registry: Asked, metric: Metric, horizon: Horizon) -> int | None:
     match horizon:
         case Horizon.WINDOW:
             return IN_WINDOW[registry.budget.window][metric.window]
@@ -120,7 +132,7 @@ def _least(*bounds: int | None) -> int | None:
     return min((bound for bound in bounds if bound is not None), default=None)
 
 
-def ceiling(registry: Registry, horizon: Horizon, today: date | None = None) -> int:
+def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
     """Return the most that all charges within a horizon add up to, in billionths.
 
     Where browsers may wipe the ledger, only the ceiling of a window outlives it: a new ledger
@@ -154,7 +166,7 @@ def by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[M
     return [question for question in reports if question not in free], free
 
 
-def most_nanos(registry: Registry, horizon: Horizon, today: date | None = None) -> int | None:
+def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int | None:
     """Return the epsilon of any two histories in a horizon, in billionths.
 
     Answers that are charged once for good have no ceiling. None if there is no bound at all.
@@ -167,7 +179,7 @@ def most_nanos(registry: Registry, horizon: Horizon, today: date | None = None) 
     return whole(min(charged + sum(question.any_nanos for question in free), math.inf if life is None else life))
 
 
-def life_nanos(registry: Registry) -> int | None:
+def life_nanos(registry: Asked) -> int | None:
     """Return the epsilon of any two histories of a device, from its first report to its last one.
 
     Every charge counts towards the lifetime ceiling, and so does every new draw of a permanent
@@ -177,7 +189,7 @@ def life_nanos(registry: Registry) -> int | None:
     return registry.budget.lifetime_nanos if all(question.speaks_once for question in free) else None
 
 
-def chance_beyond(registry: Registry, horizon: Horizon, today: date | None = None) -> Fraction:
+def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
     """Return the chance that reports of a horizon reveal more than `most_nanos`, rounded up.
 
     It is the sum of the chances that single reports reveal more than they are charged. It is 0
@@ -193,7 +205,7 @@ def chance_beyond(registry: Registry, horizon: Horizon, today: date | None = Non
     )
 
 
-def paid_reports(registry: Registry, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
+def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
     """Return the most reports of a metric that is charged, within the ceiling on epsilon."""
     paid = ceiling(registry, horizon, today) // metric.charge_nanos
     reports = most_reports(registry, metric, horizon, today)

@@ -83,6 +83,7 @@ class Metric:
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
         consent: the purposes that the user must all have agreed to; empty if only an agreement to
             everything will do.
+        is_sensitive: whether a stricter limit holds for its epsilon (`registry.limits`).
         strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
             together.
         stratum: the stratum of the reports of this definition, as the device sends it in the clear;
@@ -108,6 +109,7 @@ class Metric:
     retention_days: int | None = None
     unit: str = ""
     consent: frozenset[str] = frozenset()
+    is_sensitive: bool = False
     strata: tuple[str, ...] = ()
     stratum: str = ""
     edition: str = field(init=False)
@@ -233,9 +235,9 @@ def _fill_value(metric: Metric) -> dict[str, object]:
 def _edition(metric: Metric, stratum: str) -> str:
     """Return the digest of what a report means.
 
-    Purpose, owner, expiry, unit, consent and the list of strata are not part of it: editing them
-    must not redraw anything. The stratum of a report is, so that each stratum has tallies of its
-    own. Consent decides whether there is a report, and never what it says.
+    Purpose, owner, expiry, unit, consent, sensitivity and the list of strata are not part of it:
+    editing them must not redraw anything. The stratum of a report is, so that each stratum has
+    tallies of its own. Consent decides whether there is a report, and never what it says.
     """
     meaning = {
         "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition

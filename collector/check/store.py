@@ -68,7 +68,7 @@ def check_registry(path: Path, today: date) -> tuple[Registry | None, list[Check
     ]
     results += [
         CheckResult(Level.WARNING, "registry", sentence)
-        for sentence in (*registry.shortages(today), *registry.neglected(today))
+        for sentence in (*registry.objections(today), *registry.neglected(today))
     ]
     return registry, results
 

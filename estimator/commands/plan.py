@@ -15,6 +15,7 @@ import click
 
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
+from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.statement import statement
 from client_sdk.protocol.window import LATEST_YEAR
@@ -201,9 +202,9 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))
-    for note in ceiling_notes(new, day):
+    for note in (*limits.remarks(new, day), *ceiling_notes(new, day)):
         click.echo(f"note: {note}")
-    sentences = [*new.shortages(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
+    sentences = [*new.objections(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)
     for sentence in sentences:

@@ -134,7 +134,7 @@ def test_the_registry_of_the_pages_is_sound() -> None:
     first, _, *kinds = samples("toml")
     registry = Registry.parse(first)
     assert list(registry.metrics) == ["dark_mode", "os", "startup_ms"]
-    assert registry.shortages(date(2026, 11, 22)) == []
+    assert registry.objections(date(2026, 11, 22)) == []
     everything = Registry.parse(with_all_questions())
     assert list(everything.metrics)[3:] == ["mood", "stars", "languages", "crashes", "dark_mode_by_os"]
     assert everything.shortages(date(2026, 11, 22)) == []

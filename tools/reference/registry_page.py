@@ -41,6 +41,7 @@ BUDGET: Final[Mapping[str, Key]] = {
     "window": Key('window = "day"', 'window = "week"', _CEILINGS),
     "delta": Key("delta = 0", "delta = 1e-6", _CEILINGS),
     "strategy": Key('strategy = "split"', 'strategy = "pace"', _CEILINGS),
+    "accept": Key("(none: the limits hold)", 'accept = "A study with written consent."', _CEILINGS),
     "answers": Key('(required by `strategy = "sample"`)', "answers = 1", f'{_CEILINGS}\nstrategy = "sample"'),
 }
 
@@ -101,6 +102,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "strata": Key("(none: all are counted together)", 'strata = ["platform"]'),
     "owner": Key("(the app's)", 'owner = "notes@example.com"'),
     "consent": Key("(an agreement to everything)", 'consent = "usage"'),
+    "sensitive": Key("sensitive = false", "sensitive = true"),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
     "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"\nprotects = "history"'),

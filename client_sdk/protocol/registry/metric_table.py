@@ -76,6 +76,7 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
         table.mistake("expires", "must be a date such as 2027-12-31, without quotes")
     retention_days = table.whole("retention", MOST_RETENTION_DAYS, required=False)
     unit = table.text("unit", most=MAX_UNIT)
+    is_sensitive = table.flag("sensitive")
     consent = table.text("consent")
     if consent and not METRIC_NAME.fullmatch(consent):
         table.mistake("consent", "must be a short name of 1 to 64 characters from a-z, 0-9 and _, such as usage")
@@ -122,6 +123,7 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
         retention_days=retention_days,
         unit=unit or ("days" if isinstance(domain, Activity) else ""),
         consent=frozenset({consent} - {""}),
+        is_sensitive=is_sensitive,
     )
     _check_ceilings(table, metric, delta or Fraction(0), budget)
     return metric

@@ -6,13 +6,13 @@ and every mistake is reported with its metric and key.
 
 from __future__ import annotations
 
-import sys
-import warnings
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,9 +20,10 @@ from typing import Any
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.domain import Cross, Domain, Filled, MeanByGroup, Text
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
-from client_sdk.protocol.errors import RegistryError, RegistryWarning, UnknownMetricError
+from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.feasibility import shortages
+from client_sdk.protocol.registry.limits import excesses
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.strata import Variables, read_strata, read_variables
@@ -30,8 +31,7 @@ from client_sdk.protocol.registry.table import TomlTable
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
-_SDK = str(Path(__file__).parents[2] / "any").removesuffix("any")
-"""With what the path of every module of the SDK begins."""
+_log = logging.getLogger(__name__)
 
 SCHEMAS = (1, 2)
 """The schemas that this version reads. They differ in what ``auto`` chooses."""
@@ -111,21 +111,26 @@ class Registry:
                 sentences.append(f"metric.{name} has no owner: name one in it, or in [app]")
         return sentences
 
+    def objections(self, today: date) -> list[str]:
+        """Return why the registry should not be released: a sentence for each reason, or none.
+
+        A ceiling may deny a question of today its first answer. A limit may be exceeded, for which
+        ``[budget] accept`` gives no reason.
+        """
+        return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
+
     def shortages(self, today: date) -> list[str]:
         """Return a sentence for each ceiling that may deny a question of today its first answer."""
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
-        """Read a registry from its file.
+        """Read a registry from its file, and log what `check` would refuse, once in a process.
 
         Args:
             path: the file.
-            today: the day for which to warn: a question that has expired costs nothing any more. By
+            today: the day for which to log: a question that has expired costs nothing any more. By
                 default it is the present UTC day.
-
-        Warns:
-            RegistryWarning: if a device cannot pay for a first answer to every question.
 
         Raises:
             RegistryError: naming every mistake by line, metric and key, or saying why the file
@@ -134,13 +139,13 @@ class Registry:
 
         """
         registry = cls.read(path)
-        for sentence in registry.shortages(today or datetime.now(UTC).date()):
-            warnings.warn(f"{path}: {sentence}", RegistryWarning, stacklevel=_depth_of_the_app())
+        for sentence in registry.objections(today or datetime.now(UTC).date()):
+            _log_once(f"{path}: {sentence}")
         return registry
 
     @classmethod
     def read(cls, path: str | Path) -> Registry:
-        """Read a registry from its file as `load` does, but do not warn.
+        """Read a registry from its file as `load` does, but log nothing.
 
         Raises:
             RegistryError: as `load` does.
@@ -184,12 +189,9 @@ class Registry:
         return replace(_read_registry(document), source=text)
 
 
-def _depth_of_the_app() -> int:
-    """Return the ``stacklevel`` that points a caller's warning at the first line beyond the SDK."""
-    frame, depth = sys._getframe(1), 1  # noqa: SLF001 `inspect` would slow the import; 3.12 has skip_file_prefixes
-    while frame.f_code.co_filename.startswith(_SDK) and frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
+@cache
+def _log_once(sentence: str) -> None:
+    _log.warning("%s", sentence)
 
 
 def _located(error: RegistryError, path: str, text: str) -> RegistryError:
@@ -258,6 +260,7 @@ def _read_budget(table: TomlTable) -> Budget:
         table.mistake("delta", "must be from 0 to below 1")
     strategy = table.choice("strategy", Strategy, required=False) or Strategy.SPLIT
     answers = table.whole("answers", MOST_ANSWERS) if strategy is Strategy.SAMPLE else None
+    accept = table.text("accept")
     table.nothing_else()
     placeholder = int(GREATEST_EPSILON * NANOS)  # for a mistaken ceiling, so that reading can go on
     per_window, lifetime = ceilings["per_window"], ceilings["lifetime"]
@@ -270,6 +273,7 @@ def _read_budget(table: TomlTable) -> Budget:
         strategy=strategy,
         answers=answers,
         web_year_nanos=ceilings["web_year"],
+        accept=accept,
     )
 
 

@@ -89,6 +89,7 @@ owner = "owner@example.com"
 per_window = 20
 lifetime = 400
 delta = 0.5
+accept = "It exists in tests only."
 """
 
 

@@ -67,6 +67,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     assert main(["check", str(path)]) == 0
     assert capsys.readouterr().out == (
         f"{path} is sound: 1 question of acme; a device can pay for a first answer to each\n"
+        f"{path}: above the limits, budget; the reason given: It exists in tests only.\n"
     )
 
 
@@ -75,7 +76,7 @@ def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.Capt
     [
         (
             registry_text(a={**BOOLEAN, "epsilon": 0}, b={}),
-            ":12: metric.a.epsilon: must be from 0.000001 to 20, not 0\n",
+            ":13: metric.a.epsilon: must be from 0.000001 to 20, not 0\n",
         ),
         (SHORT, ": budget.per_window: the first day of a device may cost 1 (a) + 1 (b) = 2, more than 1.5: "),
         ("schema = =", ": is not TOML: "),
@@ -140,7 +141,7 @@ def test_the_starter_is_the_registry_of_the_readme() -> None:
     assert f"```toml\n{STARTER.read_text(encoding='utf-8')}```\n" in (
         ROOT / "docs" / "reference" / "metrics.md"
     ).read_text(encoding="utf-8")
-    assert Registry.load(STARTER).shortages(datetime.now(UTC).date()) == []
+    assert Registry.read(STARTER).objections(datetime.now(UTC).date()) == []
 
 
 @pytest.fixture(scope="module")

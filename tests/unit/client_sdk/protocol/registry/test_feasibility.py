@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk import Registry, RegistryWarning, Telemetry
+from client_sdk import Registry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Window
@@ -264,30 +264,27 @@ def test_many_terms_are_cut_to_a_line() -> None:
     assert "1 (m5) + 44 (44 more) = 50, more than 49" in sentence
 
 
-def test_loading_warns_of_the_file_and_parsing_does_not(tmp_path: Path) -> None:
+def test_loading_logs_the_file_and_parsing_does_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "metrics.toml"
-    head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1.5\nlifetime = 60\n'
+    head = 'schema = 1\n[app]\nname = "acme"\n[budget]\nper_window = 1.5\nlifetime = 4\n'
     metric = '[metric.{}]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\n'
     path.write_text(head + metric.format("a") + metric.format("b"), encoding="utf-8")
-    with pytest.warns(RegistryWarning, match="= 2, more than 1.5") as caught:
-        registry = Registry.load(path)
-    assert str(caught[0].message).startswith(f"{path}: budget.per_window: ")
-    assert caught[0].filename == __file__
+    registry = Registry.load(path)
+    (record,) = caplog.records
+    assert record.getMessage().startswith(f"{path}: budget.per_window: ")
+    assert "= 2, more than 1.5" in record.getMessage()
+    caplog.clear()
     assert Registry.parse(path.read_text(encoding="utf-8")) == registry
-    with (
-        pytest.warns(RegistryWarning) as caught,
-        Telemetry(path, collector="http://localhost", data_dir=None, consent=False),
-    ):
-        pass
-    assert caught[0].filename == __file__, "the app's line, however deep the SDK reads the file"
+    assert caplog.records == []
 
 
-def test_loading_warns_for_today(tmp_path: Path) -> None:
+def test_loading_judges_today(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(questions("per_window = 1", {"a": "", "b": "expires = 2026-01-01"}).source, encoding="utf-8")
-    assert Registry.load(path).shortages(TODAY)
-    with pytest.warns(RegistryWarning, match="= 2, more than 1"):
-        Registry.load(path, today=TODAY)
+    Registry.load(path, today=date(2026, 1, 2))
+    assert not any("= 2, more than 1" in record.getMessage() for record in caplog.records)
+    Registry.load(path, today=TODAY)
+    assert any("= 2, more than 1" in record.getMessage() for record in caplog.records)
 
 
 def test_looking_costs_little_for_fifty_questions() -> None:

@@ -1,0 +1,97 @@
+"""How much a registry may reveal without a reason of its own.
+
+The limits are below what published deployments reveal. Apple's devices reveal epsilon 2 to 16 *a
+day* (Desfontaines, "A list of real-world uses of differential privacy"), which Tang et al. 2017,
+"Privacy loss in Apple's implementation of differential privacy on macOS 10.12", criticize. RAPPOR
+with the parameters of Chrome reveals 1.07 by one report and 4.39 by all reports of an answer that
+never changes (Erlingsson, Pihur & Korolova 2014, theorems 1 and 2 with two hash functions, f = 1/2,
+p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential Privacy Guarantees"
+(2025), names no number, and asks whoever chooses one to justify it: `accept` holds that reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+from typing import Final
+
+from client_sdk.protocol.budget import Budget
+from client_sdk.protocol.epsilon import NANOS, as_float, nanos_ceiling
+from client_sdk.protocol.horizon import Asked, Horizon, most_nanos
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window
+
+REPORT_ODDS: Final = 9
+"""Even odds become nine to one at most by one report."""
+
+SENSITIVE_ODDS: Final = 3
+"""The same by one report of a question that is marked as sensitive."""
+
+YEAR_NANOS: Final = 5 * NANOS
+"""The most of a year, in billionths: even odds become 149 to one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StillAsked:
+    """The questions that have not expired, and their ceilings."""
+
+    budget: Budget
+    metrics: Mapping[str, Metric]
+
+
+def excesses(registry: Asked, today: date) -> list[str]:
+    """Return a sentence for each limit that a registry exceeds, whether or not it says why.
+
+    Questions that have expired on the day are left out. Any year counts, also of a device that has
+    been reporting for long.
+    """
+    asked = _still_asked(registry, today)
+    return [*_of_reports(asked), *_of_a_year(asked)]
+
+
+def _still_asked(registry: Asked, today: date) -> _StillAsked:
+    metrics = registry.metrics.items()
+    unexpired = {name: metric for name, metric in metrics if not metric.has_expired(Window.on(metric.window, today))}
+    return _StillAsked(registry.budget, unexpired)
+
+
+def remarks(registry: Asked, today: date) -> list[str]:
+    """Return a sentence for each excess with its reason, and for the year of a wiped browser."""
+    accept, web_year = registry.budget.accept, registry.budget.web_year_nanos
+    sentences = []
+    if accept:
+        over = [sentence.split(":")[0] for sentence in excesses(registry, today)]
+        places = " and ".join(over) if over else "nothing"
+        sentences.append(f"above the limits, {places}; the reason given: {accept}")
+    if web_year is not None:
+        year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
+        most = "without a bound" if year is None else f"up to epsilon {as_float(year):.9g}"
+        sentences.append(
+            f"a browser whose storage is wiped again and again reveals {most} within a year; "
+            f"web_year states {as_float(web_year):.9g}"
+        )
+    return sentences
+
+
+def _of_reports(registry: Asked) -> Iterator[str]:
+    for name, metric in registry.metrics.items():
+        odds = SENSITIVE_ODDS if metric.is_sensitive else REPORT_ODDS
+        if metric.epsilon_nanos > nanos_ceiling(Fraction(odds)):
+            which = "a sensitive question" if metric.is_sensitive else "one report"
+            yield (
+                f"metric.{name}.epsilon: {as_float(metric.epsilon_nanos):.9g} is above ln {odds}, the limit of "
+                f'{which}: lower it to "ln {odds}" or less, or give the reason in [budget] accept'
+            )
+
+
+def _of_a_year(registry: Asked) -> Iterator[str]:
+    kept = replace(registry.budget, web_year_nanos=None)  # of a device that keeps its storage
+    year = most_nanos(_StillAsked(kept, registry.metrics), Horizon.YEAR)
+    if year is None or year > YEAR_NANOS:
+        most = "without a bound" if year is None else f"up to epsilon {as_float(year):.9g}"
+        yield (
+            f"budget: within a year a device reveals {most}, above the limit of {YEAR_NANOS // NANOS}: "
+            "lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
+        )
