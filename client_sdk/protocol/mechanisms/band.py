@@ -88,9 +88,12 @@ class Band:
         return self.pick(value, coins.below(self.total))
 
     def pick(self, value: int, drawn: int) -> int:
-        """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others."""
+        """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others.
+
+        Both are computed in either case: the time would otherwise reveal which case it was.
+        """
         in_band = self.width * self.heavy
-        if drawn < in_band:
-            return value + drawn // self.heavy
+        within = value + drawn // self.heavy
         other = (drawn - in_band) // self.light
-        return other if other < value else other + self.width
+        beyond = other + self.width * (other >= value)
+        return within if drawn < in_band else beyond

@@ -69,10 +69,9 @@ class AdditiveNoise:
 
     def noise(self, drawn: int) -> int:
         """Return the noise at ``drawn``, from 0 to total - 1: first 0, 1, 2, …, then -1, -2, …."""
-        positive = self._sums[-1]
-        if drawn < positive:
-            return bisect_right(self._sums, drawn)
-        return -bisect_right(self._sums, drawn - positive + self.weights[0])
+        is_negative = drawn >= self._sums[-1]
+        size = bisect_right(self._sums, drawn - is_negative * (self._sums[-1] - self.weights[0]))
+        return size * (1 - 2 * is_negative)
 
     def shifted(self, value: int, noise: int) -> int:
         """Return the symbol for an input and its noise."""

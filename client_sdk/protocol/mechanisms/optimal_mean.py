@@ -154,15 +154,19 @@ class OptimalMean:
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
 
     def perturb(self, value: int, coins: Coins) -> int:
-        """Return a symbol for the input ``value``; two coins for every input."""
+        """Return a symbol for the input ``value``; two coins for every input.
+
+        A symbol of the band and another one are computed in either case: the time would otherwise
+        reveal which case it was.
+        """
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
         in_band = self.width * self.heavy
         drawn = coins.below(in_band + len(self.steps) * self.light)
-        if drawn < in_band:
-            return band + drawn // self.heavy
+        within = band + drawn // self.heavy
         other = (drawn - in_band) // self.light
-        return other if other < band else other + self.width
+        beyond = other + self.width * (other >= band)
+        return within if drawn < in_band else beyond
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:

@@ -108,9 +108,11 @@ class ProjectiveGeometry:
         case it was. All coordinates but the pivot of the value (its leading 1) are free: those of a
         point of PG(t-2, q) for a kept answer, any for a lie. The pivot then makes the product with
         the value 0 or
-        1. Every point that is not orthogonal has exactly one vector of product 1, so that nothing
-           is
+        1. Every point that is not orthogonal has exactly one vector of product 1, so that nothing is
         rejected.
+
+        The vector is divided by its first coordinate even if that is a 1, and always in as many
+        steps: how often it is a 1 depends on the case, too.
 
         The points that follow those of PG(t-2, q) are a 1 and any t - 1 digits. A lie is one of
         these, without the 1, so that the same steps yield the free coordinates in either case.
@@ -141,19 +143,12 @@ class ProjectiveGeometry:
         return product
 
     def _point(self, number: int) -> int:
-        """Return the point of a vector, divided by its first coordinate other than 0."""
+        """Return the point of a vector, which is divided by its first coordinate other than 0."""
         digits = bisect_right(self._powers, number) - 1
         leading, rest = divmod(number, self._powers[digits])
-        if leading != 1:
-            rest = self._scaled(rest, pow(leading, -1, self.prime))
-        return self._firsts[digits] + rest
-
-    def _scaled(self, number: int, factor: int) -> int:
-        """Return a vector times a factor, read as an integer in base q."""
         prime, scaled = self.prime, 0
-        for power in self._powers:
-            if not number:
-                break
-            number, digit = divmod(number, prime)
+        factor = pow(leading, prime - 2, prime)  # the inverse, by Fermat
+        for power in self._powers[: self.dimension - 1]:
+            rest, digit = divmod(rest, prime)
             scaled += digit * factor % prime * power
-        return scaled
+        return self._firsts[digits] + scaled

@@ -12,7 +12,7 @@ import type { Coins } from "../coins.js";
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
-  /** Return the symbol at `drawn` of 0..total-1: first those of the band, then the others. */
+  /** Return the symbol at `drawn` of 0..total-1: of the band first, then others. Both are computed in either case. */
   pick(place: number, drawn: bigint): number;
 }
 
@@ -23,9 +23,9 @@ function bandsOf(places: number, integers: Integers): Bands {
     symbols: places - 1 + width,
     total: inBand + BigInt(places - 1) * light,
     pick(place, drawn) {
-      if (drawn < inBand) return place + Number(drawn / heavy);
+      const within = place + Number(drawn / heavy);
       const other = Number((drawn - inBand) / light);
-      return other < place ? other : other + width;
+      return drawn < inBand ? within : other + (other < place ? 0 : width);
     },
   };
 }

@@ -32,13 +32,13 @@ export const projectiveGeometry: Mechanism = (integers) => {
     return sum;
   }
 
-  /** Return the point of a vector, which is divided by its first coordinate other than 0. */
+  /** Return the point of a vector, which is divided by its first coordinate other than 0, always in as many steps. */
   function pointOf(number: number): number {
     const digits = upTo(powers, number) - 1;
     const factor = inverse(Math.floor(number / powers[digits]!), prime);
     let rest = number % powers[digits]!;
     let scaled = 0;
-    for (let place = 0; place < digits; place++) {
+    for (let place = 0; place < dimension - 1; place++) {
       scaled += (((rest % prime) * factor) % prime) * powers[place]!;
       rest = Math.floor(rest / prime);
     }

@@ -18,7 +18,8 @@ export const laplace: Mechanism = (integers) => {
     symbols,
     perturb(value, coins) {
       const drawn = coins.below(2n * positive - weights[0]!);
-      const noise = drawn < positive ? upTo(rising, drawn) : -upTo(rising, drawn - positive + weights[0]!);
+      const sign = drawn < positive ? 1 : -1;
+      const noise = sign * upTo(rising, drawn - (sign < 0 ? positive - weights[0]! : 0n));
       return Math.min(Math.max(value + noise + reach, 0), symbols - 1);
     },
   };

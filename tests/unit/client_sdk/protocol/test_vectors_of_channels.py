@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -45,6 +47,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from tests.support.laws.coins import ScriptedCoins
+from tests.support.laws.steps import steps_of
 from tests.support.vectors import vectors
 
 COINS = vectors("coins")
@@ -276,3 +279,15 @@ def test_the_weights_of_a_gaussian_vector_follow_from_the_formula_at_100_digits(
         formula = [2**46 * (-32 * Decimal(n) ** 2 / eighths**2).exp() for n in range(len(weights))]
     assert weights == tuple(max(1, int(weight)) for weight in formula)
     assert len(weights) - 1 == integers_of(vector)["reach"]
+
+
+@pytest.mark.parametrize("vector", COINS["channels"], ids=lambda vector: f"{vector['mechanism']} of {vector['inputs']}")
+def test_a_report_is_made_in_as_many_steps_whether_it_was_kept_or_is_a_lie(vector: dict[str, Any]) -> None:
+    channel, steps = channel_of(vector), defaultdict(set)
+    for derives_tables in (True, False):  # they are derived once, for what a symbol shows
+        for case in vector["cases"]:
+            taken = steps_of(partial(channel.perturb, case["input"], scripted(case["coins"])))
+            if not derives_tables:
+                steps[case["symbol"]].add(taken)
+    assert all(len(counts) == 1 for counts in steps.values())
+    assert min(min(counts) for counts in steps.values()) > 0
