@@ -79,7 +79,7 @@ class Recorder:
         self._clock = clock
 
     def prepare(self) -> None:
-        """Open the ledger soon and do what is due; an app that runs briefly takes part, too.
+        """Open the ledger soon and do what is first and due; an app that runs briefly takes part.
 
         Raises:
             LedgerError: if no thread can be started, the clock cannot be believed, or the secret is
@@ -87,7 +87,8 @@ class Recorder:
 
         """
         ledger_thread = self._processes.current.ledger_thread
-        if self._schedule.looks_ahead or self._processes.consent is not True:
+        ledger_thread.prepare(begin=WRITE)
+        if self._schedule.looks_ahead:
             ledger_thread.prepare(partial(self._catch_up, clock_s=self.instant()), begin=WRITE)
         if self._schedule.needs_secret:
             ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
@@ -213,6 +214,5 @@ class Recorder:
         return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
 
     def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
-        self._schedule.withdraw(connection)
         if self._processes.consent:
             self._schedule.catch_up(connection, clock_s)

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coin_sources import SystemCoins
-from client_sdk.answers.consent import consent_of, covers
+from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits
 from client_sdk.ledger import charges, erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
-from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
+from client_sdk.ledger.thread import AGAIN_S, BARE, READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
@@ -31,7 +32,7 @@ from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.recorder import Recorder, checked
+from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
 from client_sdk.results import (
     BudgetStatus,
     Flushed,
@@ -65,7 +66,8 @@ class Telemetry:
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
     time is over, and both say by their result what happened. Any thread may use it; so may parent
     and child after a fork, and several processes on one ``data_dir``. Nothing is recorded, stored
-    or sent without consent.
+    or sent without consent. A start without it also ends what a helper of an earlier program sends;
+    a request that has begun ends by itself.
 
     It is a context manager: leaving the context closes it. Dropping the object closes it, too,
     without waiting for anything.
@@ -99,7 +101,8 @@ class Telemetry:
                 budget then lasts as long as this object, and a child process has no ledger.
             consent: what the user has agreed to: True for everything, False for nothing, or a set
                 of purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the
-                registry is among them. A question without a purpose needs True.
+                registry is among them. A question without a purpose needs True. What waits of a
+                purpose that is not in the set is dropped, whatever ``consent`` is set to later.
             clock: returns Unix seconds.
             coins: the source of randomness; anything but the default is for tests, and needs a
                 ``transport``, too.
@@ -172,11 +175,24 @@ class Telemetry:
         exits.register(self._processes)
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
+        if self._path is not None:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._agree_at_start(self._path, agreed)
         if agreed:
             self._begin()
-        elif self._path is not None:
-            with contextlib.suppress(LedgerError):  # `problem` says it
-                self._wipe_counts(self._path)
+
+    def _agree_at_start(self, path: Path, agreed: Consent) -> None:
+        """Let the ledger know what the user agrees to, before anything that follows from it.
+
+        What is withdrawn by it is withdrawn when this returns, unless another process or the disk
+        is slow; then it is before anything else is written.
+        """
+        is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
+        if agreed or is_there:
+            ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
+        if agreed is not True and is_there:
+            ledger_thread.run_or_leave(_nothing, READY_DEADLINE_S, _nothing)
+            ledger_thread.prepare(ledger_file.empty_log, begin=BARE)
 
     def _begin(self) -> None:
         """Do what is due, and send what is left, now that the user agrees to something."""
@@ -215,13 +231,15 @@ class Telemetry:
         if self._is_forgotten:
             raise ValueError("the user has opted out of this Telemetry; make a new one")
         self._processes.consent = agreed
+        ledger_thread = self._processes.current.ledger_thread
+        if before is False and self._path is not None:  # without consent it was opened without making a secret
+            ledger_thread.reopen()
+        ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
-            self._insist(self._schedule.withdraw)
+            self._insist(_nothing)
             if self._path is not None:
                 self._insist(ledger_file.scrub, begin=BARE)
         if before is False:
-            if self._path is not None:  # without consent it was opened without making a secret
-                self._processes.current.ledger_thread.reopen()
             self._begin()
 
     @property
@@ -497,13 +515,6 @@ class Telemetry:
             self._insist(ledger_file.scrub, begin=BARE)
         ledger_file.remove_leftovers(self._path)
 
-    def _wipe_counts(self, path: Path) -> None:
-        """Wipe what was counted with a consent that has ended, soon and in the background."""
-        if ledger_file.exists(path):
-            ledger_thread = self._processes.current.ledger_thread
-            ledger_thread.prepare(erase.wipe_counts, begin=WRITE)
-            ledger_thread.prepare(ledger_file.empty_log, begin=BARE)
-
     def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
         """Do work on the ledger for the user, as soon as no other process holds it."""
         until_s = time.monotonic() + FORGET_DEADLINE_S
@@ -542,6 +553,10 @@ class Telemetry:
         if self._closed:
             raise LedgerError("this Telemetry is closed; make a new one")
         return self._processes.current.ledger_thread.run(work, timeout_s, **options)
+
+
+def _nothing(_: object) -> None:
+    """Do nothing in a transaction: what is to be done first is done before it."""
 
 
 def _check_folder(data_dir: object) -> None:

@@ -22,7 +22,7 @@ from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.consent import Consent, covers
 from client_sdk.answers.counters import EndedCount, RunningCounts
 from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
-from client_sdk.ledger import charges, erase, outbox, queue, registries, stops
+from client_sdk.ledger import agreement, charges, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
@@ -94,18 +94,49 @@ class Schedule:
 
     def is_covered(self, name: str) -> bool:
         """Whether the user has agreed to a question, by its name."""
-        return covers(self.consent, self._registry.metrics.get(name) or self._former.get(name))
+        return self._is_covered_by(self.consent, name)
 
-    def withdraw(self, connection: sqlite3.Connection) -> None:
+    def _is_covered_by(self, consent: Consent, name: str) -> bool:
+        return covers(consent, self._registry.metrics.get(name) or self._former.get(name))
+
+    def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
+        """Carry out what the user has said, although they may have said something else since.
+
+        Args:
+            connection: within a write transaction that comes before all that follows from it.
+            consent: what the user agreed to when they said so.
+
+        """
+        if agreement.note(connection, agrees=bool(consent)) and consent:
+            self._name(connection)
+        if consent is False:
+            erase.wipe_counts(connection)
+        else:
+            self.withdraw(connection, consent)
+
+    def withdraw(self, connection: sqlite3.Connection, consent: Consent | None = None) -> None:
         """Drop all that is left of the questions that the user does not agree to, beside others.
 
         Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
         say which reports travel together.
+
+        Args:
+            connection: within a write transaction.
+            consent: what the user agrees to; None stands for the present consent.
+
         """
         self._learn_former(connection)
-        if not isinstance(self.consent, bool):
-            self.counts.keep(self.is_covered)
-            self.has_leftovers |= erase.withdraw(connection, self.is_covered)
+        agreed = self.consent if consent is None else consent
+        if not isinstance(agreed, bool):
+            is_covered = partial(self._is_covered_by, agreed)
+            self.counts.keep(is_covered)
+            self.has_leftovers |= erase.withdraw(connection, is_covered)
+
+    def _name(self, connection: sqlite3.Connection) -> None:
+        """Keep the registry, and name the editions that a collector may stop."""
+        if registries.keep(connection, self._registry.source):
+            metrics = self._registry.metrics.values()
+            stops.name(connection, ((metric.name, edition) for metric in metrics for edition in metric.editions))
 
     def _learn_former(self, connection: sqlite3.Connection) -> None:
         """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
@@ -197,9 +228,10 @@ class Schedule:
 
         """
         secret = self.learn_secret(connection)
+        self._name(connection)
         instant_s = self._latest_s = charges.instant(connection, clock_s)
-        registries.keep(connection, self._registry.source)
         if self._registry.stopped:  # an app may ship its collector's list
+            stops.name(connection, self._registry.stopped)
             stops.learn(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
         queue.drop_held(connection, lambda *key: self._current(*key) is not None)

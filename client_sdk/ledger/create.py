@@ -60,20 +60,28 @@ CREATE TABLE retries (
 """
 """The statement that makes the table of retries. An upload without a row there is due."""
 
+AGREES = "agrees INTEGER NOT NULL DEFAULT 1"
+"""The column that says whether the user agrees to anything; without that, no ledger is made."""
+
 NOTES = (
     "CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL)",
     "CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID",
 )
 """The statements that make the tables for people who look at the ledger."""
 
-STOPS = "CREATE TABLE stops (metric TEXT NOT NULL, edition TEXT NOT NULL, PRIMARY KEY (metric, edition)) WITHOUT ROWID"
-"""The statement that makes the table of stopped questions."""
+EDITIONS = """
+CREATE TABLE editions (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, stopped INTEGER NOT NULL, PRIMARY KEY (metric, edition)
+) WITHOUT ROWID
+"""
+"""The statement that makes the table of the editions that registries name: those that a collector
+has stopped are marked."""
 
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
     app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL,
-    birth TEXT, file_system TEXT
+    birth TEXT, file_system TEXT, {AGREES}
 );
 {";".join(CHARGES)};
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -96,7 +104,7 @@ CREATE TABLE uploads (
 ) WITHOUT ROWID;
 {RETRIES.strip()};
 {";".join(NOTES)};
-{STOPS};
+{EDITIONS.strip()};
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)
@@ -160,7 +168,7 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
     connection.executescript(_SCHEMA)
     machine = None if file_origin.inode is None else machine_id.identify(app)
     connection.execute(
-        "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?)",
+        "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?, 1)",
         (app, draw_secret(), file_origin.inode, machine, file_origin.birth, file_origin.file_system),
     )
 

@@ -36,10 +36,11 @@ WIPED = (
     "counts",
     "registries",
     "problems",
-    "stops",
+    "editions",
 )
-"""The tables that opting out empties. Stops are among them: whoever sent one device another list
-than the others has marked it, and the mark must not outlive the user's consent.
+"""The tables that opting out empties. Editions are among them, for the sake of their stops: whoever
+sent one device another list than the others has marked it, and the mark must not outlive the user's
+consent.
 """
 
 
@@ -48,7 +49,7 @@ def wipe(connection: sqlite3.Connection) -> None:
     for table in WIPED:
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 the names are those above
     connection.execute("UPDATE charges SET reported = 1")  # no slot is filled in after opting out
-    connection.execute("UPDATE device SET secret = NULL")
+    connection.execute("UPDATE device SET secret = NULL, agrees = 0")
     _add_up(connection, grace_days=0)
     _forget_participation(connection)
     for (window,) in connection.execute("SELECT window FROM slots").fetchall():

@@ -151,7 +151,7 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
     if not questions:
         return
     dropped = connection.execute(
-        "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM stops)"
+        "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM editions WHERE stopped = 1)"
     ).rowcount
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if questions.issuperset((report.metric, report.edition) for report in Upload.decode(body).reports):

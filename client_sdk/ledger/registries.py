@@ -26,18 +26,24 @@ or some MB with a thousand prototypes.
 """
 
 
-def keep(connection: sqlite3.Connection, source: str) -> None:
-    """Keep the text of a registry as the latest, and forget the oldest of too many."""
+def keep(connection: sqlite3.Connection, source: str) -> bool:
+    """Keep the text of a registry as the latest; return False if it was that already.
+
+    The oldest of too many is forgotten. A registry without a text is never kept.
+    """
     digest = hashlib.sha256(source.encode()).hexdigest()
     latest = connection.execute("SELECT digest FROM registries ORDER BY turn DESC LIMIT 1").fetchone()
-    if not source or (latest is not None and latest[0] == digest):
-        return
+    if latest is not None and latest[0] == digest:
+        return False
+    if not source:
+        return True
     connection.execute("DELETE FROM registries WHERE digest = ?", (digest,))
     connection.execute("INSERT INTO registries VALUES (NULL, ?, ?)", (digest, zlib.compress(source.encode())))
     connection.execute(
         "DELETE FROM registries WHERE turn NOT IN (SELECT turn FROM registries ORDER BY turn DESC LIMIT ?)",
         (MOST_KEPT,),
     )
+    return True
 
 
 def kept(connection: sqlite3.Connection) -> list[bytes]:

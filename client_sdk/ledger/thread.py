@@ -122,6 +122,7 @@ class LedgerThread:
         self._left: set[_Job[Any]] = set()
         self._again: deque[_Job[Any]] = deque()
         self._again_at_s = 0.0
+        self._first: deque[Work] = deque()
         self._is_stopped = False
         self._ends = False
         self._warned: set[str] = set()
@@ -191,6 +192,13 @@ class LedgerThread:
         job = _Job(work, begin)
         job.leave(late)
         self._put(job)
+
+    def do_first(self, work: Work) -> None:
+        """Do work in a write transaction of its own before any other, once the next one is due.
+
+        While it cannot be done, no job writes anything.
+        """
+        self._first.append(work)
 
     def pause(self, pause: forks.Pause) -> None:
         """Close the connection soon and open none until the pause is over."""
@@ -289,6 +297,9 @@ class LedgerThread:
     def _do(self, job: _Job[Any], connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
         try:
             connection = self._ready(connection)
+            while job.begin == WRITE and self._first:
+                _transact(connection, _Job(self._first[0], WRITE))
+                self._first.popleft()
             job.result = _transact(connection, job)
             self.problem = None
         except _AbandonedError:

@@ -47,7 +47,9 @@ def upgrade(connection: sqlite3.Connection) -> None:
             for statement in create.NOTES:
                 connection.execute(statement)
         if version < create.SCHEMA_VERSION:
-            connection.execute(create.STOPS)
+            connection.execute(f"ALTER TABLE device ADD COLUMN {create.AGREES}")
+            connection.execute(create.EDITIONS)
+            connection.execute("UPDATE registries SET digest = ''")  # so that the app's names its editions
             connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION}")
         connection.execute("COMMIT")
     except BaseException:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
+from client_sdk.ledger import agreement, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger import outbox, queue, retry_times
 from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
@@ -157,7 +157,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
             outcome = judge(reply, parcel.reports, clock())
             problem = explain(reply, outcome)
             carry_out = partial(
-                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, reply=reply, problem=problem
+                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
             )
             ledger.run(partial(carry_out, now_s=clock()))
         may_resend = False
@@ -169,6 +169,8 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
+    if not agreement.holds(connection):
+        return False
     leaving = queue.next_leaving(connection, now_s)
     return (
         bool(queue.due(connection, now_s, hurried=False))
@@ -180,7 +182,13 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
 def _take(
     connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
 ) -> outbox.Parcel | None:
-    """Return new reports that leave now, or else the upload that waits longest to be sent again."""
+    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+
+    Nothing leaves if a later start has said that the user does not agree: it decides that in a
+    transaction, too, so that one of the two comes first.
+    """
+    if not agreement.holds(connection):
+        return None
     parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
     if parcel is not None or not may_resend:
         return parcel
@@ -190,6 +198,8 @@ def _take(
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
+    if not agreement.holds(connection):
+        return None
     if queue.due(connection, now_s, hurried=False):
         return uniform(0.0, queue.SPREAD_S)
     leaving = queue.next_leaving(connection, now_s)

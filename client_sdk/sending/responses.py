@@ -13,6 +13,7 @@ from typing import NamedTuple
 from client_sdk.host import forks
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import Verdict
+from client_sdk.protocol.wire.stopped import Question, decode
 
 OK = 200
 UNAUTHORIZED = 401
@@ -47,9 +48,17 @@ class Reply(NamedTuple):
 
 
 class Acknowledged(NamedTuple):
-    """The collector has counted the reports that it accepts."""
+    """The collector has counted the reports that it accepts.
+
+    Attributes:
+        verdict: what became of each report.
+        stopped: the questions that it lists as stopped. No other reply stops any: it may come from
+            somebody in between.
+
+    """
 
     verdict: Verdict
+    stopped: tuple[Question, ...] = ()
 
 
 class Rejected(NamedTuple):
@@ -87,7 +96,7 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
         return Rejected(reply.status)
     if reply.status == OK:
         try:
-            return Acknowledged(Verdict.decode(reply.body, reports))
+            return Acknowledged(Verdict.decode(reply.body, reports), decode(reply.stopped))
         except MalformedError:
             pass  # another program answered, such as a captive portal
     return Transient(retry_after_s(reply.retry_after, now_s))
@@ -96,7 +105,7 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
 def explain(reply: Reply | None, outcome: AttemptOutcome) -> str | None:
     """Return what a developer should know about an attempt; None if it delivered everything."""
     match outcome:
-        case Acknowledged(verdict):
+        case Acknowledged(verdict, _):
             sentences = [code.sentence for _, code in verdict.refused]
             return f"the collector refused a report: {sentences[0]}" if sentences else None
         case Rejected(status):

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox, problems, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
-from client_sdk.protocol.wire.stopped import decode
 from client_sdk.results import ClockError, warn
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,13 +87,9 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     parcel: outbox.Parcel,
     uniform: Uniform,
     *,
-    reply: Reply | None,
     problem: str | None,
 ) -> list[Retry]:
-    """Carry out the outcome of an upload; return the uploads that are then under way.
-
-    Whatever the outcome, the questions that the reply lists as stopped are asked no more.
-    """
+    """Carry out the outcome of an upload; return the uploads that are then under way."""
     problems.note_problem(connection, problems.UPLOAD, problem)
     match outcome:
         case Transient(retry_after_s):
@@ -102,11 +97,10 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
         case Rejected(status):
             warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
             outbox.reject(connection, parcel.id)
-        case Acknowledged(verdict):
+        case Acknowledged(verdict, stopped):
             for code in {refusal for _, refusal in verdict.refused}:
                 warn("the collector refused a report: %s", code.sentence)
             outbox.settle(connection, parcel.id, verdict, now_s, uniform)
-    if reply is not None:
-        stops.learn(connection, decode(reply.stopped))
-    outbox.drop_stopped(connection)
+            stops.learn(connection, stopped)
+            outbox.drop_stopped(connection)
     return retry_times.pending(connection)

@@ -259,7 +259,6 @@ class Uploader:
                 outcome=outcome,
                 parcel=look.parcel,
                 uniform=self._departures.uniform,
-                reply=reply,
                 problem=self.problem,
             )
             self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
@@ -278,7 +277,7 @@ class Uploader:
             match outcome:
                 case Transient():
                     self._failure = FlushOutcome.OFFLINE if reply is None else FlushOutcome.REFUSED
-                case Acknowledged(verdict):
+                case Acknowledged(verdict, _):
                     self._delivered += 1
                     self._is_refused |= any(not refusal.retryable for _, refusal in verdict.refused)
                 case Rejected():

@@ -107,9 +107,8 @@ class ProjectiveGeometry:
         Both are drawn in either case: a draw made for only one case would reveal by its time which
         case it was. All coordinates but the pivot of the value (its leading 1) are free: those of a
         point of PG(t-2, q) for a kept answer, any for a lie. The pivot then makes the product with
-        the value 0 or
-        1. Every point that is not orthogonal has exactly one vector of product 1, so that nothing is
-        rejected.
+        the value 0 or 1. Every point that is not orthogonal has exactly one vector of product 1, so
+        that nothing is rejected.
 
         The vector is divided by its first coordinate even if that is a 1, and always in as many
         steps: how often it is a 1 depends on the case, too.

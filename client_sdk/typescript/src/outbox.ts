@@ -80,14 +80,12 @@ export function dueS({ sent, queue }: State, nowS: number): number {
   return Math.max(nowS, Math.min(nowS + DAY_S, ...leaving));
 }
 
-/** Note the answer to an upload, and what it stops. Another tab may have noted it before. */
+/**
+ * Note the answer to an upload. Another tab may have noted it before.
+ *
+ * A whole verdict may also stop questions. Any other answer may come from somebody in between, and stops none.
+ */
 export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
-  const outcome = settled(state, id, reply, nowS, coins);
-  stop(state, decodeStopped(reply?.headers.get(STOPPED)));
-  return outcome;
-}
-
-function settled(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
   const sent = state.sent;
   if (sent?.id !== id) return "sent";
   const refused = reply?.status === 200 ? attempt(() => decodeVerdict(reply.body, sent.reports.length)) : undefined;
@@ -97,6 +95,7 @@ function settled(state: State, id: string, reply: Reply, nowS: number, coins: Co
     const codes = new Map(refused?.map(({ index, code }) => [index, code]));
     const others = refused ? "accepted" : "rejected";
     sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
+    if (refused) stop(state, decodeStopped(reply!.headers.get(STOPPED)));
     return refused ? "sent" : "rejected";
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));

@@ -54,8 +54,8 @@ export interface State {
   done: Record<string, number>;
   counts: Counted[];
   queue: Waiting[];
-  /** The questions that the collector has stopped, as `metric:edition`. */
-  stops: string[];
+  /** Whether a collector has stopped each edition that a registry has named, as `metric:edition`. */
+  editions: Record<string, boolean>;
   sent?: Sent | undefined;
   /** Everything that has left: the budget's lifetime limits it. */
   history: HistoryEntry[];
@@ -91,8 +91,8 @@ export function fresh(day: number): State {
 }
 
 /** Return what opting out leaves of everything but the budget. */
-export function nothing(): Pick<State, "counts" | "queue" | "sent" | "stops" | "history" | "dropped"> {
-  return { counts: [], queue: [], sent: undefined, stops: [], history: [], dropped: {} };
+export function nothing(): Pick<State, "counts" | "queue" | "sent" | "editions" | "history" | "dropped"> {
+  return { counts: [], queue: [], sent: undefined, editions: {}, history: [], dropped: {} };
 }
 
 /** Return the key of the one report that a question has of a window. */

@@ -1,5 +1,11 @@
-/** The questions that a collector has stopped: this device asks them no more, until the user opts out. */
+/**
+ * The editions that the app's registries name, and which of them a collector has stopped: this device asks those no
+ * more, until the user opts out.
+ *
+ * A collector can only stop what is named. No answer therefore takes up room, however many come.
+ */
 
+import type { CompiledRegistry } from "./compiled.js";
 import { drop, keep, type State } from "./state.js";
 import type { Report } from "./wire.js";
 
@@ -10,9 +16,6 @@ export const STOPPED = "Hearsay-Stopped";
 const MOST_ENTRIES = 64;
 const MOST_CHARS = 2048;
 
-/** More stops than an app ever has editions take no more room: none of those kept is forgotten for them. */
-const MOST_KEPT = 1000;
-
 /** Return the entries of the header that name a question; whoever answers can only silence with it. */
 export function decodeStopped(header?: string | null): string[] {
   if (!header || header.length > MOST_CHARS) return [];
@@ -20,11 +23,21 @@ export function decodeStopped(header?: string | null): string[] {
   return entries.flatMap((entry) => /^ *([a-z][a-z0-9_]{0,63}:[0-9a-f]{12}) *$/.exec(entry)?.[1] ?? []);
 }
 
-/** Remember stopped questions, and drop what waits of them. An upload that holds others, too, has left: it stays. */
+/** Note the editions that a registry names, and what it lists as stopped itself. */
+export function name(state: State, { metrics, stopped = [] }: CompiledRegistry<unknown, unknown>): void {
+  const named = Object.entries(metrics).flatMap(([metric, { edition, strata }]) =>
+    [edition, ...Object.values({ ...strata })].map((each) => `${metric}:${each}`),
+  );
+  for (const question of [...named, ...stopped]) state.editions[question] ??= false;
+  stop(state, stopped);
+}
+
+/**
+ * Remember stopped questions, of those that are named, and drop what waits of them. An upload that holds others, too,
+ * has left: it stays.
+ */
 export function stop(state: State, questions: readonly string[]): void {
-  for (const question of questions) {
-    if (state.stops.length < MOST_KEPT && !state.stops.includes(question)) state.stops.push(question);
-  }
+  for (const question of questions) if (question in state.editions) state.editions[question] = true;
   keep(state, (report) => !isStopped(state, report), "stopped");
   if (state.sent?.reports.every((report) => isStopped(state, report))) {
     drop(state, "stopped", state.sent.reports.length);
@@ -34,5 +47,5 @@ export function stop(state: State, questions: readonly string[]): void {
 
 /** Whether a collector has stopped an edition of a metric. */
 export function isStopped(state: State, { metric, edition }: Pick<Report, "metric" | "edition">): boolean {
-  return state.stops.includes(`${metric}:${edition}`);
+  return state.editions[`${metric}:${edition}`]!;
 }

@@ -8,7 +8,7 @@ import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
 import { afterWindow, conclude, dueS, enqueue, nextUpload, type Reply } from "./outbox.js";
 import { drop, fresh, keyOf, nothing, type HistoryEntry, type Purposed, type State, type Store } from "./state.js";
-import { isStopped, stop } from "./stops.js";
+import { isStopped, name } from "./stops.js";
 import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
 
@@ -118,7 +118,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * What the user has agreed to. Setting it to false stops everything; `forget` also erases.
    *
-   * What waits of a purpose that is not in a new list is dropped.
+   * What waits of a purpose that is not in a new list is dropped, whatever it is set to next.
    */
   get consent(): Consent {
     return this.#consent;
@@ -241,21 +241,24 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     agreesAnew = false,
   ): Promise<T | "no_consent" | "unavailable"> {
     if (!this.#consent) return "no_consent";
+    const agreed = this.#consent;
     try {
       return await this.#options.store.transact<T | "no_consent" | "unavailable">((found) => {
         const clockS = this.#clock();
         const state = found ?? fresh(Math.floor(clockS / DAY_S));
         if (state.version !== 1) throw new HearsayError("it is of another version");
         if (agreesAnew) state.optedOut = false;
-        if (state.optedOut || !this.#consent || (agreesAnew && !found)) return [undefined, "no_consent"];
+        if (state.optedOut || (agreesAnew && !found)) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
           this.problem = "the clock is absurd, or went back a day";
           return [undefined, "unavailable"];
         }
         this.problem = undefined;
-        this.#withdraw(state);
-        stop(state, this.#registry.stopped ?? []);
+        // What was left out is dropped, however late the storage answers, and whatever the user has said meanwhile.
+        this.#withdraw(state, agreed);
+        if (!this.#consent) return [state, "no_consent"];
+        name(state, this.#registry);
         this.#reportCounts(state, nowS);
         const result = work(state, nowS);
         this.#sendFrom(dueS(state, nowS), nowS);
@@ -274,15 +277,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
    * Each goes by the purposes that it had: this registry may lack the question, because an update has ended it, or
    * because another tab has a later registry. Earlier versions of this SDK noted no purposes.
    */
-  #withdraw(state: State): void {
-    state.counts = state.counts.filter(this.#isCovered);
-    state.queue = state.queue.filter(this.#isCovered);
-    state.history = state.history.filter(this.#isCovered);
-    if (!state.sent?.reports.every(this.#isCovered)) delete state.sent;
+  #withdraw(state: State, agreed: Consent): void {
+    const isCovered = this.#coveredBy(agreed);
+    state.counts = state.counts.filter(isCovered);
+    state.queue = state.queue.filter(isCovered);
+    state.history = state.history.filter(isCovered);
+    if (!state.sent?.reports.every(isCovered)) delete state.sent;
   }
 
-  readonly #isCovered = ({ metric, consent = this.#registry.metrics[metric]?.consent }: Purposed) =>
-    covers(this.#consent, consent);
+  readonly #coveredBy = (agreed: Consent) => ({ metric, consent = this.#registry.metrics[metric]?.consent }: Purposed) =>
+    covers(agreed, consent);
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
   #reportCounts(state: State, nowS: number): void {
@@ -318,7 +322,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried));
         if (typeof next === "string") return next;
         if (!next) return result;
-        if (!next.reports.every(this.#isCovered)) continue; // the user took an agreement back meanwhile
+        if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
         if (outcome !== "sent" && outcome !== "rejected") return outcome;

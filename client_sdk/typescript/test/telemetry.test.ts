@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
+import { stop } from "../src/stops.js";
 import { Telemetry, type Store } from "../src/testing.js";
 import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
 import { ScriptedCoins, seeded } from "./scripted.js";
@@ -333,18 +334,57 @@ test("what waits of a stopped question is dropped; an upload that has left with 
   const device = new Device(registry(["a", "b"]));
   const edition = device.registry.metrics["a"]!.edition;
   for (const name of ["a", "b"]) await device.telemetry.record(name, true);
-  const header = { headers: { "Hearsay-Stopped": `a:${edition}` }, status: 503 };
-  device.collector.script.push("answer lost", new Response("", header));
-  for (let attempt = 0; attempt < 2; attempt++) assert.equal(await device.telemetry.flush(), "waiting");
+  device.collector.script.push("answer lost");
+  assert.equal(await device.telemetry.flush(), "waiting");
+  stop(device.store.state!, [`a:${edition}`]); // another tab has heard of it
   assert.equal(await device.telemetry.flush(), "sent");
   assert.equal(new Set(device.collector.bodies).size, 1);
 
   const alone = new Device(registry(["a"]));
   await alone.telemetry.record("a", true);
-  alone.collector.script.push(new Response("", header));
+  alone.collector.script.push("answer lost");
   await alone.telemetry.flush();
+  stop(alone.store.state!, [`a:${edition}`]);
   assert.equal(await alone.telemetry.flush(), "nothing_waiting");
   assert.deepEqual(await alone.telemetry.dropped(), { stopped: 1 });
+});
+
+test("after a flood of hostile answers a device obeys a stop, and keeps nothing of them", async () => {
+  const device = new Device(registry(["a", "b"]));
+  const { edition } = device.registry.metrics["a"]!;
+  for (let day = 0; day <= 40; day++) {
+    const garbage = Array.from({ length: 64 }, (_, entry) => `x${day}_${entry}:${edition}`);
+    device.collector.stopped = day < 40 ? garbage.join(",") : `a:${edition}`;
+    await device.telemetry.record("b", true);
+    assert.equal(await device.telemetry.flush(), "sent");
+    device.nowS += DAY_S;
+  }
+  assert.equal(await device.telemetry.record("a", true), "stopped");
+  assert.deepEqual(device.store.state!.editions, { [`a:${edition}`]: true, [`b:${edition}`]: false });
+});
+
+test("only a whole verdict stops anything", async () => {
+  for (const status of [200, 201, 302, 400, 401, 404, 413, 429, 500, 503]) {
+    const device = new Device(registry(["a", "b"]));
+    const { edition } = device.registry.metrics["a"]!;
+    await device.telemetry.record("b", true);
+    const body = JSON.stringify({ status, code: "invalid_json" });
+    device.collector.script.push(new Response(body, { status, headers: { "Hearsay-Stopped": `a:${edition}` } }));
+    await device.telemetry.flush();
+    assert.equal(await device.telemetry.record("a", true), "queued", `${status}`);
+  }
+});
+
+test("a collector can stop each stratum of a question, and what an earlier registry asked", async () => {
+  const { metrics, ...rest } = registry(["a"]);
+  const former = new Device({ ...rest, metrics: { a: { ...metrics["a"]!, strata: { "os=x": OTHER } } } });
+  await former.telemetry.record("a", true);
+  const device = new Device(registry(["b"]), { store: former.store });
+  await device.telemetry.record("b", true);
+  device.collector.stopped = `a:${OTHER},a:${metrics["a"]!.edition},c:${OTHER}`;
+  await device.telemetry.flush();
+  const stopped = Object.entries(former.store.state!.editions).filter(([, isStopped]) => isStopped);
+  assert.deepEqual(stopped.map(([question]) => question).sort(), [`a:${OTHER}`, `a:${metrics["a"]!.edition}`].sort());
 });
 
 test("a count of a stopped question is not paid for, and opting out forgets stops", async () => {
@@ -358,7 +398,7 @@ test("a count of a stopped question is not paid for, and opting out forgets stop
   await device.telemetry.flush();
   assert.equal(device.store.state!.lifeNanos, "1000000000");
   await device.telemetry.forget();
-  assert.deepEqual(device.store.state!.stops, []);
+  assert.deepEqual(device.store.state!.editions, {});
 });
 
 test("a registry may list stopped questions, too", async () => {
@@ -529,4 +569,30 @@ test("reports of questions with different purposes never share an upload", async
   await device.telemetry.flush();
   const groups = [...device.collector.uploads.values()].map((reports) => new Set(reports.map(({ metric }) => String(purposes[metric]))));
   assert.deepEqual(groups.map(({ size }) => size), [1, 1, 1]);
+});
+
+test("what an agreement leaves out is dropped, whatever the user says next and however late the storage answers", async () => {
+  for (const later of [[true], [["crashes"], true], [false, true]]) {
+    const device = new Device(registryOf({ a: ["usage"], b: ["crashes"] }));
+    for (const name of ["a", "b"]) await device.telemetry.record(name, true);
+    device.nowS += DAY_S;
+    let turn = Promise.resolve();
+    const slow: Store = {
+      exists: () => device.store.exists(),
+      transact: async (work) => {
+        const own = turn.then(async () => {
+          for (let tick = 0; tick < 20; tick++) await new Promise((resolve) => setImmediate(resolve));
+          return device.store.transact(work);
+        });
+        turn = own.then(() => undefined);
+        return own;
+      },
+    };
+    const telemetry = device.open({ store: slow, consent: ["usage"] });
+    for (const consent of later) telemetry.consent = consent as boolean | string[];
+    assert.deepEqual(await Promise.all(["a", "b"].map((name) => telemetry.record(name, true))), ["queued", "queued"]);
+    const waiting = device.store.state!.queue.map(({ metric, window }) => `${metric} ${window}`);
+    const kept = later.length > 1 && later[0] ? [] : ["a 2026-11-18"];
+    assert.deepEqual(waiting, [...kept, "a 2026-11-19", "b 2026-11-19"]);
+  }
 });

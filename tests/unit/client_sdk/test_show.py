@@ -195,7 +195,7 @@ def test_of_a_report_that_was_dropped_unsent_nothing_false_is_said(tmp_path: Pat
     with telemetry(tmp_path) as device:
         device.record("dark_mode", value=True)
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
-        connection.execute("INSERT INTO stops SELECT metric, edition FROM queue")
+        connection.execute("UPDATE editions SET stopped = 1 WHERE metric IN (SELECT metric FROM queue)")
         outbox.drop_stopped(connection)
     out = shown(tmp_path, capsys)
     assert MAY_BE_ERASED in out

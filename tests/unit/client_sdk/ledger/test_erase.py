@@ -46,7 +46,7 @@ def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Conne
     queue.enqueue(connection, Report("m4", EDITION, TODAY, 1))
     wipe(connection)
     assert {line for line in connection.iterdump() if line.startswith("INSERT")} == {
-        f"INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,{int(NOON)},NULL,NULL);",
+        f"INSERT INTO \"device\" VALUES('acme',NULL,NULL,NULL,1,{int(NOON)},NULL,NULL,0);",
         f"INSERT INTO \"charges\" VALUES('m','{EDITION}','{TODAY}','{TODAY}','{TODAY}',5,7,1);",
     }
 

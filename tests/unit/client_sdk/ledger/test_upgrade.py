@@ -19,8 +19,9 @@ from client_sdk.ledger import create, queue, stops, upgrade
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
+from client_sdk.protocol.wire.stopped import encode
 from tests.support.devices import old_ledgers
-from tests.support.devices.clients import DAY_S, NOON, ask, rows, telemetry
+from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, accept, ask, rows, telemetry
 from tests.support.devices.old_ledgers import OldCharge
 
 EDITION = "0123456789ab"
@@ -148,7 +149,7 @@ def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path
     open_file(path, "acme", create=True).close()
     with contextlib.closing(sqlite3.connect(path)) as earlier, earlier:
         earlier.executescript("ALTER TABLE queue DROP COLUMN leaves; DROP TABLE registries; DROP TABLE problems")
-        earlier.execute("DROP TABLE stops")
+        earlier.executescript("DROP TABLE editions; ALTER TABLE device DROP COLUMN agrees")
         earlier.execute(
             "INSERT INTO queue (metric, edition, window, symbol, deadline, release) VALUES (?, ?, ?, ?, ?, 0)",
             (*report, int(NOON) + 9 * DAY_S),
@@ -157,18 +158,23 @@ def test_a_report_that_waits_in_a_ledger_of_version_3_may_leave_at_once(tmp_path
     before = rows(tmp_path, "SELECT * FROM device")
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         assert [waiting.report for waiting in queue.due(connection, NOON, hurried=False)] == [report]
-    assert rows(tmp_path, "SELECT * FROM device") == before
+    assert rows(tmp_path, "SELECT * FROM device") == [(*columns, 1) for columns in before]
     assert rows(tmp_path, "PRAGMA user_version") == [(create.SCHEMA_VERSION,)]
 
 
 def test_a_ledger_of_version_4_learns_of_stops_and_keeps_what_waits(tmp_path: Path) -> None:
-    path, report = tmp_path / FILE_NAME, Report("m", EDITION, TODAY, 1)
+    path, registry = tmp_path / FILE_NAME, ask('[metric.m]\nkind = "boolean"')
+    question = "m", registry.metric("m").edition
+    with telemetry(tmp_path, registry=registry) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
-        queue.enqueue(connection, report)
-        connection.executescript("DROP TABLE stops; PRAGMA user_version = 4")
+        connection.executescript("ALTER TABLE device DROP COLUMN agrees; DROP TABLE editions; PRAGMA user_version = 4")
+    transport = ScriptedTransport(lambda upload: accept(upload)._replace(stopped=encode([question])))
+    with telemetry(tmp_path, registry=registry, transport=transport) as device:
+        assert device.flush(timeout_s=60)
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
-        assert stops.stopped(connection) == []
-        assert [waiting.report for waiting in queue.due(connection, NOON, hurried=False)] == [report]
+        assert stops.stopped(connection) == [question]
+    assert len(transport.uploads) == 1
     assert rows(tmp_path, "PRAGMA user_version") == [(create.SCHEMA_VERSION,)]
 
 

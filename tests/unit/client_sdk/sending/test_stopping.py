@@ -14,7 +14,7 @@ from client_sdk.cli import main
 from client_sdk.ledger import outbox, queue, stops
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
 from client_sdk.protocol import Refusal, Report, Upload
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, encode
+from client_sdk.protocol.wire.stopped import MAX_STOPPED, decode, encode
 from client_sdk.sending.helper import BriefLedger, send
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
@@ -26,6 +26,7 @@ from tests.support.devices.clients import (
     accept,
     ask,
     nothing,
+    problem,
     refuse,
     rows,
     status,
@@ -51,9 +52,7 @@ def sent(transport: ScriptedTransport) -> list[tuple[str, str]]:
     return [(report.metric, report.window) for upload in transport.uploads for report in upload.reports]
 
 
-@pytest.mark.parametrize(
-    "answer", [accept, refuse(Refusal.UNKNOWN_EDITION), status(503)], ids=["200", "refused", "503"]
-)
+@pytest.mark.parametrize("answer", [accept, refuse(Refusal.UNKNOWN_EDITION)], ids=["accepted", "refused"])
 def test_a_stopped_question_is_neither_recorded_nor_charged_nor_sent_and_others_go_on(
     tmp_path: Path, answer: Answer
 ) -> None:
@@ -137,6 +136,7 @@ def test_the_draw_is_the_same_with_a_stop_as_without_so_that_nothing_is_asked_in
             ledger = device._processes.current.ledger_thread
             ledger.run(lambda c: c.execute("UPDATE device SET secret = ?", (bytes(32),)), 60)
             keys = [(name, registry.metric(name).edition) for name in stopped]
+            ledger.run(lambda c: stops.name(c, keys), 60)
             ledger.run(lambda c: stops.learn(c, keys), 60)
             device._schedule._secret = None
             for _ in range(30):
@@ -174,13 +174,61 @@ def test_whatever_the_header_holds_it_only_silences(headers: list[str | None]) -
     assert reports(*map(saying, headers)) <= reports(accept)
 
 
-def test_a_flood_of_stops_takes_bounded_room_and_undoes_none() -> None:
-    connection = open_memory("acme")
-    stops.learn(connection, [("m", "0123456789ab")])
-    for number in range(2 * stops.MOST_KEPT // MAX_STOPPED):
-        stops.learn(connection, [(f"x{number}_{entry}", "0123456789ab") for entry in range(MAX_STOPPED)])
-    assert len(stops.stopped(connection)) == stops.MOST_KEPT
-    assert stops.is_stopped(connection, "m", "0123456789ab")
+def garbage(number: int) -> Answer:
+    """Answer with a whole list of stops that no registry has named."""
+    edition = PLAIN.metric("m").edition
+    questions = [(f"x{number}_{entry}", edition) for entry in range(32)]
+    questions += [("m", f"{number * 32 + entry:012x}") for entry in range(32)]
+    header = encode(questions)
+    assert len(decode(header)) == MAX_STOPPED
+    return lambda upload: accept(upload)._replace(stopped=header)
+
+
+def test_after_a_flood_of_hostile_answers_a_device_obeys_a_stop_and_keeps_nothing_of_them(tmp_path: Path) -> None:
+    clock, transport = SetClock(), ScriptedTransport(*map(garbage, range(40)), stopping("m"))
+    with telemetry(tmp_path, registry=PLAIN, clock=clock, transport=transport) as device:
+        for _ in range(41):
+            assert device.record("n", value=True) is Recorded.QUEUED
+            assert device.flush(timeout_s=60)
+            clock.now_s += DAY_S
+        assert device.record("m", value=True) is Recorded.STOPPED
+    named = [(name, PLAIN.metric(name).edition) for name in ("m", "n")]
+    assert rows(tmp_path, "SELECT metric, edition, stopped FROM editions") == [(*named[0], 1), (*named[1], 0)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [*map(status, (200, 204, 302, 401, 404, 413, 429, 500, 503)), *map(problem, (400, 413)), nothing],
+    ids=lambda answer: str(getattr(answer, "__qualname__", "")),
+)
+def test_only_a_whole_verdict_stops_anything(answer: Answer) -> None:
+    transport = ScriptedTransport(stopping("m", answer=answer))
+    with telemetry(None, registry=PLAIN, transport=transport) as device:
+        assert device.record("n", value=True) is Recorded.QUEUED
+        device.flush(timeout_s=60)
+        assert device.record("m", value=True) is Recorded.QUEUED
+    assert transport.uploads
+
+
+def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) -> None:
+    former = ask('[metric.m]\nkind = "boolean"\nepsilon = 2\n[metric.n]\nkind = "boolean"')
+    strata = Registry.parse(f'{PLAIN.source}strata = ["platform"]\n[strata]\nplatform = ["ios", "android"]\n')
+    answer = stopping("m", of=former)
+    editions = [("m", former.metric("m").edition), *(("n", edition) for edition in strata.metric("n").editions)]
+
+    def kept(folder: Path, *, records: bool) -> list[tuple[str, str]]:
+        clock, transport = SetClock(), ScriptedTransport(nothing)
+        for registry in (former, strata):
+            with telemetry(folder, registry=registry, clock=clock, transport=transport) as device:
+                if records or registry is strata:
+                    assert device.record("m", value=True) is Recorded.QUEUED
+            clock.now_s += DAY_S
+        transport.answer(lambda upload: answer(upload)._replace(stopped=encode([*editions, ("x", editions[0][1])])))
+        with telemetry(folder, registry=strata, clock=clock, transport=transport) as device:
+            device.flush(timeout_s=60)
+        return rows(folder, "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY 1, 2")
+
+    assert kept(tmp_path / "silent", records=False) == kept(tmp_path / "recording", records=True) == sorted(editions)
 
 
 def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stopped_ones_alone_is_dropped() -> None:
@@ -190,6 +238,7 @@ def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stoppe
         for name in names:
             queue.enqueue(connection, Report(name, edition, "2026-11-20", 0))
         assert outbox.new_parcel(connection, NOON) is not None
+    stops.name(connection, [("m", edition), ("m2", edition)])
     stops.learn(connection, [("m", edition), ("m2", edition)])
     outbox.drop_stopped(connection)
     bodies = connection.execute("SELECT body FROM uploads").fetchall()
@@ -230,7 +279,7 @@ def test_opting_out_wipes_the_stops_which_could_mark_a_device_and_nothing_is_not
     with telemetry(tmp_path, registry=PLAIN, transport=ScriptedTransport(stopping("m"))) as device:
         assert device.record("n", value=True) is Recorded.QUEUED
         device.flush(timeout_s=60)
-        assert rows(tmp_path, "SELECT metric FROM stops") == [("m",)]
+        assert rows(tmp_path, "SELECT metric FROM editions WHERE stopped = 1") == [("m",)]
         device.forget()
     connection = open_file(tmp_path / FILE_NAME, "acme", create=False)
     stops.learn(connection, [("m", "0123456789ab")])  # an answer that was under way
