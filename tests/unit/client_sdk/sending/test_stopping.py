@@ -213,7 +213,6 @@ def test_only_a_whole_verdict_stops_anything(answer: Answer) -> None:
 def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) -> None:
     former = ask('[metric.m]\nkind = "boolean"\nepsilon = 2\n[metric.n]\nkind = "boolean"')
     strata = Registry.parse(f'{PLAIN.source}strata = ["platform"]\n[strata]\nplatform = ["ios", "android"]\n')
-    answer = stopping("m", of=former)
     editions = [("m", former.metric("m").edition), *(("n", edition) for edition in strata.metric("n").editions)]
 
     def kept(folder: Path, *, records: bool) -> list[tuple[str, str]]:
@@ -223,7 +222,8 @@ def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) 
                 if records or registry is strata:
                     assert device.record("m", value=True) is Recorded.QUEUED
             clock.now_s += DAY_S
-        transport.answer(lambda upload: answer(upload)._replace(stopped=encode([*editions, ("x", editions[0][1])])))
+        header = encode([*editions, ("x", editions[0][1])])
+        transport.answer(lambda upload: accept(upload)._replace(stopped=header))
         with telemetry(folder, registry=strata, clock=clock, transport=transport) as device:
             device.flush(timeout_s=60)
         return rows(folder, "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY 1, 2")
