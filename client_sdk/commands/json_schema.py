@@ -60,6 +60,8 @@ DOMAIN_KEYS: dict[str, tuple[str, ...]] = {
 """The keys that each kind must have; those of other kinds it must not have."""
 
 _OPTIONAL: dict[str, tuple[str, ...]] = {
+    "number": ("clip",),
+    "count": ("clip",),
     "text": ("letters", "preset", "max_items", "cells"),
     "model": ("norm", "population"),
 }
@@ -217,7 +219,12 @@ def _metric_keys() -> dict[str, Schema]:
         ),
         "low": {"type": "number", "description": "the least answer"},
         "high": {"type": "number", "description": "the greatest answer"},
-        "max": _whole(MAX_COUNT, "of a count: the greatest answer; clip before recording"),
+        "max": _whole(MAX_COUNT, "of a count: the greatest answer"),
+        "clip": {
+            "type": "boolean",
+            "description": "of a number or a count: whether an answer beyond an end counts as that end, true by "
+            "default; if false it is invalid, and a random one is reported",
+        },
         "days": {"enum": list(PERIODS), "description": "of an activity: the days that a report covers"},
         "features": _features(),
         "label": {"anyOf": [{"enum": ["boolean"]}, _closed(_ends(), 2)], "description": "of a model: what to predict"},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
@@ -22,8 +22,11 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.window import Window, WindowKind
 
 if TYPE_CHECKING:
+    from client_sdk.protocol.domain import Count
     from client_sdk.protocol.mechanisms.gaussian import Gaussian
     from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+
+T = TypeVar("T")
 
 CACHED_DELTAS = 64
 """Adding up a delta takes some ten milliseconds, and every charge needs it."""
@@ -201,10 +204,38 @@ class Metric:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
 
         """
+        return self._read(lambda: self.domain.encode(answer, self.channel.inputs, coins))
+
+    def addend(self, by: object) -> int:
+        """Return what is added to a count, from 0 to its ``max``.
+
+        Raises:
+            OutsideDomainError: if it is no whole number; the error does not hold it.
+
+        """
+        return self._read(lambda: int(cast("Count", self.domain).within(by)))
+
+    def draw_addend(self, coins: Coins) -> int:
+        """Return a number drawn uniformly from 0 to a count's ``max``, for an invalid one."""
+        return coins.below(int(cast("Count", self.domain).high) + 1)
+
+    def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+        """Return an input drawn uniformly, in place of an answer that `encode` refuses.
+
+        The law of its report is a mixture of those of all inputs. It therefore has the channel's
+        epsilon, beside any answer.
+        """
+        return self.domain.draw(self.channel.inputs, coins)
+
+    def _read(self, read: Callable[[], T]) -> T:
+        """Return what a domain makes of an answer, whose own methods may raise anything."""
         try:
-            return self.domain.encode(answer, self.channel.inputs, coins)
+            return read()
         except DomainError as error:
-            raise OutsideDomainError(self.name, str(error) or self.domain.expected) from None
+            expected = str(error)
+        except Exception:  # noqa: BLE001 as above: such an answer is none of any domain
+            expected = ""
+        raise OutsideDomainError(self.name, expected or self.domain.expected)
 
     def perturb(self, answer: object, coins: Coins) -> int:
         """Return the symbol to report for a true answer. Run on the device.

@@ -87,9 +87,10 @@ def _read(cell: str, domain: object) -> object:
     if not isinstance(domain, Number):
         return cell
     try:
-        return Decimal(cell)
+        number = Decimal(cell)
     except InvalidOperation:
         return None
+    return number if number.is_finite() else None
 
 
 def _check(metric: Metric, answer: dict[str, object], line: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final, NoReturn
@@ -86,7 +86,12 @@ def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
 
 
 def _read(domain: Domain, cell: str | tuple[str, ...]) -> object:
-    """Return what a text states, or None. The domain refuses what is no answer."""
+    """Return what a text states, or None. The domain refuses what is no answer.
+
+    Raises:
+        DomainError: if it states a number outside the range.
+
+    """
     if isinstance(domain, Cross | MeanByGroup | Vector):
         return _read_parts(domain, cell.split(MEMBERS_APART) if isinstance(cell, str) else cell)
     return _read_whole(domain, cell) if isinstance(cell, str) else None
@@ -113,8 +118,12 @@ def _read_whole(domain: Domain, cell: str) -> object:
 
 def _read_number(domain: Number, text: str) -> int | Decimal | None:
     number = _decimal(text)
-    is_whole = number is not None and number.adjusted() <= MOST_DIGITS and number == number.to_integral_value()
-    return int(number) if number is not None and is_whole and isinstance(domain, Count) else number
+    if number is None:
+        return None
+    is_whole = number.adjusted() <= MOST_DIGITS and number == number.to_integral_value()
+    stated = int(number) if is_whole and isinstance(domain, Count) else number
+    replace(domain, clip=False).within(stated)  # a device would clip it, but a truth is not to be changed
+    return stated
 
 
 def _read_size(text: str) -> float | None:

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Symbols):
     """Yes or no: input 0 is false, input 1 is true."""
 
     kind: ClassVar[str] = "boolean"

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.symbols import Symbols
 
 MAX_CATEGORIES = 10**6
 """The most values. A tally of a million counters is 8 MB: the most that a store should hold for one
@@ -14,7 +15,7 @@ question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class Category(Symbols):
     """One of several named values: input i is ``values[i]``.
 
     Attributes:

@@ -10,6 +10,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.symbols import Symbols
 
 Crossed = Boolean | Category
 
@@ -19,7 +20,7 @@ seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cross:
+class Cross(Symbols):
     """Answers to two questions: input i * (size of the second) + j is the pair of inputs i and j.
 
     Attributes:

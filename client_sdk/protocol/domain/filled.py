@@ -8,10 +8,11 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.domain.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Symbols):
     """The answers of another domain, and no answer as the last input.
 
     Attributes:

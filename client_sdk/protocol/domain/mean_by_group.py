@@ -16,6 +16,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.cross import MAX_CELLS, Crossed
 from client_sdk.protocol.domain.error import DomainError
 from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.domain.symbols import Symbols
 
 POINTS: Final = ((9, 256), (5, 32), (3, 4))
 """Numbers of points, each with the least e**epsilon per group from which it is taken."""
@@ -25,7 +26,7 @@ LEAST_POINTS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class MeanByGroup:
+class MeanByGroup(Symbols):
     """A group and a number: input g * points + j is group g and point j of an even grid.
 
     Attributes:

@@ -21,7 +21,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.boolean import Boolean
 from client_sdk.protocol.domain.category import Category
 from client_sdk.protocol.domain.error import DomainError
-from client_sdk.protocol.domain.number import Number, exact
+from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.vector import UNIT, Vector, clipped, lifted
 
 LABEL: Final = "label"
@@ -109,21 +109,11 @@ class ModelFeature:
         """
         try:
             if isinstance(self.domain, Number):
-                return position(self.domain, answer)
+                return self.domain.position(answer)
             return self.domain.encode(answer, self.domain.size, coins)
         except DomainError:
-            what = "a finite number" if isinstance(self.domain, Number) else self.domain.expected
+            what = "a number" if isinstance(self.domain, Number) else self.domain.expected
             raise DomainError(f"as {self.name} {what}") from None
-
-
-def position(domain: Number, answer: object) -> Fraction:
-    """Return where in its range a number lies, from 0 to 1; one outside is clipped to an end.
-
-    Raises:
-        DomainError: if it is no finite number.
-
-    """
-    return min(max((exact(answer) - domain.low) / (domain.high - domain.low), Fraction(0)), Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +166,10 @@ class Observation:
     def _label(self, answer: object, coins: Coins) -> int:
         try:
             if isinstance(self.label, Number):
-                return round((2 * position(self.label, answer) - 1) * UNIT)
+                return round((2 * self.label.position(answer) - 1) * UNIT)
             return UNIT if self.label.encode(answer, self.label.size, coins) else -UNIT
         except DomainError:
-            what = "a finite number" if isinstance(self.label, Number) else self.label.expected
+            what = "a number" if isinstance(self.label, Number) else self.label.expected
             raise DomainError(f"as {LABEL} {what}") from None
 
 
@@ -284,6 +274,10 @@ class CrossedModel:
             2 * feature.cell(place) + (label > 0)
             for feature, place in zip(self.observation.features, places, strict=True)
         )
+
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
+        """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
+        return tuple(coins.below(pairs) for pairs in self.pairs)
 
 
 def length_for(inputs: int) -> int:

@@ -19,10 +19,11 @@ from typing import ClassVar
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.category import Category, preview
 from client_sdk.protocol.domain.error import DomainError
+from client_sdk.protocol.domain.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)
-class Subset:
+class Subset(Symbols):
     """Any subset of named values that has at most ``max_items`` members.
 
     Attributes:

@@ -138,6 +138,10 @@ class Text:
         place = coins.below(self.max_items)
         return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
 
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return a cell in each group, drawn uniformly from all, in place of an invalid answer."""
+        return tuple(coins.below(inputs) for _ in self.groups(inputs))
+
     def numbers(self, answer: object) -> list[int]:
         """Return the integers of an answer's texts, in rising order; texts alike once cut are one.
 

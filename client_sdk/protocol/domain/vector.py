@@ -78,6 +78,14 @@ class Vector:
         norm = float(self.norm)
         return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
 
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return a signed axis of length `UNIT`, drawn uniformly, in place of an invalid answer.
+
+        Its mean is 0, as that of a direction drawn from the whole sphere.
+        """
+        place, sign = divmod(coins.below(2 * inputs), 2)
+        return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
+
 
 def clipped(coordinates: list[int]) -> list[int]:
     """Return a vector no longer than `UNIT`: itself, or shortened and rounded towards 0."""

@@ -43,6 +43,7 @@ _DOMAIN_KEYS = (
     "max",
     "days",
     "statistic",
+    "clip",
     "max_items",
     "length",
     "norm",
@@ -156,18 +157,19 @@ def _read_set(table: TomlTable) -> Subset | None:
 
 def _read_number(table: TomlTable) -> Number | None:
     low, high = table.number("low"), table.number("high")
-    statistic = _read_statistic(table)
+    statistic, clip = _read_statistic(table), table.flag("clip", default=True)
     if low is not None and high is not None and low >= high:
         table.mistake("high", "must be above low")
         return None
     if not statistic or low is None or high is None:
         return None
-    return Number(low, high, statistic)
+    return Number(low, high, statistic, clip=clip)
 
 
 def _read_count(table: TomlTable) -> Count | None:
     most, statistic = table.whole("max", MAX_COUNT), _read_statistic(table)
-    return None if most is None or not statistic else Count.up_to(most, statistic)
+    clip = table.flag("clip", default=True)
+    return None if most is None or not statistic else Count.up_to(most, statistic, clip=clip)
 
 
 def _read_activity(table: TomlTable) -> Activity | None:

@@ -114,12 +114,12 @@ class TomlTable:
             return None
         return value
 
-    def flag(self, key: str) -> bool:
-        """Return a truth value; False if it is missing or mistaken."""
+    def flag(self, key: str, *, default: bool = False) -> bool:
+        """Return a truth value; the default if it is missing or mistaken."""
         value = self.take(key)
         if value is not None and not isinstance(value, bool):
             self.mistake(key, "must be true or false")
-        return value is True
+        return value if isinstance(value, bool) else default
 
     def choice(self, key: str, choices: type[Choice], *, required: bool) -> Choice | None:
         """Return the choice that a key names; None if it is missing or mistaken."""

@@ -77,6 +77,7 @@ OF_VALUES: dict[str, list[Field]] = {
     "length": [1, 4095, 4096, 0, 1.5],
     "norm": [1, 0.5, 0, 1000001, "1"],
     "statistic": ["mean", "distribution", "quantiles", "median"],
+    "clip": [True, False, "no", 0],
     "consent": ["usage", "", "Usage", "a b", "u" * 65, 1, ["usage"], True],
     "unit": ["ms", "", "seventeen letters", 1],
     "mechanism": ["auto", "hybird", 1],

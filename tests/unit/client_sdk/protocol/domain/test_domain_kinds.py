@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Boolean, Category, Count, Cross, Domain, Metric, Ordinal, OutsideDomainError, Subset
 from client_sdk.protocol.domain import MAX_COUNT, DomainError
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, ORDINAL, SET, Field, parsed
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, Field, parsed
 from tests.support.laws.coins import ScriptedCoins
 
 MARK = 987_654_321_123
@@ -31,15 +31,24 @@ def test_a_count_takes_whole_numbers_from_0_to_its_greatest(answer: int, point: 
     "answer",
     [
         *(True, False, 1.0, 0.0, Decimal(1), Fraction(1), "1", b"1", None, [1], 1 + 0j, object()),
-        *(-1, 11, 10**400, -(10**400), float("nan"), float("inf"), Decimal("nan")),
+        *(-0.5, 10.5, 1e300, Decimal(11), float("nan"), Decimal("nan")),
     ],
     ids=lambda answer: type(answer).__name__,
 )
-def test_what_is_no_int_within_a_count_is_refused_at_once(answer: object) -> None:
-    for count in (VISITS, Count.up_to(10, "distribution")):
+def test_what_is_no_whole_number_is_refused_of_a_count_at_once(answer: object) -> None:
+    for count in (VISITS, Count.up_to(10, "distribution"), Count.up_to(10, "mean", clip=False)):
         with pytest.raises(DomainError) as caught:
             count.encode(answer, 11, ScriptedCoins([]))
         assert caught.value.args == ()
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 11), (-(10**400), 10**400), (float("-inf"), float("inf"))], ids=str)
+def test_a_count_beyond_an_end_is_that_end_unless_it_is_not_to_be_clipped(low: float, high: float) -> None:
+    for answer, end in ((low, 0), (high, 10)):
+        with ScriptedCoins([end == 10]) as coins:
+            assert VISITS.encode(answer, 11, coins) == end
+        with pytest.raises(DomainError):
+            Count.up_to(10, "mean", clip=False).encode(answer, 11, ScriptedCoins([]))
 
 
 def test_the_greatest_count_is_distinguished_from_the_one_before_it() -> None:
@@ -48,8 +57,8 @@ def test_the_greatest_count_is_distinguished_from_the_one_before_it() -> None:
         assert count.encode(MAX_COUNT, 2, coins) == 1
     with ScriptedCoins([False]) as coins:
         assert count.encode(MAX_COUNT - 1, 2, coins) == 0
-    with pytest.raises(DomainError):
-        count.encode(MAX_COUNT + 1, 2, ScriptedCoins([]))
+    with ScriptedCoins([True]) as coins:
+        assert count.encode(MAX_COUNT + 1, 2, coins) == 1
 
 
 def test_a_scale_takes_its_steps_and_nothing_else() -> None:
@@ -76,7 +85,7 @@ def test_what_is_no_pair_of_the_two_domains_is_refused(answer: object) -> None:
 @pytest.mark.parametrize(
     ("fields", "answer"),
     [
-        (COUNT, MARK),
+        (COUNT | {"clip": False}, MARK),
         (COUNT, str(MARK)),
         (COUNT, float(MARK)),
         (ORDINAL, str(MARK)),
@@ -135,6 +144,8 @@ def test_the_definition_is_what_the_edition_has_of_a_domain(domain: Domain, kind
         (COUNT, {"max": 8}),
         (COUNT, {"statistic": "mean"}),
         (COUNT, {"epsilon": 2}),
+        (COUNT, {"clip": False}),
+        (NUMBER, {"clip": False}),
         (ORDINAL, {"values": ["b", "a", "c"]}),
         (ORDINAL | {"mechanism": "auto"}, {"kind": "category"}),
         (ORDINAL, {"mechanism": "k-ary-randomized-response"}),
