@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.consent import Consent
+from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
@@ -41,6 +42,7 @@ class Process:
     ledger_thread: LedgerThread
     uploader: Uploader
     losses: Losses
+    mistakes: Mistakes
     is_finished: bool = False
 
 
@@ -146,7 +148,7 @@ class Processes:
             allowed=lambda: bool(self.consent),
             watch=self._watch,
         )
-        return Process(ledger_thread, uploader, Losses())
+        return Process(ledger_thread, uploader, Losses(), Mistakes())
 
     def _open(self) -> sqlite3.Connection:
         """Open the ledger, in the ledger thread's thread."""

@@ -39,6 +39,10 @@ class Recorded(StrEnum):
     EXPIRED = "expired"
     """The window begins after the metric's last day, and the question is no longer asked."""
 
+    UNKNOWN = "unknown"
+    """The registry defines no question of this name that takes such a call. Nothing was recorded.
+    A `Telemetry` that is ``strict`` raises instead."""
+
     WAITING = "waiting"
     """The ledger did not answer in time, and the perturbed answer waits in memory for it. Nothing
     needs to be done: it is recorded as soon as the ledger answers, unless the process ends before.

@@ -6,13 +6,14 @@ import contextlib
 import threading
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, SupportsFloat, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
@@ -64,7 +65,9 @@ class Telemetry:
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
-    time is over, and both say by their result what happened. Any thread may use it; so may parent
+    time is over, and both say by their result what happened. Once made, it raises for no answer and
+    no name, unless it is ``strict``; only what is done for the user, such as `forget`, raises a
+    `LedgerError` if it fails. Any thread may use it; so may parent
     and child after a fork, and several processes on one ``data_dir``. Nothing is recorded, stored
     or sent without consent. A start without it also ends what a helper of an earlier program sends;
     a request that has begun ends by itself.
@@ -89,6 +92,7 @@ class Telemetry:
         warn_at: Sequence[float] = WARN_AT,
         sender: Literal["thread", "process"] = "thread",
         strata: Mapping[str, str] | None = None,
+        strict: bool = False,
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
@@ -125,6 +129,9 @@ class Telemetry:
             strata: this device's values of the registry's public variables, such as
                 ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
                 that are counted by them; a value that the registry does not list counts as others.
+            strict: whether a call raises for a mistake of the app, such as an answer outside its
+                domain. This is for tests: in the hands of users, the error would tell of the
+                answer.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
@@ -151,6 +158,7 @@ class Telemetry:
         clock = checked(clock)
         self._coins = coins
         self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
+        self._strict = strict
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.consent = agreed
@@ -254,43 +262,43 @@ class Telemetry:
         Args:
             metric: the metric's name.
             value: the true answer. It does not outlive this call: it reaches no disk, log or error.
+                One outside the metric's domain is replaced by a random one, which is reported and
+                charged as any other: neither the result nor a missing report tells of it.
 
         Returns:
             What became of the answer, within 100 ms.
 
         Raises:
-            UnknownMetricError: if the registry defines no such metric.
-            OutsideDomainError: if the answer is outside the metric's domain.
+            UnknownMetricError: if this is strict, and the registry defines no such metric.
+            OutsideDomainError: if this is strict, and the answer is outside the metric's domain.
 
         """
-        mistake: UnknownMetricError | OutsideDomainError
         started_s = time.monotonic()
+        if self._strict and (mistake := self._mistake(metric, value)):
+            del value  # the frames of an error must not hold it
+            raise mistake
+        definition = self._ready(metric)
+        if isinstance(definition, Recorded):
+            return definition
+        encode = partial(self._encode, definition, value)
+        del value
         try:
-            definition = self._registry.metric(metric)
-            obstacle = self._obstacle(definition)
-            if obstacle is not None:
-                # raises for a mistake whether or not anything is recorded
-                definition.encode(value, self._coins)
-                return obstacle
             randomised = self._schedule.randomise(
-                definition, value, self._recorder.read_secret, self._recorder.clock_of(definition)
+                definition, encode, self._recorder.read_secret, self._recorder.clock_of(definition)
             )
-        except UnknownMetricError:
-            mistake = self._unknown()
-        except OutsideDomainError as error:
-            mistake = OutsideDomainError(error.metric, error.expected)
         except LedgerError as error:
             return self._lost(Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE)
         except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
             warn("an answer could not be perturbed: %s", type(error).__name__)
             return self._lost(Recorded.UNAVAILABLE)
-        else:
-            del value  # no frame of anything that fails from here on holds it
-            return self._recorder.record(definition, randomised, time.monotonic() - started_s)
-        # A new error, raised here: the traceback and context of the old one hold frames with the
-        # answer.
-        del value
-        raise mistake
+        del encode  # no frame of anything that fails from here on holds the answer
+        return self._recorder.record(definition, randomised, time.monotonic() - started_s)
+
+    def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+        """Return the channel's input of an answer; of an invalid one, an input that coins draw."""
+        return self._processes.current.mistakes.valid(
+            definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
+        )
 
     def _lost(self, recorded: Recorded) -> Recorded:
         self._recorder.note(recorded)
@@ -299,14 +307,19 @@ class Telemetry:
     async def arecord(self, metric: str, value: object) -> Recorded:
         """Do as `record`, in a thread, so that an event loop does not wait for the disk.
 
+        Without a thread, as while the program ends, it waits for the disk after all.
+
         Raises:
-            UnknownMetricError: if the registry defines no such metric.
-            OutsideDomainError: if the answer is outside the metric's domain.
+            UnknownMetricError: if this is strict, and the registry defines no such metric.
+            OutsideDomainError: if this is strict, and the answer is outside the metric's domain.
 
         """
         import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
 
-        future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
+        try:
+            future = asyncio.get_running_loop().run_in_executor(None, self._recorded_or_mistake, metric, value)
+        except RuntimeError:
+            return self.record(metric, value)
         del value  # no frame of an error that comes from there holds it
         recorded = await future
         if isinstance(recorded, Recorded):
@@ -329,22 +342,29 @@ class Telemetry:
 
         Args:
             metric: the name of a metric of kind ``count``.
-            by: how many to add, at least 0; the sum is capped at the metric's ``max``.
+            by: how many to add, at least 0; the sum is capped at the metric's ``max``. What is no
+                whole number is replaced by a random one, as in `record`.
 
         Returns:
             ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
 
         Raises:
-            UnknownMetricError: if the registry defines no such metric.
-            OutsideDomainError: if the metric is no count, or ``by`` is no whole number from 0 up.
+            UnknownMetricError: if this is strict, and the registry defines no such metric.
+            OutsideDomainError: if this is strict, and the metric is no count, or ``by`` is no whole
+                number.
 
         """
-        mistake = self._mistake_of_count(metric, by, Count)
-        if mistake is not None:
-            del by  # the frames of an error must not hold it
+        if self._strict and (mistake := self._mistake(metric, by, Count)):
+            del by
             raise mistake
-        definition = self._registry.metrics[metric]
-        return self._obstacle(definition) or self._recorder.count(definition, by)
+        definition = self._ready(metric, Count)
+        if isinstance(definition, Recorded):
+            return definition
+        added = self._processes.current.mistakes.valid(
+            definition, partial(definition.addend, by), partial(definition.draw_addend, self._coins)
+        )
+        del by
+        return self._recorder.count(definition, added)
 
     def active(self, metric: str) -> Recorded:
         """Remember today (UTC) as a day of use; the number of days is reported after the window.
@@ -359,40 +379,61 @@ class Telemetry:
             ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
 
         Raises:
-            UnknownMetricError: if the registry defines no such metric.
-            OutsideDomainError: if the metric is no activity.
+            UnknownMetricError: if this is strict, and the registry defines no such metric.
+            OutsideDomainError: if this is strict, and the metric is no activity.
 
         """
-        mistake = self._mistake_of_count(metric, 1, Activity)
-        if mistake is not None:
+        if self._strict and (mistake := self._mistake(metric, 1, Activity)):
             raise mistake
-        definition = self._registry.metrics[metric]
-        return self._obstacle(definition) or self._recorder.count(definition, 1)
+        definition = self._ready(metric, Activity)
+        return definition if isinstance(definition, Recorded) else self._recorder.count(definition, 1)
 
-    def _mistake_of_count(
-        self, metric: str, by: int, kind: type[Count]
-    ) -> UnknownMetricError | OutsideDomainError | None:
-        definition = self._registry.metrics.get(metric) if isinstance(metric, str) else None
-        if definition is None:
-            return self._unknown()
-        if type(definition.domain) is not kind:
-            if isinstance(definition.domain, Count):
-                return OutsideDomainError(metric, "count()" if kind is Activity else "active()")
-            return OutsideDomainError(metric, f"an answer by record(), for a {definition.kind} does not add up")
-        return None if type(by) is int and by >= 0 else OutsideDomainError(metric, "a whole number from 0 up")
+    def _ready(self, metric: object, kind: type[Count] | None = None) -> Metric | Recorded:
+        """Return the metric that a call is for; or why nothing can be recorded, whatever it is.
 
-    def _unknown(self) -> UnknownMetricError:
-        """Return the error for an unknown metric.
+        Args:
+            metric: the name that the app gave.
+            kind: the kind that the call is for; None for `record`, which takes any.
 
-        It lacks the unknown name, in whose place an answer may stand.
         """
-        return UnknownMetricError(None, tuple(self._registry.metrics))
-
-    def _obstacle(self, definition: Metric) -> Recorded | None:
-        """Return why nothing can be recorded of a question at all; None if answers can."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
-        return None if covers(self._processes.consent, definition) else Recorded.NO_CONSENT
+        consent = self._processes.consent
+        if not consent:
+            return Recorded.NO_CONSENT
+        definition = self._named(metric, kind)
+        if not isinstance(definition, Metric):
+            return self._processes.current.mistakes.unknown(definition)
+        return definition if covers(consent, definition) else Recorded.NO_CONSENT
+
+    def _named(self, metric: object, kind: type[Count] | None) -> Metric | UnknownMetricError | OutsideDomainError:
+        """Return the metric of a name and kind, or what is wrong; the error does not hold the name.
+
+        An answer may stand in the place of the name.
+        """
+        definition: Metric | None = None
+        with contextlib.suppress(Exception):  # what is no name may have no hash, or a hash that raises
+            definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
+        if definition is None:
+            return UnknownMetricError(None, tuple(self._registry.metrics))
+        if kind is None or type(definition.domain) is kind:
+            return definition
+        if isinstance(definition.domain, Count):
+            return OutsideDomainError(definition.name, "count()" if kind is Activity else "active()")
+        return OutsideDomainError(definition.name, f"an answer by record(), for a {definition.kind} does not add up")
+
+    def _mistake(
+        self, metric: object, answer: object, kind: type[Count] | None = None
+    ) -> UnknownMetricError | OutsideDomainError | None:
+        """Return what is wrong with a call, for a developer; None if nothing is."""
+        definition = self._named(metric, kind)
+        if not isinstance(definition, Metric):
+            return definition
+        try:
+            definition.encode(answer, _SYSTEM_COINS)
+        except OutsideDomainError as error:  # a new one: frames of the old one hold the answer
+            return OutsideDomainError(error.metric, error.expected)
+        return None
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
         """Send now what waits, instead of in the background; the result says what failed.
@@ -408,13 +449,16 @@ class Telemetry:
             deliver, other than for its window to end.
 
         Raises:
-            TypeError: if ``timeout_s`` is no number.
+            TypeError: if this is strict, and ``timeout_s`` is no number. Otherwise it counts as 0.
 
         """
-        if not isinstance(timeout_s, SupportsFloat):
+        if self._strict and not isinstance(timeout_s, SupportsFloat):
             raise TypeError("timeout_s must be a number of seconds")
-        # NaN is not above 0
-        timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
+        try:
+            # NaN is not above 0
+            timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
+        except Exception:  # noqa: BLE001 what is no number may raise anything
+            timeout_s = 0.0
         if self.consent and not self._closed:
             return self._processes.current.uploader.flush(timeout_s)
         if self._closed:
@@ -476,7 +520,10 @@ class Telemetry:
         Every answer that `record` took with consent is in `history`, waits, repeats one of its
         window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
         ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
-        process that is killed loses those counts of its last minute. The reasons of reports are
+        process that is killed loses those counts of its last minute. ``unknown`` counts the calls
+        for a question that the registry does not define, and ``invalid`` the answers outside their
+        domain, whose reports hold a random answer: both since this process began, because what
+        stays on the device must not tell of a mistake. The reasons of reports are
         ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was sent);
         ``stopped`` (the collector has stopped the question for all devices); ``too_late``
         (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
@@ -487,7 +534,9 @@ class Telemetry:
             LedgerError: if the ledger cannot be read, or this is closed.
 
         """
-        return self._ask(self._processes.current.losses.dropped, empty={})
+        process = self._processes.current
+        lost: dict[str, int] = self._ask(process.losses.dropped, empty={})
+        return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
@@ -506,6 +555,7 @@ class Telemetry:
         process = self._processes.current
         process.uploader.stop()
         process.losses.clear()
+        process.mistakes.clear()
         if self._path is None:
             self._insist(erase.wipe)
             return

@@ -145,8 +145,8 @@ def answers() -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
     A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
-    uploads for ever, unless it is given a transport. Answers that are refused by an exception are
-    not collected.
+    uploads for ever, unless it is given a transport. It is ``strict``: an answer outside its domain
+    raises, and is not collected.
 
     Raises:
         RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a
@@ -172,6 +172,7 @@ def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., 
         call = signature(original).bind(*arguments, **options)
         call.apply_defaults()
         given = call.arguments
+        given["strict"] = True
         if given["transport"] is None:
             # without consent, and where no ledger is, it only raises for mistakes, as it does in
             # the app
@@ -201,6 +202,7 @@ def _collecting(original: Callable[..., Recorded], recorded: Answers) -> Callabl
                 "answers() shows true answers, and so watches no Telemetry that could reach a collector: make it "
                 "within answers(), or give it transport=KeptUploads()"
             )
+        device._strict = True  # noqa: SLF001 also if it was made before
         outcome = original(device, metric, *given)
         recorded.append(Answer(metric, value, outcome))
         return outcome

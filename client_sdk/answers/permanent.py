@@ -19,6 +19,7 @@ is in the same file: whoever reads both can find out which answers occurred.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +27,7 @@ from client_sdk.answers import coin_sources
 from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Budget, Cost
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.results import LedgerBusyError, LedgerError
@@ -69,16 +71,22 @@ def secret_of(connection: sqlite3.Connection) -> Secret:
     return Secret(key, generation)
 
 
-def permanent_answer(definition: Metric, channel: Permanent, answer: object, secret: Secret) -> PermanentAnswer:
+def permanent_answer(
+    definition: Metric, channel: Permanent, encode: Callable[[Coins], int], secret: Secret
+) -> PermanentAnswer:
     """Return the permanent answer of a true one: equal for equal answers of one edition and secret.
 
-    Raises:
-        OutsideDomainError: if the answer is outside the domain; the error does not hold it.
+    Args:
+        definition: the metric.
+        channel: its channel.
+        encode: from coins to the input symbol of the answer. Of an invalid answer it is drawn with
+            these coins. One input therefore stands for all invalid answers of a device.
+        secret: the device's.
 
     """
     labels = (definition.name, definition.edition)
     coins_for = partial(coin_sources.PrfCoins, secret.key)
-    value, symbol = channel.settle(partial(definition.encode, answer), coins_for, *labels)
+    value, symbol = channel.settle(encode, coins_for, *labels)
     tag = coin_sources.derive(secret.key, coin_sources.TAG, *labels, str(value))
     return PermanentAnswer(symbol, tag, secret.generation)
 

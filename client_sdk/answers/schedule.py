@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.consent import Consent, covers
@@ -147,34 +147,33 @@ class Schedule:
             self.groups |= groups_of(definitions)
 
     def randomise(
-        self, definition: Metric, answer: object, read_secret: Callable[[], Secret], clock_s: float = 0.0
+        self,
+        definition: Metric,
+        encode: Callable[[Coins], Any],
+        read_secret: Callable[[], Secret],
+        clock_s: float = 0.0,
     ) -> Randomised:
         """Return the randomised form of a true answer.
 
         Args:
             definition: the metric.
-            answer: the true answer.
+            encode: from coins to the channel's input of the answer.
             read_secret: reads the device's secret from the ledger. It is called only for a
                 permanent answer, and only if this process does not know the secret yet.
             clock_s: the present instant of the device's clock, which decides the window of a vector
                 unless the ledger is known to be ahead of it.
 
         Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
             LedgerError: if the secret cannot be read.
 
         """
         if isinstance(definition.domain, Vector):
             window = Window.of(definition.window, max(clock_s, self._latest_s))
-            return SymbolOfWindow(definition.perturb_in(window.text, answer, self._coins), window)
+            channel = definition.channel_in(window.text)
+            return SymbolOfWindow(channel.perturb(encode(self._coins), self._coins), window)
         if not isinstance(definition.channel, Permanent):
-            return definition.perturb(answer, self._coins)
-        secret = self._secret
-        if secret is None:
-            # raises for a mistake whether or not there is a secret
-            definition.encode(answer, self._coins)
-            secret = read_secret()
-        return permanent_answer(definition, definition.channel, answer, secret)
+            return definition.channel.perturb(encode(self._coins), self._coins)
+        return permanent_answer(definition, definition.channel, encode, self._secret or read_secret())
 
     def record(
         self,
@@ -402,7 +401,7 @@ class Schedule:
         return self.report(connection, definition, randomised, window, window.ends_at - 1, held=True)
 
     def _randomise_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomised:
-        return self.randomise(definition, answer, partial(self.learn_secret, connection))
+        return self.randomise(definition, partial(definition.encode, answer), partial(self.learn_secret, connection))
 
 
 def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:

@@ -64,7 +64,7 @@ class Losses:
         """Return the number of dropped reports and answers by reason, from file and memory."""
         stored = history.dropped(connection)
         with self._lock:
-            return dict(sorted((Counter(stored) + self._counts).items()))
+            return dict(Counter(stored) + self._counts)
 
     def __bool__(self) -> bool:
         """Whether any are counted in memory only."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -64,8 +65,8 @@ class Device(Protocol):
 
 MakeDevice = Callable[..., Device]
 
-INSTALLED: MakeDevice = Telemetry
-"""The SDK that an app in this Python would import."""
+INSTALLED: MakeDevice = partial(Telemetry, strict=True)
+"""The SDK that an app in this Python would import. An answer that it replaced would say nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ def matrix(channel: Permanent) -> tuple[Matrix, Matrix]:
 def as_the_sdk_does(metric: Metric, value: int, generator: np.random.Generator) -> Tally:
     channel = channel_of(metric)
     secret = Secret(generator.bytes(32), 1)
-    answer = permanent_answer(metric, channel, answer_of(metric, value), secret)
+    answer = permanent_answer(metric, channel, partial(metric.encode, answer_of(metric, value)), secret)
     tally: Tally = generator.multinomial(REPORTS, matrix(channel)[1][answer.symbol])
     return tally
 

@@ -83,7 +83,9 @@ def _record(
 ) -> None:
     for definition, answer in answers:
         window = Window.of(definition.window, instant_s)
-        randomised = schedule.randomise(definition, answer, partial(schedule.learn_secret, connection))
+        randomised = schedule.randomise(
+            definition, partial(definition.encode, answer), partial(schedule.learn_secret, connection)
+        )
         schedule.report(connection, definition, randomised, window, instant_s)
 
 

@@ -124,7 +124,7 @@ def reports_of(
     channel = channel_of(metric)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prf, "PrfCoins", function(coins))
-        answers = [permanent_answer(metric, channel, answer, SECRET) for answer in history]
+        answers = [permanent_answer(metric, channel, partial(metric.encode, answer), SECRET) for answer in history]
         return tuple(channel.instantaneous.perturb(answer.symbol, coins) for answer in answers)
 
 
@@ -183,7 +183,9 @@ def _reports_through(
 
 def _record(connection: sqlite3.Connection, schedule: Schedule, metric: Metric, value: int, clock_s: float) -> None:
     instant_s = schedule.catch_up(connection, clock_s)
-    randomised = schedule.randomise(metric, answer_of(metric, value), partial(schedule.learn_secret, connection))
+    randomised = schedule.randomise(
+        metric, partial(metric.encode, answer_of(metric, value)), partial(schedule.learn_secret, connection)
+    )
     recorded = schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
     assert recorded in (Recorded.QUEUED, Recorded.OUT_OF_BUDGET)
 

@@ -93,8 +93,8 @@ def test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_charge
         assert kept <= {"used"}, table
 
 
-def test_mistakes_are_raised_whether_or_not_the_user_agreed() -> None:
-    with telemetry(None, consent={"usage"}) as device:
+def test_a_strict_telemetry_raises_mistakes_whether_or_not_the_user_agreed() -> None:
+    with telemetry(None, consent={"usage"}, strict=True) as device:
         for value in ("x", 3):
             with pytest.raises(Exception, match="broke"):
                 device.record("broke", value)

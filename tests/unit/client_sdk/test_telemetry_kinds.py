@@ -70,7 +70,6 @@ def test_every_kind_is_recorded_once_charged_exactly_and_shown_nowhere(
 @pytest.mark.parametrize(
     ("metric", "value"),
     [
-        ("visits", 31415),
         ("visits", 3.1415),
         ("often", "secret-31415"),
         ("tags", ["a", "secret-31415"]),
@@ -78,11 +77,11 @@ def test_every_kind_is_recorded_once_charged_exactly_and_shown_nowhere(
         ("tags", "secret-31415"),
         ("both", (True, "secret-31415")),
         ("both", ["secret-31415", "a", "b"]),
-        ("slow", 31415),
+        ("slow", [31415]),
     ],
 )
 def test_a_programmer_error_does_not_hold_the_answer(metric: str, value: object) -> None:
-    with telemetry(None, registry=EVERY_KIND) as device:
+    with telemetry(None, registry=EVERY_KIND, strict=True) as device:
         with pytest.raises(OutsideDomainError) as caught:
             device.record(metric, value)
         error = caught.value

@@ -29,7 +29,7 @@ def test_no_number_of_a_vector_reaches_the_file_a_log_or_an_upload(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     transport = ScriptedTransport()
-    with telemetry(tmp_path, registry=NEARLY_TRUE, transport=transport) as device:
+    with telemetry(tmp_path, registry=NEARLY_TRUE, transport=transport, strict=True) as device:
         assert device.record("m", [MARK, -MARK]) is Recorded.QUEUED
         for wrong in ([MARK], [MARK, float("nan")], [MARK, "x"]):
             with pytest.raises(OutsideDomainError) as caught:

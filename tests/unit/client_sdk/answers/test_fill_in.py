@@ -43,7 +43,7 @@ def record(
     connection: sqlite3.Connection, schedule: Schedule, metric: Metric, answer: object, clock_s: float
 ) -> Recorded:
     instant_s = schedule.catch_up(connection, clock_s)
-    randomised = schedule.randomise(metric, answer, partial(schedule.learn_secret, connection))
+    randomised = schedule.randomise(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
     return schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
 
 
@@ -98,7 +98,7 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
         outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
         assert outbox.waiting(connection) > 0
     before = queue(connection)
-    randomised = schedule.randomise(metric, True, partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
+    randomised = schedule.randomise(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
     assert schedule.report(connection, metric, randomised, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED
     assert queue(connection) == before
 

@@ -24,11 +24,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from client_sdk import Recorded
 from client_sdk.answers import counters, days_of_use
 from client_sdk.answers.consent import Consent
+from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retry_times, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
-from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Upload, Verdict, Window
+from client_sdk.protocol import GRACE_S, Coins, Metric, Refusal, Registry, Upload, Verdict, Window
 from client_sdk.protocol.domain import Activity, Count
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
@@ -37,6 +38,7 @@ from tests.support.services.processes import wait_until
 
 HOUR_S = 3600
 COINS = SteadyCoins(0.5)
+MISTAKES = Mistakes()
 HISTORIES = 60
 NAMES = ("a", "b", "c")
 
@@ -57,6 +59,20 @@ PLAIN = {
     "plain days": 'kind = "activity"\ndays = 28\nstatistic = "mean"\n',
     "pattern": 'kind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
 }
+SHAPE = (
+    "SELECT metric, edition, window, deadline, release, leaves FROM queue",
+    "SELECT metric, edition, window FROM counts",
+    "SELECT metric, edition FROM permanents",
+    "SELECT * FROM charges",
+    "SELECT metric, edition, window, outcome FROM history",
+    "SELECT * FROM drops",
+    "SELECT * FROM slots",
+    "SELECT * FROM problems",
+    "SELECT deadline, late_attempts, length(body) > 0 FROM uploads",
+    "SELECT due, not_before, tried, failures, refusals FROM retries",
+)
+"""What a ledger holds, but for what an answer may change."""
+
 ANSWERS: dict[str, object] = {"boolean": True, "category": "y", "count": 2, "activity": 1}
 OTHER_ANSWERS: dict[str, object] = {"boolean": False, "category": "z", "count": 1, "activity": 1}
 
@@ -112,6 +128,11 @@ class Lost(Enum):
     LOST = "lost"
 
 
+def replaced(definition: Metric, answer: object, coins: Coins) -> Any:
+    """Return the input of an answer, or what takes the place of an invalid one."""
+    return MISTAKES.valid(definition, partial(definition.encode, answer, coins), partial(definition.draw, coins))
+
+
 class Device:
     """The work of a device's ledger thread and uploader, without threads, on a ledger in memory.
 
@@ -152,14 +173,24 @@ class Device:
     def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
         window = Window.of(definition.window, instant_s)
         if not isinstance(definition.domain, Count):
-            randomised = schedule.randomise(definition, answer, partial(schedule.learn_secret, self.connection))
+            encode = partial(replaced, definition, answer)
+            randomised = schedule.randomise(definition, encode, partial(schedule.learn_secret, self.connection))
             schedule.report(self.connection, definition, randomised, window, instant_s)
         elif isinstance(definition.domain, Activity):
             days_of_use.mark(self.connection, definition, instant_s)
-        elif definition.persist:
-            counters.add_persistent(self.connection, definition, window, int(str(answer)))
         else:
-            schedule.counts.add(definition, window, int(str(answer)))
+            added = MISTAKES.valid(
+                definition, partial(definition.addend, answer), partial(definition.draw_addend, COINS)
+            )
+            if definition.persist:
+                counters.add_persistent(self.connection, definition, window, added)
+            else:
+                schedule.counts.add(definition, window, added)
+
+    @property
+    def shape(self) -> list[list[tuple[Any, ...]]]:
+        """All that the ledger holds, but for symbols, counts, tags and the bodies of uploads."""
+        return [sorted(self.connection.execute(query).fetchall()) for query in SHAPE]
 
     def withdraw(self, schedule: Schedule) -> None:
         """Drop what the user does not agree to any more."""
@@ -395,6 +426,43 @@ def test_in_any_order_of_registries_what_is_sent_is_the_same_whether_or_not_anyt
     )
     assert len(reports) > HISTORIES
     assert len({edition for _, _, edition, _ in reports}) > len(FILLED)
+
+
+class Misusing(Histories):
+    """Two devices, one of which gives answers outside their domain: draws alone may differ."""
+
+    def _filled(self, rows: Iterable[tuple[Any, ...]], key: int) -> list[tuple[Any, ...]]:  # noqa: ARG002 all rows count
+        return sorted(rows)
+
+    def _live(self, answers: dict[Metric, object]) -> None:
+        _, agendas = self.builds[self.present]
+        invalid: dict[Metric, object] = {metric: float("nan") for metric in answers}
+        for device, schedule, recorded in zip(self.devices, agendas, (invalid, answers), strict=True):
+            device.live(schedule, self.clock_s, recorded)
+        first, second = (device.shape for device in self.devices)
+        assert first == second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("strategies", "budget"), [(("split",), {}), (("sample", "pace"), BINDING)], ids=["all", "drawn"]
+)
+def test_whether_answers_are_valid_changes_no_report_no_charge_no_time_and_no_row(
+    strategies: tuple[str, ...], budget: dict[str, str]
+) -> None:
+    reports: list[tuple[Any, ...]] = []
+
+    class OfAllKinds(Misusing):
+        drawn = builds((*FILLED, *PLAIN), strategies, budget, {})
+        compared = reports
+
+    run_state_machine_as_test(
+        OfAllKinds,
+        settings=settings(
+            max_examples=HISTORIES // 2, stateful_step_count=30, derandomize=True, deadline=None, database=None
+        ),
+    )
+    assert len(reports) > HISTORIES // 2
 
 
 class Answering(Histories):

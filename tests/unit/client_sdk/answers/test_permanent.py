@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,14 @@ def test_a_number_keeps_its_permanent_answer_while_it_drifts_on_one_side_of_the_
     metric, secret = speed(), secret_of(device)
     channel, offset = channel_of(metric), offset_of(metric, secret)
     step = Fraction(1, COIN_SCALE)
-    below = {permanent_answer(metric, channel, answer, secret) for answer in (0, offset / 3, offset - step)}
-    above = {permanent_answer(metric, channel, answer, secret) for answer in (offset + 11 * step, 5 + offset / 2, 10)}
+    below = {
+        permanent_answer(metric, channel, partial(metric.encode, answer), secret)
+        for answer in (0, offset / 3, offset - step)
+    }
+    above = {
+        permanent_answer(metric, channel, partial(metric.encode, answer), secret)
+        for answer in (offset + 11 * step, 5 + offset / 2, 10)
+    }
     assert len(below) == len(above) == 1
     assert {answer.tag for answer in below}.isdisjoint(answer.tag for answer in above)
 
@@ -76,7 +83,7 @@ def test_the_same_answer_has_the_same_permanent_answer_and_another_metric_anothe
     )
     answers_of = {
         name: [
-            permanent_answer(metric, channel_of(metric), True, secret_of(device))  # noqa: FBT003 the answer
+            permanent_answer(metric, channel_of(metric), partial(metric.encode, True), secret_of(device))  # noqa: FBT003 the answer
             for device in range(40)
             for _ in range(2)
         ]
@@ -128,7 +135,8 @@ def test_beyond_the_declared_values_the_last_one_that_was_charged_answers(tmp_pa
         ((key,),) = rows(tmp_path, "SELECT secret FROM device")
         live(device, clock, "cdefghijk")
     answers = {
-        permanent_answer(metric, channel_of(metric), answer, Secret(key, 1)).tag: answer for answer in VALUES[:26]
+        permanent_answer(metric, channel_of(metric), partial(metric.encode, answer), Secret(key, 1)).tag: answer
+        for answer in VALUES[:26]
     }
     charged = rows(tmp_path, "SELECT tag, symbol FROM permanents ORDER BY id")
     assert [answers[tag] for tag, _ in charged] == ["a", "b"]
@@ -209,7 +217,7 @@ def test_an_answer_made_before_the_user_opted_out_and_in_again_is_not_recorded(t
     registry = asking(3)
     metric = registry.metric("m")
     with telemetry(tmp_path, registry=registry) as device:
-        stale = permanent_answer(metric, channel_of(metric), "a", Secret(bytes(32), 0))
+        stale = permanent_answer(metric, channel_of(metric), partial(metric.encode, "a"), Secret(bytes(32), 0))
         assert device._recorder.record(metric, stale) is Recorded.BUSY
         assert rows(tmp_path, "SELECT COUNT(*) FROM charges") == [(0,)]
         assert device.record("m", "a") is Recorded.QUEUED

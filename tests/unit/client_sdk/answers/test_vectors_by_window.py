@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import OutsideDomainError, Registry
-from client_sdk.testing import FakeClock, KeptUploads, SeededCoins
+from client_sdk.testing import FakeClock, KeptUploads, SeededCoins, answers
 from tests.support.devices.clients import COLLECTOR
 from tests.support.devices.definitions import VECTOR, registry_text
 
@@ -49,10 +49,8 @@ def test_the_symbol_is_that_of_the_rotations_of_the_reports_own_window() -> None
 
 
 def test_a_wrong_vector_is_a_mistake_of_the_app() -> None:
-    with (
-        device_of(REGISTRY, FakeClock(), KeptUploads(), None, SeededCoins(1)) as device,
-        pytest.raises(OutsideDomainError, match="a list of 5 finite numbers"),
-    ):
+    device = device_of(REGISTRY, FakeClock(), KeptUploads(), None, SeededCoins(1))
+    with answers(), device, pytest.raises(OutsideDomainError, match="a list of 5 finite numbers"):
         device.record("embedding", ANSWER[1:])
 
 

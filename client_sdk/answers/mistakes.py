@@ -1,0 +1,74 @@
+"""What an app gets wrong in a call, and how little comes of it.
+
+An answer outside its domain is replaced by an input that coins draw, and a name that the registry
+does not define is left alone. Nothing is raised: a host that ended, or a report that was missing,
+would tell of the answer. Mistakes are counted in memory only, for the same reason: what stays on
+the device must not depend on whether an answer was valid.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
+from client_sdk.protocol.metric import Metric
+from client_sdk.results import Recorded, warn
+
+T = TypeVar("T")
+
+INVALID: Final = "invalid"
+"""The reason under which replaced answers are counted. Their results are those of valid ones."""
+
+
+class Mistakes:
+    """The mistakes that one process has met: all are counted, and each kind is logged once."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._lock = threading.Lock()
+        self._counts = Counter[str]()
+        self._logged = set[str | None]()
+
+    def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
+        """Return what is read of an answer; what is drawn in its place if it is outside its domain.
+
+        Args:
+            definition: the metric.
+            read: raises `OutsideDomainError` for an invalid answer.
+            draw: draws uniformly from all that could be read.
+
+        """
+        with contextlib.suppress(OutsideDomainError):
+            return read()
+        del read  # it holds the answer, of which nothing reaches a log
+        mistake = OutsideDomainError(definition.name, definition.domain.expected)
+        self._note(INVALID, mistake, "a random answer takes its place")
+        return draw()
+
+    def unknown(self, mistake: UnknownMetricError | OutsideDomainError) -> Recorded:
+        """Return the result for a metric that cannot take the answer, whatever the answer is."""
+        self._note(Recorded.UNKNOWN.value, mistake, "nothing is recorded")
+        return Recorded.UNKNOWN
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How often each was met."""
+        with self._lock:
+            return self._counts.copy()
+
+    def clear(self) -> None:
+        """Forget all counts, because the user has opted out."""
+        with self._lock:
+            self._counts.clear()
+
+    def _note(self, reason: str, mistake: UnknownMetricError | OutsideDomainError, consequence: str) -> None:
+        with self._lock:
+            self._counts[reason] += 1
+            is_new = mistake.metric not in self._logged
+            self._logged.add(mistake.metric)
+        if is_new:
+            warn("%s; %s (said once; Telemetry(…, strict=True) raises it in tests)", mistake, consequence)
