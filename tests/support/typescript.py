@@ -20,7 +20,9 @@ def compiled_vectors() -> dict[str, Any]:
     """Return each definition's question, or why the compiler refuses it, by definition."""
     coins = vectors("coins")
     outcomes = {}
-    for vector in (*coins["answers"], *coins["kinds"], *vectors("editions")):
+    invalid = vectors("invalid")
+    listed = (*coins["answers"], *coins["kinds"], *vectors("editions"), *invalid["answers"], *invalid["added"])
+    for vector in listed:
         metric = Registry.parse(vector["definition"]).metric(vector["metric"])
         outcomes[vector["definition"]] = refusal(metric) or compiled(metric)
     return outcomes

@@ -43,7 +43,7 @@ export async function play(compiled: CompiledRegistry, options: Partial<Options>
   async function answered(line: Line): Promise<object> {
     nowS = line.at ?? nowS;
     if (line.do === "begin") {
-      const own = { store: new MemoryStore(), clock: () => nowS, fetch, consent: true, sends: false };
+      const own = { store: new MemoryStore(), clock: () => nowS, fetch, consent: true, sends: false, strict: true };
       device = new Telemetry(registry, { collector: "https://audit.invalid", ...own, ...options });
       return {};
     }

@@ -13,6 +13,8 @@ export interface DomainDefinition {
   readonly high?: string;
   readonly statistic?: string;
   readonly max?: number;
+  /** False if a number beyond an end is invalid instead of being that end. */
+  readonly clip?: boolean;
   readonly max_items?: number;
   readonly prototypes?: string;
   /** To how many points the number of a pair is rounded. */

@@ -1,10 +1,10 @@
 /** One question, ready to answer: its domain, its channel and its meaning on this device. */
 
 import type { Channel } from "./channel.js";
-import type { Coins } from "./coins.js";
+import { pick, type Coins } from "./coins.js";
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
-import { HearsayError, OutsideDomainError } from "./errors.js";
-import type { Domain } from "./kinds/kind.js";
+import { OutsideDomainError } from "./errors.js";
+import type { Domain, Kinds } from "./kinds/kind.js";
 
 /** What the questions of a registry share. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
@@ -17,6 +17,7 @@ export class Metric {
   /** The edition of this device's reports: that of its stratum. */
   readonly edition: string;
   private readonly domain: Domain;
+  private readonly kinds: Kinds;
 
   constructor(
     readonly name: string,
@@ -24,19 +25,44 @@ export class Metric {
     { mechanisms, kinds }: Tables,
     strata: Strata = {},
   ) {
-    const [mechanism, kind] = [mechanisms[compiled.mechanism], kinds[compiled.kind]];
-    if (!mechanism || !kind) throw new HearsayError(`${name} is of another version; compile the registry again`);
-    this.channel = mechanism(compiled.integers);
-    this.domain = kind(compiled.domain, this.channel.inputs, kinds, compiled.vectors);
+    this.kinds = kinds;
+    this.channel = mechanisms[compiled.mechanism]!(compiled.integers);
+    this.domain = kinds[compiled.kind]!(compiled.domain, this.channel.inputs, kinds, compiled.vectors);
     this.edition = editionIn(compiled, strata);
   }
 
-  /** Return the symbol to report for a true answer; the error does not hold the answer. */
-  perturb(answer: unknown, coins: Coins): number {
-    const value = this.domain.encode(answer, coins);
-    if (value === undefined) throw new OutsideDomainError(`${this.name} takes ${this.domain.expected}`);
-    return this.channel.perturb(value, coins);
+  /** What to tell a developer about an answer outside the domain, without the answer. */
+  get mistake(): OutsideDomainError {
+    return new OutsideDomainError(`${this.name} takes ${this.domain.expected}`);
   }
+
+  /** Return the input symbol of a true answer; undefined if it is invalid, as is one whose own methods throw. */
+  encode(answer: unknown, coins: Coins, domain = this.domain): number | undefined {
+    try {
+      return domain.encode(answer, coins);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Return the symbol to report for a true answer. Of an invalid one the input is drawn evenly, and that is noted. */
+  perturb(answer: unknown, coins: Coins, note?: () => void): number {
+    return this.channel.perturb(valid(this.encode(answer, coins), this.channel.inputs, coins, note), coins);
+  }
+
+  /** Return what is added to a count, from 0 to its max. An invalid number is drawn evenly, and that is noted. */
+  addend(by: unknown, coins: Coins, note?: () => void): number {
+    const { kind, domain } = this.compiled;
+    const inputs = domain.max! + 1; // a point for each number, which leaves rounding no choice
+    const surely = { bernoulli: (numerator) => numerator > 0n } as Coins;
+    return valid(this.encode(by, surely, this.kinds[kind]!(domain, inputs, this.kinds)), inputs, coins, note);
+  }
+}
+
+function valid(input: number | undefined, inputs: number, coins: Coins, note?: () => void): number {
+  if (input !== undefined) return input;
+  note?.();
+  return pick(coins, inputs);
 }
 
 /** Return the edition of the listed stratum that a device belongs to; of the others if it is in none. */

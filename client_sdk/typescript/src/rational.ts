@@ -1,6 +1,6 @@
 /** Exact numbers: fractions of two big integers, from texts and from the digits of a number. */
 
-/** A numerator, and a denominator above 0. */
+/** A numerator, and a denominator above 0; ±1/0 is infinite. */
 export type Rational = readonly [numerator: bigint, denominator: bigint];
 
 /** Return the fraction of a text such as `-1/3`. */
@@ -9,10 +9,11 @@ export function fraction(text: string): Rational {
   return [BigInt(numerator!), BigInt(denominator)];
 }
 
-/** Return a finite number exactly as its digits say: 0.1 is a tenth. Undefined if it is none. */
+/** Return a number exactly as its digits say: 0.1 is a tenth. Undefined if it is none, such as NaN. */
 export function exact(number: unknown): Rational | undefined {
   if (typeof number === "bigint") return [number, 1n];
-  if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
+  if (typeof number !== "number" || Number.isNaN(number)) return undefined;
+  if (!Number.isFinite(number)) return [number < 0 ? -1n : 1n, 0n];
   const [, digits, decimals = "", power = 0] = /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(number))!;
   const exponent = Number(power) - decimals.length;
   const [whole, scale] = [BigInt(digits! + decimals), 10n ** BigInt(Math.abs(exponent))];

@@ -24,6 +24,8 @@ export type Recorded =
   /** The collector has stopped this question for all devices. */
   | "stopped"
   | "expired"
+  /** The registry has no such question, or it is no count. */
+  | "unknown"
   /** Storage, clock or frame cannot be used: `problem` says why. */
   | "unavailable";
 
@@ -57,6 +59,8 @@ export interface Options {
   readonly uploadKey?: string;
   /** Whether reports leave by themselves, within a minute. */
   readonly sends?: boolean;
+  /** Whether a mistake of the app rejects, such as an invalid answer. For tests: to users it would tell of the answer. */
+  readonly strict?: boolean;
   readonly clock?: () => number;
   readonly coins?: Coins;
   readonly fetch?: typeof globalThis.fetch;
@@ -92,6 +96,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #coins: Coins;
   readonly #clock: () => number;
   #consent: Consent = false;
+  /** How often the app gave an invalid answer or an unknown name. The store must not tell of it. */
+  #mistakes: Record<string, number> = {};
+  readonly #told = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Since when, in Unix seconds, the timer has something to send. */
   #timedS = Infinity;
@@ -102,6 +109,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       throw new HearsayError(
         "collector must be an address such as https://example.com, or http:// with allowPlainHttp",
       );
+    }
+    for (const [name, { mechanism, kind }] of Object.entries(registry.metrics)) {
+      if (registry.mechanisms[mechanism] && registry.kinds[kind]) continue;
+      throw new HearsayError(`${name} is of another version; compile the registry again`);
     }
     this.#registry = registry;
     this.#options = options;
@@ -133,11 +144,16 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     void this.#transact(() => undefined, agreesAnew);
   }
 
-  /** Perturb an answer, charge it and queue its report. Rejects for a mistake in the app's code, without the answer. */
+  /**
+   * Perturb an answer, charge it and queue its report. It never rejects, unless this is strict.
+   *
+   * An answer outside the question's domain is replaced by a random one: neither the result nor a missing report
+   * tells of it.
+   */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
-    const metric = this.#metric(name);
-    if (!covers(this.#consent, metric.compiled.consent)) return "no_consent";
-    const symbol = metric.perturb(answer, this.#coins);
+    const metric = this.#ready(name, answer);
+    if (!(metric instanceof Metric)) return metric;
+    const symbol = metric.perturb(answer, this.#coins, () => this.#mistake("invalid", metric.mistake));
     return this.#recording((state, nowS) => {
       const window = windowOf(metric.compiled.window, nowS);
       return this.#report(state, metric, symbol, window, Math.floor(nowS / DAY_S));
@@ -146,12 +162,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   /** Add to the count of the present window, which is reported when the window has ended. */
   async count(name: Counts, by = 1): Promise<Recorded> {
-    const metric = this.#metric(name);
+    const metric = this.#ready(name, by, true);
+    if (!(metric instanceof Metric)) return metric;
     const { compiled } = metric;
-    if (!compiled.persist) throw new HearsayError(`${name} is no count with persist = true; use record`);
-    if (!Number.isSafeInteger(by) || by < 1) throw new HearsayError(`${name} is counted up by whole numbers from 1`);
     const { consent, edition } = compiled;
-    if (!covers(this.#consent, consent)) return "no_consent";
+    const added = metric.addend(by, this.#coins, () => this.#mistake("invalid", metric.mistake));
     return this.#recording((state, nowS) => {
       if (isStopped(state, { metric: name, edition: metric.edition })) return "stopped";
       const window = windowOf(compiled.window, nowS);
@@ -160,7 +175,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       if (keyOf(none) in state.done) return "already_recorded";
       let counted = state.counts.find((each) => keyOf(each) === keyOf(none));
       if (!counted) state.counts.push((counted = none));
-      counted.count = Math.min(counted.count + by, compiled.domain.max!);
+      counted.count = Math.min(counted.count + added, compiled.domain.max!);
       return "counted";
     });
   }
@@ -175,9 +190,13 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return (await this.#look()).history;
   }
 
-  /** Return how many answers and reports were lost, by reason. */
+  /**
+   * Return how many answers and reports were lost, by reason.
+   *
+   * `invalid` answers were replaced, and `unknown` names left alone, since this object was made.
+   */
   async dropped(): Promise<Readonly<Record<string, number>>> {
-    return (await this.#look()).dropped;
+    return { ...(await this.#look()).dropped, ...this.#mistakes };
   }
 
   /** Return what is spent and what may be. */
@@ -197,17 +216,42 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Opt out and erase everything but what was spent, in this and all other tabs. */
   async forget(): Promise<void> {
     this.consent = false;
+    this.#mistakes = {};
     const { store } = this.#options;
     if (!(await store.exists())) return;
     await store.transact((state) => [state && { ...state, ...nothing(), optedOut: true }, undefined]);
   }
 
-  #metric(name: string): Metric {
+  /** Return the question of a call; or why nothing is recorded, whatever the answer is. */
+  #ready(name: string, answer: unknown, counts = false): Metric | Recorded {
+    const { strict } = this.#options;
+    if (!this.#consent && !strict) return "no_consent";
+    const metric = this.#metric(name);
+    const names = Object.keys(this.#registry.metrics).join(", ");
+    if (!metric) return this.#mistake("unknown", new UnknownMetricError(`the registry has no such metric; it has ${names}`));
+    if (counts && !metric.compiled.persist) {
+      return this.#mistake("unknown", new HearsayError(`${name} is no count with persist = true; use record`));
+    }
+    if (strict && metric.encode(answer, systemCoins()) === undefined) throw metric.mistake;
+    return covers(this.#consent, metric.compiled.consent) ? metric : "no_consent";
+  }
+
+  /** Count a mistake of the app and tell of it once; if this is strict, throw it. */
+  #mistake(reason: "invalid" | "unknown", mistake: HearsayError): "unknown" {
+    if (this.#options.strict) throw mistake;
+    this.#mistakes[reason] = (this.#mistakes[reason] ?? 0) + 1;
+    const { message } = mistake;
+    if (!this.#told.has(message)) console.warn(`hearsay: ${message} (said once; strict: true rejects)`);
+    this.#told.add(message);
+    return "unknown";
+  }
+
+  /** Return a question by its name; undefined if the registry has none, as for what is no name. */
+  #metric(name: string): Metric | undefined {
     const known = this.#metrics.get(name);
     if (known) return known;
     const { metrics } = this.#registry;
-    const names = Object.keys(metrics);
-    if (!names.includes(name)) throw new UnknownMetricError(`the registry has no such metric; it has ${names.join(", ")}`);
+    if (!Object.keys(metrics).includes(name)) return undefined;
     const metric = new Metric(name, metrics[name]!, this.#registry, this.#options.strata);
     this.#metrics.set(name, metric);
     return metric;
@@ -298,7 +342,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       state.counts = state.counts.filter((other) => other !== counted);
       let outcome: Recorded = "expired";
       if (this.#registry.metrics[name]?.edition === edition && pastS < GRACE_S) {
-        const metric = this.#metric(name);
+        const metric = this.#metric(name)!;
         const symbol = metric.perturb(count, this.#coins);
         outcome = this.#report(state, metric, symbol, window, window.endDay - 1, afterWindow(window.endDay, this.#coins));
       }

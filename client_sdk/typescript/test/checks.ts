@@ -20,6 +20,7 @@ export type Json = any;
 /** The files of vectors by name, and the question of each definition, or why the compiler refuses it. */
 export interface Vectors {
   readonly coins: Json;
+  readonly invalid: Json;
   readonly editions: Json;
   readonly windows: Json;
   readonly uploads: Json;
@@ -49,6 +50,21 @@ export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promis
     for (const vector of coins.answers) {
       const metric = metricOf(compiled, vector.definition)!;
       for (const each of vector.cases) tossed((coins) => metric.perturb(Number(each.answer), coins), each);
+    }
+  },
+
+  "answers beyond a range are clipped, and invalid ones are drawn, as in the vectors"({ invalid, compiled }) {
+    for (const vector of invalid.answers) {
+      const metric = metricOf(compiled, vector.definition);
+      for (const each of metric ? vector.cases : []) {
+        let became = "clipped";
+        tossed((coins) => metric!.perturb(given(each.answer), coins, () => (became = "invalid")), each);
+        same(became, each.became);
+      }
+    }
+    for (const vector of invalid.added) {
+      const metric = metricOf(compiled, vector.definition)!;
+      for (const each of vector.cases) tossed((coins) => metric.addend(given(each.answer), coins), each);
     }
   },
 
@@ -108,6 +124,12 @@ function tossed(perturb: (coins: ScriptedCoins) => number, expected: Json): void
   same(perturb(coins), expected.symbol);
   same(coins.asked, expected.asked);
   same(coins.isUsedUp, true);
+}
+
+/** Return an answer of the vectors: JSON, or a number that JSON does not have. */
+function given(answer: Json): unknown {
+  if (Array.isArray(answer)) return answer.map(given);
+  return answer?.number === undefined ? answer : Number(answer.number);
 }
 
 function same(found: unknown, expected: unknown): void {

@@ -18,18 +18,20 @@ test("SHAKE-256 is that of Node, at every length around its block", () => {
   }
 });
 
-test("an answer outside the domain is refused in words that do not hold it", () => {
-  const wrong: unknown[] = ["canary-7f3a", 12345678, NaN, Infinity, null, undefined, {}, ["canary-7f3a"], 0.5, Symbol("x")];
+test("an answer outside the domain has no input, and any input of the channel takes its place", () => {
+  const wrong: unknown[] = [NaN, null, undefined, {}, [NaN], Symbol("x"), () => "x"];
   for (const definition of questions) {
+    const metric = metricFor(definition);
     for (const answer of wrong) {
-      const coins = new ScriptedCoins([]);
-      try {
-        metricFor(definition).perturb(answer, coins);
-      } catch (error) {
-        if (!(error instanceof OutsideDomainError)) continue; // the answer is one, and would need coins
-        assert.doesNotMatch(error.message, /canary|12345678/);
+      for (const input of [0, metric.channel.inputs - 1]) {
+        const coins = new ScriptedCoins([input]);
+        const isNoted: boolean[] = [];
+        const note = () => isNoted.push(true);
+        assert.throws(() => metric.perturb(answer, coins, note), /the script has ended/); // the channel's own coins
+        assert.deepEqual([coins.asked[0], isNoted], [["below", String(metric.channel.inputs)], [true]]);
       }
     }
+    assert.ok(metric.mistake instanceof OutsideDomainError);
   }
 });
 

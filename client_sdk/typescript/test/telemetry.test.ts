@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HearsayError, OutsideDomainError, UnknownMetricError } from "../src/errors.js";
 import { stop } from "../src/stops.js";
-import { Telemetry, type Store } from "../src/testing.js";
+import { Telemetry, type State, type Store } from "../src/testing.js";
 import { DAY_S, Device, NOW_S, registry, registryOf } from "./devices.js";
 import { ScriptedCoins, seeded } from "./scripted.js";
 
@@ -258,14 +258,89 @@ test("an agreement holds if its transaction is tried twice", async () => {
   assert.equal(await device.open({ store: twice }).record("b", true), "queued");
 });
 
-test("mistakes of the app reject in words that do not hold the answer", async () => {
-  const { telemetry } = new Device(registry(["a"]));
+test("mistakes of the app reject in words that do not hold the answer, if that is said", async () => {
+  const { telemetry } = new Device(registry(["a", "clicks"]), { strict: true, consent: false });
   const isWordless = (kind: new () => unknown) => (error: unknown) =>
     error instanceof kind && error instanceof HearsayError && !error.message.includes("canary");
   await assert.rejects(telemetry.record("a", "canary"), isWordless(OutsideDomainError));
   await assert.rejects(telemetry.record("toString", "canary"), isWordless(UnknownMetricError));
   await assert.rejects(telemetry.record(["a"] as never, "canary"), isWordless(UnknownMetricError));
   await assert.rejects(telemetry.count("a"), HearsayError);
+  await assert.rejects(telemetry.count("clicks", 0.5), isWordless(OutsideDomainError));
+  assert.equal(await telemetry.record("a", true), "no_consent");
+});
+
+/** Answers that are none of any question, as functions: one throws whatever is done with it. */
+const WRONG: readonly (() => unknown)[] = [
+  () => "canary",
+  () => NaN,
+  () => null,
+  () => ["canary"],
+  () => Symbol("canary"),
+  () => Object.create(null),
+  () => new Proxy([], new Proxy({}, { get: () => () => { throw new RangeError("canary"); } })),
+];
+
+test("whatever an answer is, it is reported as a valid one, and neither the store nor a log holds it", async (t) => {
+  const { mock } = t.mock.method(console, "warn", () => {});
+  for (const [place, wrong] of WRONG.entries()) {
+    const [device, valid] = [0, 1].map(() => new Device(registry(["a", "clicks"]))) as [Device, Device];
+    assert.equal(await device.telemetry.record("a", wrong()), "queued");
+    assert.equal(await device.telemetry.count("clicks", wrong() as number), "counted");
+    await valid.telemetry.record("a", true);
+    await valid.telemetry.count("clicks");
+    const shape = ({ queue, counts, dropped, days }: State) =>
+      JSON.stringify([queue.map((each) => ({ ...each, symbol: 0 })), counts.map((each) => ({ ...each, count: 0 })), dropped, days]);
+    assert.equal(shape(device.store.state!), shape(valid.store.state!));
+    assert.doesNotMatch(JSON.stringify(device.store.state), /canary|invalid/);
+    assert.deepEqual(await device.telemetry.dropped(), { invalid: 2 });
+    assert.equal(device.telemetry.problem, undefined);
+    await device.telemetry.record("a", wrong()); // told once
+    assert.equal(mock.callCount(), 2 * (place + 1));
+  }
+  assert.doesNotMatch(JSON.stringify(mock.calls.map((call) => call.arguments)), /canary/);
+});
+
+test("without consent no answer is looked at, logged or counted, and no name either", async (t) => {
+  const { mock } = t.mock.method(console, "warn", () => {});
+  const { telemetry } = new Device(registry(["a"]), { consent: false });
+  for (const name of ["a", "unheard", ["a"] as never]) {
+    for (const wrong of WRONG) assert.equal(await telemetry.record(name, wrong()), "no_consent");
+    assert.equal(await telemetry.count(name, NaN), "no_consent");
+  }
+  assert.deepEqual([await telemetry.dropped(), mock.callCount()], [{}, 0]);
+});
+
+test("a name that the registry does not have is told by the result, once in the log, and is not shown", async (t) => {
+  const { mock } = t.mock.method(console, "warn", () => {});
+  const { telemetry } = new Device(registry(["a"]));
+  for (const name of ["canary", "toString", ["a"] as never]) assert.equal(await telemetry.record(name, true), "unknown");
+  assert.equal(await telemetry.count("a"), "unknown");
+  assert.deepEqual(await telemetry.dropped(), { unknown: 4 });
+  assert.equal(mock.callCount(), 2);
+  assert.doesNotMatch(JSON.stringify(mock.calls.map((call) => call.arguments)), /canary/);
+});
+
+test("what is added to a count is clipped, and what is no whole number is drawn evenly", async (t) => {
+  t.mock.method(console, "warn", () => {});
+  const sums = async (by: number | bigint, coins = new ScriptedCoins([])) => {
+    const device = new Device(registry(["clicks"]), { coins });
+    assert.equal(await device.telemetry.count("clicks", by as number), "counted");
+    assert.equal(coins.isUsedUp, true);
+    return device.store.state!.counts[0]!.count;
+  };
+  assert.deepEqual(await Promise.all([-5, 0, 3, 1e300, 5n, Infinity, -Infinity].map((by) => sums(by))), [0, 0, 3, 10, 5, 10, 0]);
+  const drawn = [0, 7, 10].map((each) => [each, new ScriptedCoins([each])] as const);
+  for (const [each, coins] of drawn) {
+    assert.equal(await sums(0.5, coins), each);
+    assert.deepEqual(coins.asked, [["below", "11"]]);
+  }
+});
+
+test("a registry whose mechanisms or kinds this SDK lacks is refused at the start", () => {
+  const whole = registry(["a"]);
+  assert.throws(() => new Device({ ...whole, mechanisms: {} }), /compile the registry again/);
+  assert.throws(() => new Device({ ...whole, kinds: {} }), /compile the registry again/);
 });
 
 test("what is stored and sent holds no true answer", async () => {

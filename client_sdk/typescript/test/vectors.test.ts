@@ -29,6 +29,7 @@ test("each check fails if a vector says something else", async () => {
     ({ coins }) => (coins.channels[0].cases[0].symbol += 1),
     ({ coins }) => (coins.kinds[0].cases[0].symbol += 1),
     ({ coins }) => coins.answers[0].cases[0].asked.push(["below", "2"]),
+    ({ invalid }) => (invalid.answers[0].cases[0].became = "clipped"),
     ({ editions }) => (editions[0].edition = "0123456789ab"),
     ({ windows }) => (windows.parse.at(-1).ends_at += 86_400),
     ({ uploads }) => (uploads.find((each: { canonical?: boolean }) => each.canonical).upload.upload = "0"),

@@ -8,7 +8,7 @@ function read(name: string): Json {
   return JSON.parse(readFileSync(new URL(`../../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 }
 
-const FILES = ["coins", "editions", "windows", "uploads", "verdicts", "stopped"] as const;
+const FILES = ["coins", "invalid", "editions", "windows", "uploads", "verdicts", "stopped"] as const;
 
 /** The vectors that concern a device, and their questions as `python -m tests.support.typescript` has compiled them. */
 export const VECTORS: Vectors = {

@@ -1,6 +1,7 @@
 /** Numbers, which are rounded to a grid at random and without bias. */
 
 import { COIN_SCALE, type Coins } from "../coins.js";
+import type { DomainDefinition } from "../compiled.js";
 import { exact, fraction, position, type Rational } from "../rational.js";
 import type { Kind } from "./kind.js";
 
@@ -11,7 +12,7 @@ export const number: Kind = (definition, inputs) => {
     size: 0,
     encode(answer, coins) {
       const given = exact(answer);
-      return given && onGrid(given, low, high, inputs, coins);
+      return given && onGrid(given, low, high, definition, inputs, coins);
     },
   };
 };
@@ -23,17 +24,32 @@ export const count: Kind = (definition, inputs) => {
     expected: `a whole number from 0 to ${most}`,
     size: 0,
     encode(answer, coins) {
-      const given = typeof answer === "bigint" || Number.isInteger(answer) ? exact(answer) : undefined;
-      return given && onGrid(given, low, high, inputs, coins);
+      const isWhole = typeof answer === "bigint" || Number.isInteger(answer) || Math.abs(answer as number) === Infinity;
+      const given = isWhole ? exact(answer) : undefined;
+      return given && onGrid(given, low, high, definition, inputs, coins);
     },
   };
 };
 
-/** Return one of the two points of an even grid that enclose a number; the nearer one is likelier. One coin. */
-function onGrid(given: Rational, low: Rational, high: Rational, inputs: number, coins: Coins): number | undefined {
+/**
+ * Return one of the two points of an even grid that enclose a number; the nearer one is likelier. One coin.
+ *
+ * A number beyond an end is that end, unless it is not to be clipped.
+ */
+function onGrid(
+  given: Rational,
+  low: Rational,
+  high: Rational,
+  { clip = true }: DomainDefinition,
+  inputs: number,
+  coins: Coins,
+): number | undefined {
   const cells = BigInt(inputs - 1);
-  const [numerator, denominator] = position(given, low, high, cells);
-  if (numerator < 0n || numerator > cells * denominator) return undefined;
+  let [numerator, denominator] = position(given, low, high, cells);
+  if (numerator < 0n || numerator > cells * denominator) {
+    if (!clip) return undefined;
+    [numerator, denominator] = [numerator < 0n ? 0n : cells, 1n];
+  }
   const whole = numerator / denominator;
   const point = whole < cells ? whole : cells - 1n;
   const up = coins.bernoulli(((numerator - point * denominator) * COIN_SCALE) / denominator);
