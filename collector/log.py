@@ -37,6 +37,7 @@ class Event(StrEnum):
     RELOAD_REFUSED = "reload_refused"
     STORE_DOWN = "store_down"
     STORE_UP = "store_up"
+    STORE_RESTARTED = "store_restarted"
     STORE_NEARLY_FULL = "store_nearly_full"
     STORE_HAS_ROOM = "store_has_room"
     CLOCKS_APART = "clocks_apart"

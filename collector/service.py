@@ -26,6 +26,7 @@ from collector.live_config.shared_state import Board
 from collector.live_config.state import Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
+from collector.monitoring.health import Health
 from collector.monitoring.shared_rows import Sheet
 from collector.plural import plural
 from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
@@ -66,12 +67,14 @@ class RunningStore(NamedTuple):
         store: the main process's own connection.
         reopen: returns another connection; workers call it.
         look_after: to be called every second; returns whether the embedded store's size was noted.
+        restarts: returns how often the embedded store has ended by itself.
 
     """
 
     store: RedisStore
     reopen: Callable[[], TallyStore]
     look_after: Callable[[], bool]
+    restarts: Callable[[], int]
 
 
 class Chores(NamedTuple):
@@ -150,17 +153,18 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
     """
     with contextlib.ExitStack() as stack:
         url, look_after = config.redis_url, _nothing_to_note
+        restarts: Callable[[], int] = lambda: 0  # noqa: E731 its own server is the operator's
         if url is None:
             memory_bytes = config.store_memory_bytes or embedded_limit_bytes()
             embedded = stack.enter_context(EmbeddedStore(config.data_dir, memory_bytes=memory_bytes))
-            url, look_after = embedded.url, embedded.look_after
+            url, look_after, restarts = embedded.url, embedded.look_after, lambda: embedded.restarts
         open_store = partial(RedisStore, url, config.promise, is_cluster=config.is_cluster)
         store = open_store()
         store.prepare()
         agree_on_grace(store, config.grace_s)
         agree_on_app(store.handle, registry.app, renames=config.renames_app)
         admit(store, registry)
-        yield RunningStore(store, partial(open_store, layout=store.layout), look_after)
+        yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts)
 
 
 def admit(store: RedisStore, registry: Registry) -> None:
@@ -198,7 +202,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
         return ServerState(is_noted, memory_used(), open_reports())
 
     maintenance = Maintenance(store, store.handle.logs(), grace_s=config.grace_s, every_tick=every_tick)
-    with _metrics(config, maintenance) as counts:
+    with _metrics(config, lambda: maintenance.health._replace(store_restarts=running.restarts())) as counts:
         maintenance.start()
         reloader.start()
         try:
@@ -216,7 +220,7 @@ def _open_reports(config: CollectorConfig, store: TallyStore) -> Callable[[], Ma
 
 
 @contextlib.contextmanager
-def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Sheet | None]:
+def _metrics(config: CollectorConfig, health: Callable[[], Health]) -> Iterator[Sheet | None]:
     """Serve metrics if the operator wants them, and yield the sheet on which workers count."""
     if config.metrics_bind is None:
         yield None
@@ -225,7 +229,7 @@ def _metrics(config: CollectorConfig, maintenance: Maintenance) -> Iterator[Shee
 
     host, port = config.metrics_bind
     sheet = new_sheet()
-    with served_metrics(resolve(host, "--metrics-bind"), port, sheet, lambda: maintenance.health):
+    with served_metrics(resolve(host, "--metrics-bind"), port, sheet, health):
         yield sheet
 
 

@@ -12,6 +12,7 @@ import stat
 import tempfile
 import time
 from pathlib import Path
+from typing import Final
 
 from collector.atomic_file import NO_ROOM
 from collector.errors import ConfigError
@@ -31,6 +32,9 @@ Wait for that, and no longer.
 MOUNT_AGAIN = "see in the system's log why its disk became read-only, and mount it for writing again"
 
 MAKE_ROOM = "make room on its disk, for bytes and for files"
+
+DISK_ADVICE: Final = {**dict.fromkeys(sorted(NO_ROOM), MAKE_ROOM), errno.EROFS: MOUNT_AGAIN}
+"""What helps, by the error of a write for which the disk is the reason."""
 
 PROBE_BYTES = 4096
 """One block, for which a full disk has no room."""
@@ -111,14 +115,8 @@ def require_room(folder: Path, size: int = START_BYTES) -> None:
             file.write(bytes(size))
             file.flush()
     except OSError as error:
-        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {_what_to_do(error)}") from error
-
-
-def _what_to_do(error: OSError) -> str:
-    """Return what helps against an error of writing."""
-    if error.errno in NO_ROOM:
-        return MAKE_ROOM
-    return MOUNT_AGAIN if error.errno == errno.EROFS else AS_SERVED
+        advice = DISK_ADVICE.get(error.errno or 0, AS_SERVED)
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}; {advice}") from error
 
 
 def is_locked(data_dir: Path) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -17,11 +18,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from collector.atomic_file import NO_ROOM
 from collector.embedded import supervisor
 from collector.embedded.address import ADDRESS_FILE, SOCKET, runtime_dir_for, write_address
 from collector.embedded.high_water_mark import Mark, UnnotedError
-from collector.embedded.lock import MAKE_ROOM, locked, require_room
+from collector.embedded.lock import DISK_ADVICE, locked, require_room
 from collector.embedded.losses import how_to_go_on
 from collector.embedded.program import SETTINGS, server_program
 from collector.errors import ConfigError, StoreUnavailableError
@@ -40,7 +40,13 @@ UNLIMITED = 0
 
 
 class EmbeddedStore:
-    """Runs the store while the context is entered."""
+    """Runs the store while the context is entered.
+
+    Attributes:
+        losses: descriptions of what was lost and accepted, for people.
+        restarts: how often the store has ended by itself, as far as `look_after` has seen.
+
+    """
 
     def __init__(self, data_dir: Path, *, memory_bytes: int = UNLIMITED, accepts_losses: bool = False) -> None:
         """Name the directory that keeps the store's files.
@@ -59,6 +65,7 @@ class EmbeddedStore:
         self._mark = Mark(self._data_dir)
         self._is_noted = True
         self.losses: list[str] = []
+        self.restarts = 0
         self._lifeline: int | None = None
         self._guardian: subprocess.Popen[bytes] | None = None
         self._runtime_dir: Path | None = None
@@ -102,7 +109,8 @@ class EmbeddedStore:
     def look_after(self) -> bool:
         """Start the store again if its guardian was killed, and note how far its file goes.
 
-        Call this every second. If only the store has died, the guardian starts it again.
+        Call this every second. If only the store has died, the guardian starts it again. Either way
+        a line of the log says so.
 
         Returns:
             Whether the length was noted. If not, the log says why, once, and everything else goes
@@ -113,7 +121,15 @@ class EmbeddedStore:
                 room.
 
         """
-        if self._guardian is None or self._guardian.poll() is not None:
+        guardian = self._guardian
+        has_guardian_ended = guardian is not None and guardian.poll() is not None
+        for status in self._reported_statuses():
+            self._log_restart("the embedded store", status)
+        if guardian is not None and has_guardian_ended:
+            self._log_restart("the supervisor of the embedded store", guardian.returncode)
+            self._guardian = None
+            _close_output(guardian)
+        if self._guardian is None:
             self._let_go()
             self._start()
         try:
@@ -141,6 +157,37 @@ class EmbeddedStore:
         self._let_go()
         if self._guardian is not None:
             self._guardian.wait()
+            _close_output(self._guardian)
+
+    def _reported_statuses(self) -> list[int]:
+        """Return the exit statuses that the guardian has reported since the last look."""
+        if self._guardian is None or self._guardian.stdout is None:
+            return []
+        return [int(line) for line in (self._guardian.stdout.read() or b"").split()]
+
+    def _log_restart(self, what: str, status: int) -> None:
+        """Count a restart and log why it was needed."""
+        self.restarts += 1
+        words = self._last_words()
+        reason = self._disk_problem(words)
+        _log.warning(
+            "%s ended %s and is started again; last line of %s: %s%s",
+            *(what, _described(status), LOG_FILE, words, f"; {reason}" if reason else ""),
+            extra=Event.STORE_RESTARTED.extra,
+        )
+
+    def _disk_problem(self, words: str) -> str | None:
+        """Return what is wrong with the disk and what to do; None if it is not the reason.
+
+        Args:
+            words: the server's last log line.
+
+        """
+        try:
+            require_room(self._data_dir)
+        except ConfigError as error:
+            return str(error)
+        return next((advice for code, advice in DISK_ADVICE.items() if os.strerror(code) in words), None)
 
     def _let_go(self) -> None:
         """Close the lifeline. The guardian, if there is one, then ends the store and itself."""
@@ -191,13 +238,16 @@ class EmbeddedStore:
                     ),
                     *(word for name, value in settings.items() for word in (f"--{name}", value)),
                 ],
+                bufsize=0,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 pass_fds=(reading_end, lock),
                 start_new_session=True,
             )
         finally:
             os.close(reading_end)
+        if guarding.stdout is not None:
+            os.set_blocking(guarding.stdout.fileno(), False)
         return guarding, lifeline
 
     def _make_runtime_dir(self) -> Path:
@@ -219,8 +269,8 @@ class EmbeddedStore:
             time.sleep(0.02)
         words = self._last_words()
         what = f"the embedded store did not start on {self._data_dir}; its last message: {words}"
-        if any(os.strerror(code) in words for code in NO_ROOM):
-            what += f"; {MAKE_ROOM}"
+        if reason := self._disk_problem(words):
+            what += f"; {reason}"
         elif DAMAGED.search(words):
             what += f". Its files are damaged. {how_to_go_on(self._data_dir, can_be_read=not self._accepts_losses)}"
         raise ConfigError(what)
@@ -231,3 +281,18 @@ class EmbeddedStore:
         except OSError:
             lines = []
         return lines[-1].strip() if lines else "nothing"
+
+
+def _described(status: int) -> str:
+    """Return how a process ended, by the status that `subprocess` gives."""
+    if status >= 0:
+        return f"with exit code {status}"
+    try:
+        return f"by signal {-status} ({signal.Signals(-status).name})"
+    except ValueError:  # a real-time signal has no name
+        return f"by signal {-status}"
+
+
+def _close_output(guardian: subprocess.Popen[bytes]) -> None:
+    if guardian.stdout is not None:
+        guardian.stdout.close()

@@ -2,9 +2,10 @@
 
 It runs as a program of its own, in a session of its own, with the standard library only. The
 collector holds the other end of the lifeline, a pipe. A byte on it means that the collector has
-seen the store ready. Its end means that the collector has ended, in whatever way. The lock on the
-data directory is an open file that the store inherits, so it is held for as long as anything may
-still write there.
+seen the store ready. Its end means that the collector has ended, in whatever way. Whenever the
+store ends by itself, the guardian writes its exit status to standard output, a pipe that the
+collector reads. The lock on the data directory is an open file that the store inherits, so it is
+held for as long as anything may still write there.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ class Guardian:
             status = self._run_store()
             if not self._seen_ready and not self._ended.is_set():
                 return status or 1
+            if not self._ended.is_set():
+                _report(status)
             if time.monotonic() - started > STEADY_AFTER_S:
                 delay_s = FIRST_DELAY_S
             self._ended.wait(delay_s)
@@ -72,6 +75,7 @@ class Guardian:
         with subprocess.Popen(  # noqa: S603 the collector's own command
             self._command,
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             pass_fds=(self._lock,),
             preexec_fn=_end_with_parent,  # noqa: PLW1509 one system call, prepared before the fork
         ) as store:
@@ -93,6 +97,15 @@ class Guardian:
                 store.kill()
 
 
+def _report(status: int) -> None:
+    """Tell the collector that the store has ended: minus the signal, or the exit code.
+
+    A collector that has ended, or reads nothing, delays no restart.
+    """
+    with contextlib.suppress(OSError):
+        os.write(sys.stdout.fileno(), b"%d\n" % status)
+
+
 _libc = ctypes.CDLL(None)
 
 
@@ -111,6 +124,7 @@ def main() -> int:
     os.umask(0o077)  # the append-only file holds uploads in order, so nobody else may read it
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
+    os.set_blocking(sys.stdout.fileno(), False)
     try:
         return Guardian(int(lifeline), int(lock), command).run()
     finally:

@@ -20,6 +20,8 @@ class Health(NamedTuple):
             looked yet.
         open_reports: the reports by metric and open window, as the last look at open windows shows
             them.
+        store_restarts: how often the embedded store has ended by itself and was started again;
+            always 0 for other stores.
 
     """
 
@@ -29,3 +31,4 @@ class Health(NamedTuple):
     closed_windows: int
     memory_used: float = 0.0
     open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+    store_restarts: int = 0

@@ -103,6 +103,9 @@ def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
             counter.add_metric((value,), totals.of(name, value))
         yield counter
     yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
+    yield CounterMetricFamily(
+        "hearsay_store_restarts", "How often the embedded store has ended by itself.", health.store_restarts
+    )
     yield _latency(totals)
     yield from _gauges(health)
     yield from process_families({"main": os.getpid()} | worker_processes(sheet))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,8 +17,10 @@ from collector.embedded.address import running_store_url
 from collector.embedded.lock import require_room
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
+from collector.redis_servers.probe import answers
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import judged, upload
+from tests.support.services.processes import children, kill, wait_until
 from tests.support.services.small_disks import fill, mounted
 
 pytestmark = pytest.mark.system
@@ -104,6 +106,38 @@ def test_a_store_whose_disk_became_read_only_says_so_and_ends_quietly(small_disk
             require_room(small_disk / "data")
         running.close()
     start(small_disk / "data")
+
+
+def test_a_restart_names_the_full_or_read_only_disk_that_ended_the_store(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with EmbeddedStore(small_disk / "data") as embedded:
+        assert embedded.look_after()
+        ballast = fill(small_disk)
+        kill_store(embedded)
+        wait_until(lambda: looked_after(embedded) >= 1, what="the first restart")
+        assert re.search(r"by signal 9 \(SIGKILL\).*No space left on device; make room", caplog.text)
+        ballast.unlink()
+        wait_until(lambda: answers(embedded.url), what="the store")
+        caplog.clear()
+        with read_only(small_disk):
+            seen = embedded.restarts
+            kill_store(embedded)
+            wait_until(lambda: looked_after(embedded) > seen, what="the second restart")
+        assert "Read-only file system; see in the system's log" in caplog.text
+
+
+def kill_store(embedded: EmbeddedStore) -> None:
+    """Kill the server itself, which its guardian starts again."""
+    assert embedded._guardian is not None
+    kill(*children(embedded._guardian.pid))
+
+
+def looked_after(embedded: EmbeddedStore) -> int:
+    """Look after a store as the collector does every second; return how often it was restarted."""
+    with suppress(ConfigError):  # it is down, and its disk takes nothing
+        embedded.look_after()
+    return embedded.restarts
 
 
 @contextmanager
