@@ -40,7 +40,7 @@ OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
 UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
 
 LABELS: Mapping[str, tuple[str, ...]] = {
-    UPLOADS: ("counted", "duplicate"),
+    UPLOADS: ("counted", "refused", "duplicate"),
     REPORTS: (ACCEPTED, *(refusal.value for refusal in Refusal)),
     PROBLEMS: tuple(problem.code for problem in Problem),
     STORE_ERRORS: ("",),
@@ -63,7 +63,7 @@ _BYTES = 8 * CELLS
 
 _BUCKETS_NS = tuple(round(bound * 1e9) for bound in BUCKETS_S)
 
-_COUNTED, _DUPLICATE = (_CELL[UPLOADS, label] for label in LABELS[UPLOADS])
+_COUNTED, _REFUSED, _DUPLICATE = (_CELL[UPLOADS, label] for label in LABELS[UPLOADS])
 _ACCEPTED = _CELL[REPORTS, ACCEPTED]
 
 
@@ -85,14 +85,17 @@ class WorkerCounters:
             self._cells[_CELL[name, label]] += amount
 
     def add_counted(self, *uploads: CountedUpload) -> None:
-        """Count uploads and their reports. Of a duplicate count only the upload."""
+        """Count uploads and their reports. Of a duplicate count only the upload.
+
+        An upload is refused if every one of its reports is.
+        """
         cells = self._cells
         with self._lock:
             for (reports, refused), is_duplicate in uploads:
                 if is_duplicate:
                     cells[_DUPLICATE] += 1
                     continue
-                cells[_COUNTED] += 1
+                cells[_COUNTED if len(refused) < reports else _REFUSED] += 1
                 cells[_ACCEPTED] += reports - len(refused)
                 for _, refusal in refused:
                     cells[_CELL[REPORTS, refusal]] += 1

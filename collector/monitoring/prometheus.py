@@ -36,11 +36,16 @@ from collector.monitoring.processes import process_families, worker_processes
 from collector.monitoring.shared_rows import Sheet
 
 _COUNTERS = (
-    (UPLOADS, "hearsay_uploads", "Uploads with a verdict: counted, or a duplicate of a counted one.", "outcome"),
+    (
+        UPLOADS,
+        "hearsay_uploads",
+        "Uploads with a verdict: counted in part at least, refused as a whole, or a duplicate of an earlier one.",
+        "outcome",
+    ),
     (
         REPORTS,
         "hearsay_reports",
-        "Perturbed reports of counted uploads: accepted, or why they were refused.",
+        "Perturbed reports of these uploads, without duplicates: accepted, or why they were refused.",
         "verdict",
     ),
     (PROBLEMS, "hearsay_problems", "Answers with a problem, including those to lines of batches, by code.", "code"),

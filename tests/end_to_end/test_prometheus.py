@@ -114,6 +114,19 @@ def test_the_rules_are_valid_and_fire_in_their_own_tests() -> None:
     assert {rule["alert"] for rule in RULES} == set(re.findall(r'alertname="(\w+)"', expected))
 
 
+def test_a_burst_of_a_sender_leaves_the_range_of_a_rule_before_the_rule_may_fire() -> None:
+    about_senders = [rule for rule in RULES if re.search(r"hearsay_(reports|problems)_total", rule["expr"])]
+    assert len(about_senders) >= 5
+    for rule in about_senders:
+        ranges = [minutes(text) for text in re.findall(r"\[(\w+)\]", rule["expr"])]
+        assert minutes(rule["for"]) > max(ranges), rule["alert"]
+
+
+def minutes(text: str) -> int:
+    """Return a duration of Prometheus in minutes."""
+    return int(text[:-1]) * {"m": 1, "h": 60, "d": 1440}[text[-1]]
+
+
 def test_a_rule_that_never_fires_is_found(tmp_path: Path) -> None:
     text = (FOLDER / "alerts.yaml").read_text(encoding="utf-8")
     (tmp_path / "alerts.yaml").write_text(text.replace("> 0.75", "> 0.85"), encoding="utf-8")

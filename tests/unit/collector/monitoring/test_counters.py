@@ -28,6 +28,7 @@ from tests.support.services.processes import START_DEADLINE_S
 
 COUNTED = CountedUpload(Verdict(3, ((1, Refusal.WINDOW_CLOSED),)), is_duplicate=False)
 AGAIN = COUNTED._replace(is_duplicate=True)
+REFUSED = CountedUpload(Verdict(2, ((0, Refusal.UNKNOWN_METRIC), (1, Refusal.WINDOW_CLOSED))), is_duplicate=False)
 
 
 @pytest.fixture
@@ -49,6 +50,17 @@ def test_an_upload_is_counted_with_its_reports_and_one_that_comes_again_without(
         (UPLOADS, "duplicate"): 1,
         (REPORTS, "accepted"): 4,
         (REPORTS, "window_closed"): 2,
+    }
+
+
+def test_an_upload_of_which_nothing_counts_is_refused_and_not_counted(sheet: Sheet) -> None:
+    counters = WorkerCounters(sheet)
+    counters.add_counted(REFUSED, REFUSED._replace(is_duplicate=True))
+    assert everything(Totals(sheet)) == {
+        (UPLOADS, "refused"): 1,
+        (UPLOADS, "duplicate"): 1,
+        (REPORTS, "unknown_metric"): 1,
+        (REPORTS, "window_closed"): 1,
     }
 
 
