@@ -2,12 +2,15 @@
 # Writes what the compose files mount and nobody has to choose: passwords, keys and a certificate.
 #   docker/init.sh [--cluster] [HOST]
 # HOST is the name or address that devices reach the proxy by (localhost). --cluster is for compose.cluster.yaml.
-# Nothing is ever overwritten. It needs openssl, and no container: it runs before the first image is built.
+# Nothing is overwritten, with one exception: --cluster puts the cluster's address into URLs that were written without
+# it. It needs openssl, and no container: it runs before the first image is built.
 set -eu
 
-address=store:6379
+store=store:6379
+cluster=10.201.1.11:6379
+address=$store
 if [ "${1-}" = --cluster ]; then
-    address=10.201.1.11:6379
+    address=$cluster
     shift
 fi
 host=${1-localhost}
@@ -71,6 +74,19 @@ END
     echo "redis://backup:$backup@$address" | write secrets/backup_url
     printf 'primaryuser replica\nprimaryauth %s\n' "$replica" | write secrets/store_replication
 fi
+
+# The users and passwords are the same in both compose files; only the address differs.
+for url in secrets/store_url secrets/backup_url; do
+    if [ "$address" = "$cluster" ] && grep -q "@$store\$" "$url"; then
+        rm -f "$url.new"
+        sed "s/@$store\$/@$cluster/" "$url" | write "$url.new" >/dev/null
+        mv "$url.new" "$url"
+        echo "changed $url: it named $store, and names $cluster now"
+    elif [ "$address" = "$store" ] && grep -q "@$cluster\$" "$url"; then
+        echo "init.sh: $url is of the cluster: add --cluster, or put $store into it for compose.yaml" >&2
+        exit 1
+    fi
+done
 
 if is_missing config/access.toml secrets/read_token; then
     token=$(secret)

@@ -89,6 +89,29 @@ def test_the_stores_address_is_the_clusters_if_that_is_asked_for(tmp_path: Path)
         assert (secrets / name).read_text().strip().endswith(f"@{nodes['ipv4_address']}:6379")
 
 
+def test_the_cluster_takes_over_the_passwords_of_one_store_and_not_its_address(folder: Path) -> None:
+    before = contents(folder)
+    moved = again(folder, "--cluster")
+    assert (moved.returncode, moved.stderr) == (0, "")
+    after = contents(folder)
+    urls = {"secrets/store_url", "secrets/backup_url"}
+    assert {name for name in after if after[name] != before.get(name)} == urls
+    for name in urls:
+        assert after[name] == before[name].replace(b"@store:6379", b"@10.201.1.11:6379")
+        assert stat.S_IMODE((folder / name).stat().st_mode) == 0o644
+    refused = again(folder)
+    assert (refused.returncode, "store_url is of the cluster: add --cluster" in refused.stderr) == (1, True)
+    assert again(folder, "--cluster").returncode == 0
+    assert contents(folder) == after
+
+
+def test_an_address_of_the_operators_own_is_kept(folder: Path) -> None:
+    own = "rediss://hearsay:secret@store.example.com:6380\n"
+    (folder / "secrets/store_url").write_text(own)
+    assert again(folder, "--cluster").returncode == 0
+    assert (folder / "secrets/store_url").read_text() == own
+
+
 def test_nothing_is_overwritten_and_a_set_is_never_mixed(folder: Path) -> None:
     before = contents(folder)
     assert again(folder).returncode == 0
