@@ -1,7 +1,8 @@
 """The expression of an alert: ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``.
 
-A figure is ``mean``, ``sum``, ``share[VALUE]`` or a quantile such as ``p95``; an operator is ``>``,
-``>=``, ``<`` or ``<=``. An expression that could never fire, or would always fire, is refused.
+A figure is ``mean``, ``sum``, ``share[VALUE]``, of a number by group ``mean[VALUE]``, or a quantile
+such as ``p95``; an operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire,
+or would always fire, is refused.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ _NAMED: Final = 12
 """The most values that are named."""
 
 _SHARES: Final = "share[VALUE]"
+_GROUP_MEANS: Final = "mean[VALUE]"
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
@@ -65,7 +67,7 @@ def read_alert(registry: Registry, text: str) -> Alert:
     metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
     statistic = _statistic(metric, match["figure"], match["value"], text)
     position = 0
-    if statistic == "share":
+    if statistic in {"share", "group_mean"}:
         position = _position(metric, match["value"], text)
     elif statistic == "quantile":
         position = _QUANTILES.index(match["figure"])
@@ -89,7 +91,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 
 def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str:
     """Return the statistic that a figure is, if the metric has it."""
-    name = figure if value is None else _SHARES
+    name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = _figures(metric)
     if name in known:
         return known[name]
@@ -108,6 +110,7 @@ def _figures(metric: Metric) -> dict[str, str]:
     return (
         ({"mean": "mean"} if _has_mean(metric) else {})
         | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
+        | ({_GROUP_MEANS: "group_mean"} if isinstance(metric.domain, MeanByGroup) else {})
         | ({_SHARES: "share"} if labels_of(metric) else {})
         | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
     )

@@ -66,12 +66,14 @@ def is_beyond(alert: Alert, low: float, high: float) -> bool:
 
 
 def _figure(alert: Alert, estimated: MetricEstimate) -> Estimate | Figure | None:
-    """Return the figure that an alert is about. None for a sum without reports."""
+    """Return the figure that an alert is about. None for a sum or a group without reports."""
     match alert.statistic:
         case "mean":
             return estimated.mean
         case "sum":
             return estimated.sum
+        case "group_mean":
+            return None if estimated.joint is None else estimated.joint.groups[alert.position].estimates[0]
         case "share":
             return None if estimated.estimates is None else estimated.estimates[alert.position]
     return None if estimated.distribution is None else estimated.distribution.quantiles[alert.position]

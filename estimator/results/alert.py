@@ -24,9 +24,9 @@ class Alert:
     Attributes:
         metric: its name.
         figure: as it was written, such as ``mean`` or ``share[dark]``.
-        statistic: ``mean``, ``sum``, ``share`` or ``quantile``.
-        position: of the value among all shares, or of the quantile among all quantiles; otherwise
-            0.
+        statistic: ``mean``, ``sum``, ``group_mean``, ``share`` or ``quantile``.
+        position: of the value among all shares, of the group among all groups, or of the quantile
+            among all quantiles; otherwise 0.
         operator: how the figure is compared.
         bound: the number that it is compared with, finite.
 
@@ -50,7 +50,8 @@ class JudgedAlert(Record, frozen=True):
         operator: how the figure is compared.
         bound: the number that it is compared with.
         estimate: of the figure; unbiased, or of a quantile smoothed. None without reports.
-        low: the lower end of the figure's interval. None for a sum without reports.
+        low: the lower end of the figure's interval. None for a sum, or the mean of a group, without
+            reports.
         high: the upper end, likewise.
         reports: of the window.
         fired: whether the whole interval is beyond the bound, by enough reports.

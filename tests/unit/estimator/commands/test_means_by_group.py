@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import Registry
 from client_sdk.protocol.domain import MeanByGroup
 from client_sdk.protocol.reported import reported
 from client_sdk.protocol.statement import statement
+from estimator.commands.cli import command
 from estimator.decoders import inverse_of
 from estimator.estimates.group_means import ratios_of
 from estimator.plan.group_variance import least_difference
@@ -61,6 +63,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def figures(folder: Path) -> Any:
     (metric,) = json.loads(report(folder, "--format", "json"))["metrics"]
     return metric
+
+
+@pytest.mark.parametrize(
+    ("expression", "fired"),
+    [("mean[a] > 100", 5), ("mean[a] > 1000", 0), ("mean[b] > 1000", 5), ("mean[b] < 1000", 0)],
+)
+def test_an_alert_on_the_mean_of_a_group_fires_beyond_its_interval(folder: Path, expression: str, fired: int) -> None:
+    words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies"]
+    done = CliRunner().invoke(command, [*words, "--alert", f"by_os.{expression}"])
+    line = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith("{"))
+    group = next(each for each in figures(folder)["joint"]["groups"] if each["group"] == expression[5])
+    assert (done.exit_code, line["fired"]) == (fired, fired == 5)
+    assert (line["low"], line["high"]) == (group["estimates"][0]["low"], group["estimates"][0]["high"])
 
 
 def test_the_json_has_the_share_and_the_mean_of_each_group_and_every_difference(folder: Path) -> None:

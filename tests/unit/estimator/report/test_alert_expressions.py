@@ -74,6 +74,7 @@ REGISTRY = Registry.parse(
         ("odd.share[a] > 1] > 0.5", "share", 0, ">", 0.5),
         ("mean_ms_by_os.share[c] > 0.5", "share", 2, ">", 0.5),
         ("odd.share[0.5]<0.5", "share", 3, "<", 0.5),
+        ("mean_ms_by_os.mean[b] > 7", "group_mean", 1, ">", 7),
     ],
 )
 def test_an_expression_names_one_figure(text: str, statistic: str, position: int, operator: str, bound: float) -> None:
@@ -131,7 +132,10 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("dark_mode.share[True] > 0.5", "its values are: false, true"),
         ("many.share[w] > 0.5", "v10, v11, …"),
         ("mean_ms_by_os.share[c, 0] > 0.5", "names no value of mean_ms_by_os; its values are: a, b, c"),
-        ("mean_ms_by_os.mean > 0.5", "which mean_ms_by_os does not have; write one of: share[VALUE]"),
+        ("mean_ms_by_os.mean > 0.5", "which mean_ms_by_os does not have; write one of: mean[VALUE], share[VALUE]"),
+        ("mean_ms_by_os.mean[d] > 0.5", "names no value of mean_ms_by_os; its values are: a, b, c"),
+        ("crashes.mean[0] > 0.5", "names mean[0], which crashes does not have; write one of: mean, sum, share[VALUE]"),
+        ("crashes.p50[0] > 0.5", "names p50[0], which crashes does not have"),
         ("embedding.share[0] > 0.5", "embedding has no mean and no shares; take another metric"),
         ("unknown_word.mean > 0.5", "unknown_word has no mean and no shares; take another metric"),
         ("limitation.share[age] > 0.5", "limitation has no mean and no shares; take another metric"),
@@ -161,6 +165,8 @@ def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_h
         ("startup_ms.sum > 1e999", "sum of startup_ms is any finite number"),
         ("below.sum > -0.5", "sum of below is -1 or less"),
         ("startup_ms.p95 > 10", "p95 of startup_ms is -5 to 10"),
+        ("mean_ms_by_os.mean[b] > 1000", "mean[b] of mean_ms_by_os is 0 to 9"),
+        ("mean_ms_by_os.share[b] > 7", "share[b] of mean_ms_by_os is 0 to 1"),
     ],
 )
 def test_a_number_that_decides_the_alert_beforehand_is_refused_with_the_range(text: str, range_of_it: str) -> None:
