@@ -29,14 +29,16 @@ from client_sdk.protocol.domain import (
 )
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import is_same_file
+from client_sdk.protocol.same_file import is_same_file, replaces_another_kind
 
 MOST_LITERALS = 1000
 """Values that a type lists. With more, type checkers become slow, and any text is let through to
 `record`, which refuses a wrong one."""
 
-_HEAD = '''\
-"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""
+_FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
+
+_HEAD = f'''\
+{_FIRST_LINE}
 
 # ruff: noqa
 
@@ -102,6 +104,8 @@ def codegen(path: Path, output: Path | None) -> Outcome:
         return Outcome(text)
     if is_same_file(output, path):
         return Outcome(problems=(f"{output} is the registry, and the module would replace it; name another file",))
+    if replaces_another_kind(output, lambda head: head.startswith(_FIRST_LINE.encode())):
+        return Outcome(problems=(f"{output} was not written by codegen, and is left as it is; name another file",))
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

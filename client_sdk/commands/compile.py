@@ -12,7 +12,7 @@ from pathlib import Path
 
 from client_sdk.commands import Outcome
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import KINDS, MECHANISMS, kinds_of, module_of, types_of
+from client_sdk.commands.javascript import HEAD, KINDS, MECHANISMS, kinds_of, module_of, types_of
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import Activity, Nearest, OrdinalMean
 from client_sdk.protocol.epsilon import NANOS
@@ -20,7 +20,7 @@ from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import replaced
+from client_sdk.protocol.same_file import replaced, replaces_another_kind
 
 
 class Target(StrEnum):
@@ -53,6 +53,9 @@ def compile_registry(path: Path, target: Target, output: Path | None, *, check: 
 def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
     if replaced(files, [registry]) is not None:
         return Outcome(problems=(f"{registry} is the registry, and the module would replace it; name another file",))
+    foreign = [file for file in files if replaces_another_kind(file, lambda head: head.startswith(HEAD.encode()))]
+    if foreign:
+        return Outcome(problems=(f"{foreign[0]} was not written by compile, and is left as it is; name another file",))
     try:
         for file, text in files.items():
             file.write_text(text, encoding="utf-8")

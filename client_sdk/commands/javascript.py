@@ -53,7 +53,7 @@ MECHANISMS: Final = (
 )
 """What the SDK can draw from."""
 
-_HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
+HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
 
 def module_of(registry: Registry, target: str) -> str:
@@ -65,7 +65,7 @@ def module_of(registry: Registry, target: str) -> str:
     functions = ", ".join(map(function_of, [*kinds, *mechanisms]))
     tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}"
     return (
-        f'{_HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n\n'
+        f'{HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n\n'
         f"const questions = {document};\n\nexport default {{ ...questions, {tables} }};\n"
     )
 
@@ -118,9 +118,7 @@ def types_of(registry: Registry) -> str:
     counts = " | ".join(f'"{name}"' for name, metric in metrics if metric.persist) or "never"
     imported = 'import type { CompiledRegistry } from "hearsay-ldp/spec";\n'
     declared = "declare const registry: CompiledRegistry<Answers, Counts>;\nexport default registry;\n"
-    return (
-        f"{_HEAD}{imported}\nexport interface Answers {{\n{answers}}}\n\nexport type Counts = {counts};\n\n{declared}"
-    )
+    return f"{HEAD}{imported}\nexport interface Answers {{\n{answers}}}\n\nexport type Counts = {counts};\n\n{declared}"
 
 
 def _budget(budget: Budget) -> dict[str, str]:

@@ -9,11 +9,13 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import is_same_file
+from client_sdk.protocol.same_file import replaces_another_kind
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.lines import BackupError
+from collector.backup.fields import LineError
+from collector.backup.format import decode
+from collector.backup.lines import BackupError, Header
 from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
 from collector.backup.summary import Summary
@@ -37,7 +39,11 @@ _registry = click.option(
 
 
 @click.command("export", epilog=examples("hearsay-collector export --data-dir hearsay-data --to backup.ndjson"))
-@click.option("--to", type=click.Path(path_type=Path), help="The file to write; standard output by default.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="The file to write; standard output by default. It replaces no file but a backup.",
+)
 @_registry
 @data_dir_option
 @redis_option
@@ -54,7 +60,7 @@ def export_store(
     """
     require_option(to != STDOUT, "- is no file here; leave --to out for standard output")
     if to is not None:
-        _require_elsewhere(to, registry, data_dir if redis_url is None else None)
+        _require_replaceable(to, data_dir if redis_url is None else None)
     served = None if registry is None else Registry.read(registry).app
     summary = Summary()
     with contextlib.ExitStack() as stack:
@@ -103,16 +109,23 @@ def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: s
     )
 
 
-def _require_elsewhere(to: Path, registry: Path | None, data_dir: Path | None) -> None:
-    """Refuse a backup that would replace the registry, or a file of its own store."""
+def _require_replaceable(to: Path, data_dir: Path | None) -> None:
+    """Refuse a backup that would replace anything but a backup, or a file of its own store."""
     require(
-        registry is None or not is_same_file(to, registry),
-        f"{to} is the registry, and the backup would replace it; name another file",
+        not replaces_another_kind(to, _is_backup),
+        f"{to} is no backup, and the export would replace it; name another file",
     )
     require(
         data_dir is None or data_dir.resolve() not in to.resolve().parents,
         f"{to} is within the data directory, where the backup could replace a file of the store; name one elsewhere",
     )
+
+
+def _is_backup(head: bytes) -> bool:
+    try:
+        return isinstance(decode(head.partition(b"\n")[0]), Header)
+    except LineError:
+        return False
 
 
 def _require_same(what: str, owner: str | None, served: str | None) -> None:

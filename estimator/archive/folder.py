@@ -27,6 +27,7 @@ from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from estimator.atomic_file import write_through
 from estimator.errors import BusyError, OutputError
+from estimator.own_files import is_not_ours
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
 """The files in the data directory of a collector's embedded store. A job must not write to such a
@@ -66,8 +67,9 @@ class Archive:
                 raise OutputError(
                     f"{self.folder} is a collector's data directory; name a folder of its own for reports"
                 )
+            self._require_no_other_index()
             self.folder.mkdir(parents=True, exist_ok=True)
-            with (self.folder / LOCK).open("wb") as lock:
+            with (self.folder / LOCK).open("ab") as lock:
                 _lock(lock.fileno(), self.folder)
                 for left in self.folder.glob(f"{PART}*"):
                     shutil.rmtree(left)
@@ -76,6 +78,17 @@ class Archive:
             raise OutputError(
                 f"{self.folder} cannot be used: {error.strerror}; name a folder that may be written to"
             ) from error
+
+    def _require_no_other_index(self) -> None:
+        """Refuse a folder that no run has used and whose index belongs to others, such as a site's.
+
+        In an archive a damaged index is written again.
+        """
+        foreign = next(filter(is_not_ours, (self.folder / name for name in (INDEX, PAGE))), None)
+        if foreign is not None and not (self.folder / LOCK).exists():
+            raise OutputError(
+                f"{foreign} was not written by a report, and is left as it is; name a folder of its own for reports"
+            )
 
     def windows(self) -> list[Window]:
         """Return the windows in the archive, the newest first. Other folders are ignored."""

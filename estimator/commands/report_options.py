@@ -12,6 +12,7 @@ from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.archive.folder import INDEX, PAGE
 from estimator.errors import RequestError
+from estimator.own_files import is_not_ours
 from estimator.render import BINARY_FORMATS
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import STDIN
@@ -102,6 +103,11 @@ class ReportOptions:
         return replaced([*self.files, *index], read)
 
     @property
+    def _foreign(self) -> Path | None:
+        """A file that no report has written and that would be replaced; None if there is none."""
+        return next(filter(is_not_ours, self.files), None)
+
+    @property
     def _is_readable_on_the_way(self) -> bool:
         """Whether the collector is another machine without TLS; `fetch` refuses what is no URL."""
         collector = self.collector or ""
@@ -167,6 +173,10 @@ class ReportOptions:
         yield (
             self._replaced,
             f"{self._replaced} is read here, and the report would replace it; name another file to write",
+        )
+        yield (
+            self._foreign,
+            f"{self._foreign} was not written by a report, and is left as it is; name another file to write",
         )
         yield (
             STDOUT in self.files,

@@ -261,6 +261,29 @@ def test_a_module_never_replaces_its_registry(
     assert path.read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["codegen"], "out.py"),
+        (["compile", "--target", "node"], "out.js"),
+        (["compile", "--target", "node"], "out.d.ts"),
+    ],
+)
+def test_a_module_replaces_only_what_its_command_wrote(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], name: str
+) -> None:
+    path, other = write(tmp_path, registry_text(m=BOOLEAN)), tmp_path / name
+    output = other.with_name(name.replace(".d.ts", ".js"))
+    for content in ("schema = 2\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
+        other.write_text(content)
+        assert main([*arguments, str(path), "--output", str(output)]) == 1
+        assert f"{other} was not written by {arguments[0]}, and is left as it is" in capsys.readouterr().err
+        assert other.read_text() == content
+    other.write_text("")
+    for _ in range(2):
+        assert main([*arguments, str(path), "--output", str(output)]) == 0
+
+
 def test_types_never_replace_the_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.d.ts"
     path.write_text(registry_text(m=BOOLEAN))

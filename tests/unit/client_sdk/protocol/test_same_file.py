@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol.same_file import is_same_file, replaced
+from client_sdk.protocol.same_file import HEAD_BYTES, is_same_file, replaced, replaces_another_kind
 
 
 def test_links_and_ways_around_lead_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,3 +29,19 @@ def test_a_file_that_does_not_exist_yet_has_its_name_alone(tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     assert is_same_file(Path("absent"), tmp_path / "absent")
     assert not is_same_file(Path("absent"), tmp_path / "other")
+
+
+def is_own(head: bytes) -> bool:
+    assert len(head) <= HEAD_BYTES
+    return head.startswith(b"ours")
+
+
+def test_only_a_file_of_another_kind_would_be_destroyed(tmp_path: Path) -> None:
+    for name, content in (("ours", b"ours" * HEAD_BYTES), ("other", b"theirs"), ("empty", b"")):
+        (tmp_path / name).write_bytes(content)
+        (tmp_path / f"link-{name}").symlink_to(name)
+    lost = {path.name for path in tmp_path.iterdir() if replaces_another_kind(path, is_own)}
+    assert lost == {"other", "link-other"}
+    (tmp_path / "loop").symlink_to("loop")
+    for nothing in (tmp_path / "absent", tmp_path, Path("/dev/null"), tmp_path / "ours" / "below", tmp_path / "loop"):
+        assert not replaces_another_kind(nothing, is_own)

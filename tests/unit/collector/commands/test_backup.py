@@ -10,6 +10,7 @@ import pytest
 import redis
 from click.testing import CliRunner, Result
 
+from collector.backup import restore
 from collector.commands.cli import cli
 from collector.store.app_name import agree_on_app
 from collector.store.redis_store import RedisStore
@@ -60,20 +61,43 @@ def test_a_backup_is_not_written_to_a_file_that_is_called_as_standard_output(
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        ("metrics.toml", "is the registry, and the backup would replace it"),
-        ("link", "is the registry, and the backup would replace it"),
+        ("metrics.toml", "is no backup, and the export would replace it"),
+        ("link", "is no backup, and the export would replace it"),
+        ("access.toml", "is no backup, and the export would replace it"),
+        ("tls_key", "is no backup, and the export would replace it"),
+        ("tallies.ndjson", "is no backup, and the export would replace it"),
+        ("later.ndjson", "is no backup, and the export would replace it"),
         ("store/store.mark", "is within the data directory"),
         ("store/appendonlydir/appendonly.aof.1.incr.aof", "is within the data directory"),
     ],
 )
-def test_a_backup_never_replaces_what_it_is_of(tmp_path: Path, registry_file: Path, place: str, sentence: str) -> None:
+def test_a_backup_replaces_no_file_that_is_no_backup_and_none_of_its_store(
+    tmp_path: Path, registry_file: Path, place: str, sentence: str
+) -> None:
     registry, data_dir = tmp_path / "metrics.toml", tmp_path / "store"
     registry.write_text(registry_file.read_text())
     (tmp_path / "link").symlink_to(registry)
-    refused = run("export", "--data-dir", data_dir, "--registry", registry, "--to", tmp_path / place)
-    assert (refused.exit_code, sentence in refused.stderr) == (1, True)
-    assert registry.read_text() == registry_file.read_text()
-    assert not data_dir.exists()
+    (tmp_path / "access.toml").write_text('uploads = "open"\n')
+    (tmp_path / "tls_key").write_text("-----BEGIN PRIVATE KEY-----\n")
+    (tmp_path / "tallies.ndjson").write_text('{"tally":"a"}\n')
+    (tmp_path / "later.ndjson").write_text('{"hearsay_backup":99,"schema":9,"shards":1,"grace":null,"app":null}\n')
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for named in ((), ("--registry", registry)):
+        refused = run("export", "--data-dir", data_dir, *named, "--to", tmp_path / place)
+        assert (refused.exit_code, sentence in refused.stderr) == (1, True)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_backup_replaces_an_earlier_one_and_fills_an_empty_file(
+    store: RedisStore, embedded_url: str, tmp_path: Path
+) -> None:
+    store.disconnect()
+    backup = tmp_path / "backup.ndjson"
+    backup.touch()
+    for _ in range(2):
+        done = run("export", "--redis", embedded_url, "--to", backup)
+        assert done.exit_code == 0, done.stderr
+    assert restore.check(backup).tallies == 0
 
 
 def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> None:

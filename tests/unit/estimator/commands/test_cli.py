@@ -93,6 +93,56 @@ def test_a_report_never_replaces_what_it_reads(
     assert (tmp_path / read).read_bytes() == before
 
 
+FOREIGN = {
+    "metrics.toml": "schema = 2\n[app]\n",
+    "access.toml": 'uploads = "open"\n',
+    "tls_key": "-----BEGIN PRIVATE KEY-----\n",
+    "index.html": "<!doctype html>\n<title>Somebody's page</title>\n",
+    "package.json": '{\n  "name": "app"\n}\n',
+    "people.csv": "name,age\n",
+}
+
+
+@pytest.mark.parametrize("option", ["--output", "--html"])
+def test_a_report_replaces_no_file_that_no_report_has_written(
+    registry: Path, tallies: Path, tmp_path: Path, option: str
+) -> None:
+    folder = tmp_path / "others"
+    folder.mkdir()
+    for name, content in FOREIGN.items():
+        (folder / name).write_text(content)
+        refused = _run("--registry", registry, "--tallies", tallies, option, folder / name)
+        assert (refused.exit_code, "was not written by a report, and is left as it is" in refused.stderr) == (2, True)
+        assert (folder / name).read_text() == content
+
+
+def test_an_archive_replaces_no_page_of_somebody_else(registry: Path, tallies: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "index.html").write_text(FOREIGN["index.html"])
+    refused = _run("--registry", registry, "--tallies", tallies, "--out", folder, "--every", "window")
+    assert (refused.exit_code, "was not written by a report" in refused.stderr) == (1, True)
+    assert [path.name for path in folder.iterdir()] == ["index.html"]
+
+
+@pytest.mark.parametrize(
+    "form", [("--format", form) for form in ("table", "json", "csv", "parquet")] + [("--verbose",)], ids="=".join
+)
+def test_a_report_replaces_an_earlier_one_of_any_form(
+    registry: Path, tallies: Path, tmp_path: Path, form: tuple[str, ...]
+) -> None:
+    words = ("--registry", registry, "--tallies", tallies)
+    file = tmp_path / "report"
+    for wanted in (form, ("--format", "json"), form, ("--html", file), form):
+        written = (*wanted,) if "--html" in wanted else (*wanted, "--output", file)
+        done = _run(*words, *written)
+        assert done.exit_code == 0, done.stderr
+    empty = tmp_path / "empty.ndjson"
+    empty.touch()
+    assert _run("--registry", registry, "--tallies", empty, *form, "--output", file).exit_code == 3
+    assert _run(*words, *form, "--output", file).exit_code == 0
+
+
 def test_an_archive_never_replaces_what_it_reads(registry: Path, tmp_path: Path) -> None:
     tallies = tmp_path / "index.json"
     tallies.write_bytes(SOUND)
