@@ -11,15 +11,12 @@ import json
 from typing import NamedTuple
 
 from client_sdk.host import forks
+from client_sdk.protocol.wire.failure import Failure, failure_of_status
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import Verdict
 from client_sdk.protocol.wire.stopped import Question, decode
 
 OK = 200
-UNAUTHORIZED = 401
-FORBIDDEN = 403
-TOO_MANY = 429
-UNAVAILABLE = 503
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
 """Malformed, too large, of the wrong type, not understood: if the collector says so, the same bytes
@@ -81,16 +78,16 @@ class Transient(NamedTuple):
 AttemptOutcome = Acknowledged | Rejected | Transient
 
 
-def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
+def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptOutcome:
     """Return the outcome of an attempt.
 
     Args:
-        reply: the reply; None if nothing came back.
+        reply: the reply; if nothing came back, why, or None if that is not known.
         reports: the number of reports that were sent.
         now_s: Unix seconds, against which a date is read.
 
     """
-    if reply is None:
+    if not isinstance(reply, Reply):
         return Transient()
     if reply.status in PERMANENT_STATUSES and _is_the_collectors(reply):
         return Rejected(reply.status)
@@ -102,7 +99,7 @@ def judge(reply: Reply | None, reports: int, now_s: float) -> AttemptOutcome:
     return Transient(retry_after_s(reply.retry_after, now_s))
 
 
-def explain(reply: Reply | None, outcome: AttemptOutcome) -> str | None:
+def explain(reply: Reply | Failure | None, outcome: AttemptOutcome) -> str | None:
     """Return what a developer should know about an attempt; None if it delivered everything."""
     match outcome:
         case Acknowledged(verdict, _):
@@ -117,23 +114,13 @@ def explain(reply: Reply | None, outcome: AttemptOutcome) -> str | None:
             return _why_again(reply)
 
 
-def _why_again(reply: Reply | None) -> str:
+def _why_again(reply: Reply | Failure | None) -> str:
     """Return what a developer should know about an attempt that failed and will be repeated."""
-    if reply is None:
-        return "the collector could not be reached; reports wait: is its address right, and this device online?"
-    if reply.status == UNAVAILABLE:
-        return "the collector's store does not answer; reports wait: check the collector"
-    if reply.status in (UNAUTHORIZED, FORBIDDEN):
-        return (
-            f"the collector's address answered with status {reply.status}; reports wait: does upload_key hold a secret "
-            "of an upload key that the collector has?"
-        )
-    if reply.status == TOO_MANY:
-        return "the collector accepts no more for now from this address or with this upload key; reports wait"
-    return (
-        f"the collector's address answered with status {reply.status} and no verdict; reports wait: "
-        "is it the base URL of a collector, such as https://telemetry.example.com?"
-    )
+    if isinstance(reply, Reply):
+        sentence = failure_of_status(reply.status).said_of("the collector", f"status {reply.status}")
+    else:
+        sentence = (reply or Failure.OTHER).said_of("the collector")
+    return f"reports wait: {sentence}"
 
 
 def _is_the_collectors(reply: Reply) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way, proxies_to
+from client_sdk.protocol.wire.failure import Failure, failure_of
 from client_sdk.protocol.wire.stopped import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
@@ -39,8 +40,11 @@ distinguish devices."""
 class Transport(Protocol):
     """Anything that can bring an upload to a collector."""
 
-    def post(self, body: bytes) -> Reply | None:
-        """Deliver the body of an upload once; return the reply, or None if nothing came back."""
+    def post(self, body: bytes) -> Reply | Failure | None:
+        """Deliver the body of an upload once; return the reply.
+
+        If nothing came back, return why, or None if that is not known.
+        """
 
 
 class HttpTransport:
@@ -82,8 +86,8 @@ class HttpTransport:
         self._proxies = proxies_to(collector)
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
 
-    def post(self, body: bytes) -> Reply | None:
-        """Deliver the body of an upload once; return the reply, or None if nothing came back.
+    def post(self, body: bytes) -> Reply | Failure:
+        """Deliver the body of an upload once; return the reply, or why nothing came back.
 
         Redirects are not followed, because reports and secret are for this collector. For the same
         reason, a collector on this machine is reached without a proxy. No cookie is kept, and no
@@ -110,8 +114,10 @@ class HttpTransport:
                     return Reply(
                         response.status_code, headers.get("Retry-After"), _read(response), headers.get(STOPPED)
                     )
-        except (requests.RequestException, TimeoutError):
-            return None
+        except TimeoutError:  # the deadline's: whatever came of cutting the connection is no cause
+            return Failure.TIMEOUT
+        except requests.RequestException as error:
+            return failure_of(error)
 
 
 def _watch(session: requests.Session, deadline: ExchangeDeadline) -> None:

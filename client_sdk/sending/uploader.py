@@ -20,6 +20,7 @@ from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.outbox import Parcel
 from client_sdk.ledger.retry_times import Retry, Uniform, jitter
 from client_sdk.ledger.thread import BARE, LedgerThread
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
@@ -270,13 +271,13 @@ class Uploader:
             return True
         return all(self._schedule.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
 
-    def _note(self, reply: Reply | None, outcome: AttemptOutcome) -> None:
+    def _note(self, reply: Reply | Failure | None, outcome: AttemptOutcome) -> None:
         """Remember what developers and flushes want to know of an attempt."""
         self.problem = explain(reply, outcome)
         with self._changed:
             match outcome:
                 case Transient():
-                    self._failure = FlushOutcome.OFFLINE if reply is None else FlushOutcome.REFUSED
+                    self._failure = FlushOutcome.REFUSED if isinstance(reply, Reply) else FlushOutcome.OFFLINE
                 case Acknowledged(verdict, _):
                     self._delivered += 1
                     self._is_refused |= any(not refusal.retryable for _, refusal in verdict.refused)
@@ -292,7 +293,7 @@ class Uploader:
         if self._watch is not None and self._allowed():
             self._watch.look(self._ledger_thread)
 
-    def _post(self, body: bytes) -> Reply | None:
+    def _post(self, body: bytes) -> Reply | Failure | None:
         try:
             return self._transport.post(body)
         except Exception as error:  # noqa: BLE001 the thread must outlive any failure of a transport

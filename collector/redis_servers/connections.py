@@ -225,7 +225,7 @@ class Connections:
         if until is None:
             return
         if time.monotonic() < until:
-            raise RedisConnectionError("it has just not answered in time")
+            raise RedisConnectionError("it has just not answered in time") from TimeoutError()
         self.avoid(address)  # holds the other threads off while this one tries
 
     def _require_copies(self, connection: Connection, address: Address) -> None:

@@ -9,6 +9,7 @@ from redis.exceptions import AskError, OutOfMemoryError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
+from client_sdk.protocol.wire.failure import Failure, failure_of
 from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
 from collector.plural import plural
 from collector.redis_servers.command import PackedCommand, even_when_full
@@ -91,10 +92,11 @@ def write_after_reading(connection: Connection, tags: Sequence[str], name: str) 
 
 def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
     """Translate an error of a server into one of the collector's own."""
-    if isinstance(error, (RedisConnectionError, RedisTimeoutError)):
-        return StoreUnavailableError(f"the store cannot be reached: {error}; is it running?")
     if isinstance(error, (ConfigError, TooFewCopiesError)):
         return StoreUnavailableError(str(error))
     if isinstance(error, OutOfMemoryError):
         return StoreFullError("the store's memory is full: give it more, or retire tallies")
+    failure = failure_of(error)
+    if isinstance(error, (RedisConnectionError, RedisTimeoutError)) or failure is Failure.DISK:
+        return StoreUnavailableError(failure.said_of("the store", str(error)))
     return StoreUnavailableError(f"the store returned an error: {error}")

@@ -19,6 +19,7 @@ from requests.adapters import HTTPAdapter
 
 from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.wire.base_url import proxies_to
+from client_sdk.protocol.wire.failure import failure_of, failure_of_status
 from client_sdk.protocol.wire.stopped import STOPPED, Question, decode
 from collector.api.batch import MAX_ANSWER_BYTES
 from collector.api.operations import NDJSON
@@ -118,7 +119,7 @@ class Forwarder:
                     raise _refused(response.status_code)
                 return BatchAnswer(_read(response), decode(response.headers.get(STOPPED)))
         except requests.RequestException as error:  # its text names addresses
-            raise CollectorUnavailableError(f"it cannot be reached ({type(error).__name__})") from None
+            raise CollectorUnavailableError(failure_of(error).words()) from None
         except TimeoutError:
             raise CollectorUnavailableError(f"its answer was not whole after {DEADLINE_S:g} seconds") from None
 
@@ -162,9 +163,5 @@ def _read(response: requests.Response) -> bytes:
 
 
 def _refused(status: int) -> CollectorUnavailableError:
-    if status in REFUSING_STATUSES:
-        return CollectorUnavailableError(
-            f"it answered with status {status}: is --to the base URL of a collector, and the relay key one of its own?",
-            is_refusal=True,
-        )
-    return CollectorUnavailableError(f"it answered with status {status}")
+    words = failure_of_status(status).words(f"status {status}")
+    return CollectorUnavailableError(words, is_refusal=status in REFUSING_STATUSES)

@@ -15,6 +15,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
+from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.limits import Bounds
 from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
@@ -105,15 +106,11 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code) from None
-    except URLError as error:
-        raise CollectorDownError(f"{collector} cannot be reached: {error.reason}; is the collector running?") from None
-    except IncompleteRead:
-        raise CollectorDownError(f"{collector} broke off in the middle of its tallies; try again") from None
-    except HTTPException:  # its message would show the response
-        raise CollectorDownError(f"{collector} does not answer in HTTP; is it the URL of a collector?") from None
+    except HTTPException as error:  # its message would show the response
+        raise CollectorDownError(failure_of(error).said_of(collector)) from None
     except OSError as error:
-        problem = error.strerror or str(error) or type(error).__name__
-        raise CollectorDownError(f"reading from {collector} failed: {problem}; try again") from None
+        reason = error.reason if isinstance(error, URLError) else error
+        raise CollectorDownError(failure_of(error).said_of(collector, str(reason))) from None
 
 
 def _opener(collector: str) -> OpenerDirector:
@@ -164,6 +161,6 @@ def _refusal(collector: str, status: int) -> TalliesError:
         return TalliesError(
             f"{collector} does not let the token read that; use a read key, and for open windows one that may see them"
         )
-    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return CollectorDownError(f"{collector} cannot answer now (status {status}); try again, or see its log")
-    return TalliesError(f"{collector} answered with status {status} instead of tallies; is it the URL of a collector?")
+    failure = failure_of_status(status)
+    is_down = failure is Failure.TOO_MANY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return (CollectorDownError if is_down else TalliesError)(failure.said_of(collector, f"status {status}"))

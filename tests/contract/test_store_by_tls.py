@@ -83,7 +83,7 @@ def test_a_store_is_used_by_tls_only_with_the_right_certificates(
 def require_unreachable(url: str, reason: str = "") -> None:
     """Fail unless the store is unreachable for that reason, and the password stays hidden."""
     store = RedisStore(url)
-    with pytest.raises(StoreUnavailableError, match=f"cannot be reached.*{reason}") as caught:
+    with pytest.raises(StoreUnavailableError, match=f"cannot be used.*{reason}") as caught:
         store.require_writable()
     store.disconnect()
     assert "canary" not in str(caught.value)

@@ -35,7 +35,7 @@ def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: 
         assert "warning registry: metric.old expired on 2026-11-10" in done.stdout
         assert {line.split()[0] for line in done.stdout.splitlines()} == {"ok", "warning"}
     away = run_command([*command, "--redis", f"redis://127.0.0.1:{free_port()}"])
-    assert (away.returncode, "failed  store: the store cannot be reached" in away.stdout) == (1, True)
+    assert (away.returncode, "failed  store: the store cannot be used" in away.stdout) == (1, True)
     contradicting = run_command([*local, "--durability", "replicated"])
     assert (contradicting.returncode, "--redis" in contradicting.stderr) == (2, True)
 

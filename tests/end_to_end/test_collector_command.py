@@ -97,7 +97,7 @@ def test_a_data_directory_that_the_store_cannot_read_is_named_and_left_as_it_is(
 def test_a_store_that_is_down_at_start_is_named(registry_file: Path) -> None:
     result = serve(registry_file, "--redis", f"redis://127.0.0.1:{free_port()}")
     assert result.returncode == 1
-    assert "the store cannot be reached" in result.stderr
+    assert "the store cannot be used: nothing listens at its address" in result.stderr
     assert "Traceback" not in result.stderr
 
 

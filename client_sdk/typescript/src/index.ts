@@ -9,6 +9,7 @@ import type { Store } from "./state.js";
 export type { CompiledRegistry } from "./compiled.js";
 export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
+export { explain } from "./failure.js";
 export { historyElement } from "./history.js";
 export type { Strata } from "./metric.js";
 export type { HistoryEntry } from "./state.js";

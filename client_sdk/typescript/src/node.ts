@@ -8,6 +8,7 @@ import { Telemetry as Base, type Options } from "./telemetry.js";
 export type { CompiledRegistry } from "./compiled.js";
 export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
+export { explain } from "./failure.js";
 export type { Strata } from "./metric.js";
 export type { HistoryEntry } from "./state.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";

@@ -90,6 +90,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Why nothing can be recorded at the moment, in words; undefined if nothing is wrong. */
   problem: string | undefined;
 
+  /** The status or error with which the latest upload got no verdict; undefined if it got one. See `explain`. */
+  failure: unknown;
+
   readonly #registry: CompiledRegistry<Answers, Counts>;
   readonly #options: Options;
   readonly #metrics = new Map<string, Metric>();
@@ -369,6 +372,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
+        if (reply) this.failure = outcome === "waiting" ? reply.status : undefined;
         if (outcome !== "sent" && outcome !== "rejected") return outcome;
         result = outcome;
       }
@@ -394,7 +398,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       });
       const { status, headers } = response;
       return { status, headers, body: await textOf(response) };
-    } catch {
+    } catch (error) {
+      this.failure = error;
       return undefined; // offline, refused, too slow or too long: the same upload is sent again
     }
   }

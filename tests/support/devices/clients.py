@@ -19,6 +19,7 @@ from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import READ
 from client_sdk.protocol import Refusal, Upload, Verdict
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.responses import Reply
 from tests.support.services.processes import wait_until
 
@@ -142,7 +143,7 @@ class SetClock:
         return self.now_s
 
 
-Answer = Callable[[Upload], Reply | None]
+Answer = Callable[[Upload], Reply | Failure | None]
 
 
 def accept(upload: Upload) -> Reply:
@@ -191,7 +192,7 @@ class ScriptedTransport:
         """Continue with another script."""
         self._answers = list(answers)
 
-    def post(self, body: bytes) -> Reply | None:
+    def post(self, body: bytes) -> Reply | Failure | None:
         """Note the body and answer."""
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         reply = answer(Upload.decode(body))

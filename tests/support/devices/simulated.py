@@ -20,6 +20,7 @@ from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending import send_times, uploader
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.uploader import Uploader
@@ -106,7 +107,7 @@ class SimulatedDevice:
         self.now_s = end_s
         self.start()
 
-    def post(self, body: bytes) -> Reply | None:
+    def post(self, body: bytes) -> Reply | Failure | None:
         """Answer an attempt."""
         upload = Upload.decode(body)
         self.requests.append(Request(self.now_s, body, upload, self._apart_s, self._processes))

@@ -14,6 +14,7 @@ import numpy as np
 from client_sdk import Recorded, Registry, Reply, Telemetry
 from client_sdk.protocol import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.transport import Transport
 from estimator.audit.features import Feature, ObservationTable, Rows
 from tests.support.laws.coins import exact_law
@@ -152,7 +153,7 @@ class _Changed:
         self._transport = transport
         self._change: Callable[[bytes], bytes] = lambda body: type(device).change(device, body)
 
-    def post(self, body: bytes) -> Reply | None:
+    def post(self, body: bytes) -> Reply | Failure | None:
         return self._transport.post(self._change(body))
 
 

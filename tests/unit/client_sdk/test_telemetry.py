@@ -36,6 +36,7 @@ from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Registry, Report, Upload
 from client_sdk.protocol.statement import statement
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
     DAY_S,
@@ -536,7 +537,7 @@ def test_forgetting_while_another_process_holds_the_ledger_says_to_try_again(
 def test_forgetting_during_an_upload_ends_the_thread_and_nothing_comes_back(tmp_path: Path) -> None:
     begun, release = threading.Event(), threading.Event()
 
-    def hang(upload: Upload) -> Reply | None:
+    def hang(upload: Upload) -> Reply | Failure | None:
         begun.set()
         assert release.wait(60)
         return refuse(Refusal.UNKNOWN_METRIC)(upload)

@@ -14,6 +14,7 @@ from client_sdk.cli import main
 from client_sdk.ledger import outbox, queue, stops
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
 from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, decode, encode
 from client_sdk.sending.helper import BriefLedger, send
 from client_sdk.sending.responses import Reply
@@ -41,9 +42,9 @@ def stopping(*names: str, of: Registry = PLAIN, answer: Answer = accept) -> Answ
     """Answer as another way does, and name questions of a registry as stopped."""
     header = encode((name, of.metric(name).edition) for name in names)
 
-    def answer_and_stop(upload: Upload) -> Reply | None:
+    def answer_and_stop(upload: Upload) -> Reply | Failure | None:
         reply = answer(upload)
-        return reply and reply._replace(stopped=header)
+        return reply._replace(stopped=header) if isinstance(reply, Reply) else reply
 
     return answer_and_stop
 

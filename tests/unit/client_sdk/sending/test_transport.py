@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending import transport
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.transport import MAX_REPLY_BYTES, HttpTransport
@@ -69,7 +70,7 @@ def test_status_and_retry_after_come_back(server: AnsweringServer) -> None:
 def test_redirects_are_not_followed(server: AnsweringServer) -> None:
     server.status, server.headers = 307, {"Location": f"{server.url}/elsewhere"}
     reply = HttpTransport(server.url).post(b"{}")
-    assert reply is not None
+    assert isinstance(reply, Reply)
     assert reply.status == 307
     assert len(server.requests) == 1
 
@@ -116,7 +117,7 @@ def test_no_password_is_taken_from_netrc(
 def test_an_endless_reply_is_read_to_the_bound_only(server: AnsweringServer) -> None:
     server.body = b"x" * (MAX_REPLY_BYTES + 1000)
     reply = HttpTransport(server.url).post(b"{}")
-    assert reply is not None
+    assert isinstance(reply, Reply)
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
@@ -128,7 +129,7 @@ def test_a_reply_in_chunks_is_read_to_its_end(server: AnsweringServer) -> None:
 def test_an_endless_reply_in_chunks_is_read_to_the_bound_only(server: AnsweringServer) -> None:
     server.pieces, server.ends = (b"x" * 40_000, b"x" * 40_000), False
     reply = HttpTransport(server.url).post(b"{}")
-    assert reply is not None
+    assert isinstance(reply, Reply)
     assert len(reply.body) == MAX_REPLY_BYTES
 
 
@@ -137,7 +138,7 @@ def test_a_reply_that_drips_is_none_at_the_deadline(drips: str, monkeypatch: pyt
     monkeypatch.setattr(transport, "DEADLINE_S", 0.5)
     with dripping_server(BEGINNINGS[drips]) as server:
         scheme = "https" if drips == "handshake" else "http"
-        assert HttpTransport(f"{scheme}://127.0.0.1:{server.port}").post(b"{}") is None
+        assert HttpTransport(f"{scheme}://127.0.0.1:{server.port}").post(b"{}") is Failure.TIMEOUT
         wait_until(lambda: server.gone == 1, what="its connection to end")
 
 
@@ -157,7 +158,7 @@ def test_an_empty_reply_has_an_empty_body(server: AnsweringServer) -> None:
 
 
 def test_where_nobody_listens_nothing_comes_back() -> None:
-    assert HttpTransport(f"http://127.0.0.1:{free_port()}").post(b"{}") is None
+    assert HttpTransport(f"http://127.0.0.1:{free_port()}").post(b"{}") is Failure.REFUSED
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.retry_times import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.send_times import APART_S
 from client_sdk.sending.uploader import Uploader
@@ -94,7 +95,7 @@ class Device:
 
 @contextlib.contextmanager
 def device(
-    *answers: Callable[[Upload], Reply | None],
+    *answers: Answer,
     uniform: Uniform = at_once,
     allowed: Callable[[], bool] = lambda: True,
     clock: Callable[[], float] = lambda: NOON,
@@ -242,7 +243,7 @@ def test_what_a_proxy_says_of_an_upload_costs_no_report(code: int) -> None:
 
 
 def test_an_upload_that_always_fails_holds_up_no_other() -> None:
-    def choke(upload: Upload) -> Reply | None:
+    def choke(upload: Upload) -> Reply | Failure | None:
         return status(500)(upload) if REPORT in upload.reports else accept(upload)
 
     with device(choke) as phone:
@@ -460,13 +461,14 @@ def test_jitter_stays_between_its_ends() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (nothing, "could not be reached"),
-        (status(503), "store does not answer"),
-        (problem(401), "upload_key"),
-        (problem(403), "upload_key"),
-        (problem(429), "accepts no more for now"),
-        (status(404), "answered with status 404"),
-        (status(200), "answered with status 200"),
+        (nothing, "the connection failed; see the logs of both sides"),
+        (lambda _: Failure.REFUSED, "nothing listens at its address; start it"),
+        (status(503), "its store does not answer or is full (status 503); see the collector's log"),
+        (problem(401), "it does not accept the key (status 401); use a key"),
+        (problem(403), "it does not accept the key (status 403); use a key"),
+        (problem(429), "it accepts no more for now (status 429); wait"),
+        (status(404), "nothing is served at this path (status 404); use the base URL of a collector"),
+        (status(200), "it answered with an unexpected status (status 200)"),
     ],
 )
 def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Answer, said: str) -> None:

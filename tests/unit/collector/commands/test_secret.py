@@ -58,7 +58,7 @@ def test_a_secret_stands_in_a_variable_or_in_a_file_without_the_end_of_its_line(
         ((*CLOSE, "--redis", "redis://:canary@127.0.0.1"), {}, "in HEARSAY_REDIS_URL", 2),
         ((*CLOSE, "--redis", "redis://127.0.0.1?password=canary"), {}, "in HEARSAY_REDIS_URL", 2),
         (CLOSE, {"HEARSAY_REDIS_URL": "redis://:can/canary@127.0.0.1"}, "--redis must be a URL", 2),
-        (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be reached", 1),
+        (CLOSE, {"HEARSAY_REDIS_URL": "redis://app:canary@127.0.0.1:1"}, "the store cannot be used", 1),
         (CLOSE, {"HEARSAY_REDIS_URL_FILE": "none"}, "none cannot be read", 2),
         ((*SERVE, "--read-token-file", os.devnull), {}, f"{os.devnull} is empty: it must hold the value of", 1),
         (SERVE, {"HEARSAY_READ_TOKEN": ""}, "HEARSAY_READ_TOKEN is set but empty", 1),

@@ -1,0 +1,145 @@
+"""Why a server could not be used: a closed list of causes, each with one piece of advice.
+
+Everything that connects classifies by it: the SDKs, the relay, the collector's store and the
+estimator. `tests/vectors/failures.json` is the same list for other languages.
+
+Exceptions are known by the names of their classes, so that neither this module nor who imports it
+needs `requests`, `redis` or `ssl`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Final
+
+
+class Failure(Enum):
+    """A cause. Where an error has several, the first in this order is the reason.
+
+    Attributes:
+        what: what is wrong with the server, to follow its name.
+        advice: what to do.
+
+    """
+
+    DISK = "the disk is full or read-only", "make room on it, or mount it for writing again"
+    UNTRUSTED = (
+        "its certificate is not trusted",
+        "use one that is valid today, for this host name, and from an authority that this machine trusts",
+    )
+    TLS = "the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"
+    UNKNOWN_NAME = "its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"
+    PASSWORD = "it refuses this user or password", "correct the user and password in the URL"
+    LOADING = "it is still reading its data", "wait until it has finished"
+    PROXY = "the proxy on the way does not connect to it", "correct the proxy's address, or exempt this host from it"
+    REFUSED = "nothing listens at its address", "start it, or correct the host and port in the URL"
+    NO_ROUTE = "this machine has no route to it", "check this machine's network"
+    TIMEOUT = "it did not answer in time", "check whether it is overloaded, or a firewall drops the packets"
+    NOT_HTTP = "it does not answer in HTTP", "correct the port in the URL: another program listens there"
+    BROKEN = "the connection broke off", "try again; if it happens again, see its log"
+    REDIRECT = "it redirects, which is not followed", "use the URL to which it redirects"
+    KEY = "it does not accept the key", "use a key for this purpose that is in its access file"
+    NOT_FOUND = "nothing is served at this path", "use the base URL of a collector"
+    TOO_MANY = "it accepts no more for now", "wait, or raise the quota of the key or the limit of the proxy"
+    INTERNAL = "it failed", "see its log"
+    GATEWAY = "the proxy in front of it gets no answer", "start the collector, or correct the proxy's upstream"
+    UNAVAILABLE = "its store does not answer or is full", "see the collector's log for the state of its store"
+    STATUS = "it answered with an unexpected status", "use the base URL of a collector"
+    OTHER = "the connection failed", "see the logs of both sides"
+
+    def __init__(self, what: str, advice: str) -> None:
+        """Name the parts."""
+        self.what = what
+        self.advice = advice
+
+    def said_of(self, server: str, detail: str = "") -> str:
+        """Return the sentence for people: the server, what is wrong, and what to do.
+
+        Args:
+            server: a name for the server, such as ``the store``.
+            detail: what is known about this case, such as a status.
+
+        """
+        return f"{server} cannot be used: {self.words(detail)}"
+
+    def words(self, detail: str = "") -> str:
+        """Return the same without the server: what is wrong, and what to do."""
+        return f"{self.what}{f' ({detail})' if detail else ''}; {self.advice}"
+
+
+_BY_CLASS: Final[Mapping[str, Failure]] = {
+    "SSLCertVerificationError": Failure.UNTRUSTED,
+    "SSLError": Failure.TLS,
+    "gaierror": Failure.UNKNOWN_NAME,
+    "AuthenticationError": Failure.PASSWORD,
+    "BusyLoadingError": Failure.LOADING,
+    "ProxyError": Failure.PROXY,
+    "ConnectionRefusedError": Failure.REFUSED,
+    "TimeoutError": Failure.TIMEOUT,
+    "Timeout": Failure.TIMEOUT,  # of requests
+    "ConnectionError": Failure.BROKEN,  # of whatever library, if it wraps nothing that says more
+    "IncompleteRead": Failure.BROKEN,
+    "RemoteDisconnected": Failure.BROKEN,
+    "ChunkedEncodingError": Failure.BROKEN,
+    "HTTPException": Failure.NOT_HTTP,
+}
+
+_BY_ERRNO: Final[Mapping[int, Failure]] = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS), Failure.DISK),
+    **dict.fromkeys((errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN), Failure.NO_ROUTE),
+}
+
+_FULL_DISK_WORDS: Final = (
+    "MISCONF",
+    *(os.strerror(code) for code, cause in _BY_ERRNO.items() if cause is Failure.DISK),
+)
+"""How a Redis or Valkey server says so; MISCONF is its code for a failed write."""
+
+_BY_STATUS: Final[Mapping[int, Failure]] = {
+    **dict.fromkeys((301, 302, 303, 307, 308), Failure.REDIRECT),
+    401: Failure.KEY,
+    403: Failure.KEY,
+    404: Failure.NOT_FOUND,
+    407: Failure.PROXY,
+    429: Failure.TOO_MANY,
+    500: Failure.INTERNAL,
+    502: Failure.GATEWAY,
+    503: Failure.UNAVAILABLE,
+    504: Failure.GATEWAY,
+}
+
+_ORDER: Final = list(Failure)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return the cause of an error, looking through the errors that it wraps."""
+    causes = {cause for inner in _wrapped(error, set()) if (cause := _cause(inner)) is not None}
+    return min(causes, key=_ORDER.index, default=Failure.OTHER)
+
+
+def failure_of_status(status: int) -> Failure:
+    """Return the cause of an HTTP status that is no success."""
+    return _BY_STATUS.get(status, Failure.STATUS)
+
+
+def _cause(error: BaseException) -> Failure | None:
+    if isinstance(error, OSError) and (cause := _BY_ERRNO.get(error.errno or 0)) is not None:
+        return cause
+    if any(words in str(error) for words in _FULL_DISK_WORDS):
+        return Failure.DISK
+    names = (parent.__name__ for parent in type(error).__mro__)
+    return next((_BY_CLASS[name] for name in names if name in _BY_CLASS), None)
+
+
+def _wrapped(error: BaseException, seen: set[int]) -> Iterator[BaseException]:
+    """Yield an error and all that led to it: causes, contexts, reasons and arguments."""
+    if id(error) in seen:
+        return
+    seen.add(id(error))
+    yield error
+    for inner in (error.__cause__, error.__context__, getattr(error, "reason", None), *error.args):
+        if isinstance(inner, BaseException):
+            yield from _wrapped(inner, seen)
