@@ -22,7 +22,10 @@ BUDGET: dict[str, Field] = {"per_window": 20, "lifetime": 4}
 
 def text_of(budget: dict[str, Field], **metrics: dict[str, Field]) -> str:
     """Return a registry as TOML."""
-    tables: dict[str, dict[str, Field]] = {"app": {"name": "acme", "owner": "owner@example.com"}, "budget": BUDGET | budget}
+    tables: dict[str, dict[str, Field]] = {
+        "app": {"name": "acme", "owner": "owner@example.com"},
+        "budget": BUDGET | budget,
+    }
     tables |= {f"metric.{name}": BOOLEAN | fields for name, fields in metrics.items()}
     return "schema = 1\n" + "".join(
         f"[{name}]\n" + "".join(f"{key} = {written(value)}\n" for key, value in fields.items())
