@@ -13,8 +13,11 @@ from time import time
 
 from client_sdk import show
 from client_sdk.commands import Outcome, registry_commands
-from client_sdk.ledger import erase
+from client_sdk.labels import Labels
+from client_sdk.ledger import erase, registries
 from client_sdk.ledger import file as ledger_file
+from client_sdk.protocol.errors import LanguageError
+from client_sdk.protocol.sentences import ENGLISH, LANGUAGE
 
 EXAMPLES = {
     "show": "--data-dir app-data --pending",
@@ -39,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # whoever follows has seen enough
         return 0
+    except LanguageError as error:
+        return _fail(str(error))
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(ledger_file.explain(error, path)))
 
@@ -100,16 +105,30 @@ def _parser() -> argparse.ArgumentParser:
     showing.add_argument("--pending", action="store_true", help="show only what waits: why, and until when")
     showing.add_argument("--json", action="store_true", help="print an object of JSON, for programs")
     showing.add_argument("--follow", action="store_true", help="go on, and show what changes, until it is interrupted")
+    for reading in (showing, commands.choices["forget"]):
+        reading.add_argument(
+            "--language",
+            metavar="TAG",
+            type=_language,
+            default=ENGLISH,
+            help="of the sentences, such as de; default: %(default)s",
+        )
     registry_commands.add_to(commands)
     for name, example in EXAMPLES.items():
         commands.choices[name].epilog = f"example: hearsay-client {name} {example}".rstrip()
     return parser
 
 
+def _language(text: str) -> str:
+    if LANGUAGE.fullmatch(text) is None:
+        raise argparse.ArgumentTypeError("must be the tag of a language, such as de or pt-BR")
+    return text
+
+
 def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     def read() -> list[str]:
         with contextlib.closing(ledger_file.open_copy(path)) as connection:
-            view = show.look(connection, time())
+            view = show.look(connection, time(), arguments.language)
         if arguments.json:
             return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]
         return list(show.pending_as_text(view) if arguments.pending else show.as_text(view))
@@ -117,11 +136,12 @@ def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     return show.followed(read) if arguments.follow else iter(read())
 
 
-def _forget(path: Path, _arguments: argparse.Namespace) -> Iterator[str]:
+def _forget(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        say = Labels(registries.kept(connection)).sentences(arguments.language)
         erase.wipe(connection)
         connection.execute("COMMIT")
         ledger_file.scrub(connection)
     ledger_file.remove_leftovers(path)
-    yield "Queue, history and secret are wiped. Switch telemetry off in the app, too."
+    yield say("show.forgotten")

@@ -10,6 +10,7 @@ from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.reported import reported
+from client_sdk.protocol.sentences import ENGLISH, Sentences, sentences_in
 from client_sdk.results import HistoryEntry, PendingReport
 
 Entry = TypeVar("Entry", HistoryEntry, PendingReport)
@@ -26,9 +27,27 @@ class Labels:
         if registry is not None:
             self._learn(registry)
 
-    def label(self, entries: Iterable[Entry]) -> list[Entry]:
+    def label(self, entries: Iterable[Entry], say: Sentences) -> list[Entry]:
         """Return the entries with their labels; an unknown question's is its symbol."""
-        return [entry._replace(label=self._of(entry)) for entry in entries]
+        return [entry._replace(label=self._of(entry, say)) for entry in entries]
+
+    def sentences(self, language: str = ENGLISH) -> Sentences:
+        """Return the sentences of a language, the app's own in place of those that ship.
+
+        Raises:
+            LanguageError: if neither the SDK nor the app ships the language.
+
+        """
+        if self.latest is None:
+            self.read()
+        return sentences_in(language, {}) if self.latest is None else self.latest.sentences(language)
+
+    def metric(self, entry: HistoryEntry | PendingReport) -> Metric | None:
+        """Return the question of an entry; None if no registry that is left knows it."""
+        key = entry.metric, entry.edition
+        while key not in self._metrics and self.read():
+            pass
+        return self._metrics.get(key)
 
     def read(self) -> bool:
         """Read the next registry, the latest first; return whether there was one."""
@@ -46,9 +65,8 @@ class Labels:
             for edition in metric.editions:
                 self._metrics.setdefault((metric.name, edition), metric)
 
-    def _of(self, entry: HistoryEntry | PendingReport) -> str:
-        key = entry.metric, entry.edition
-        while key not in self._metrics and self.read():
-            pass
-        metric = self._metrics.get(key)
-        return f"symbol {entry.symbol}" if metric is None else reported(metric, entry.symbol)
+    def _of(self, entry: HistoryEntry | PendingReport, say: Sentences) -> str:
+        metric = self.metric(entry)
+        if metric is None:
+            return say("reported.symbol", symbol=str(entry.symbol))
+        return reported(metric, entry.symbol, say)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,12 +19,17 @@ from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
 from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.protocol.wire.stopped import Question
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport
 
 if TYPE_CHECKING:
     import sqlite3
+
+DIGITS = 9
+"""Decimals of a privacy loss, which is charged in billionths."""
 
 LOOK_EVERY_S = 1.0
 """How often a follower looks at the ledger: as often as a developer who waits would."""
@@ -42,6 +48,8 @@ class LedgerView(NamedTuple):
         dropped: how many reports were dropped, by reason.
         stopped: the questions that the collector has stopped: metric and edition.
         problem: the latest problem; None if there is none.
+        say: the sentences of the reader's language.
+        evidence: how much one report of the history says, in words; empty without a history.
 
     """
 
@@ -54,17 +62,25 @@ class LedgerView(NamedTuple):
     dropped: dict[str, int]
     stopped: list[Question]
     problem: LatestProblem | None
+    say: Sentences
+    evidence: str
 
 
-def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
-    """Read the ledger in one transaction, which nobody else waits for."""
+def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) -> LedgerView:
+    """Read the ledger in one transaction, which nobody else waits for.
+
+    Raises:
+        LanguageError: if there are no sentences in the language.
+
+    """
     connection.execute("BEGIN")
     try:
         labels = Labels(registries.kept(connection))
         labels.read()
-        waiting = labels.label(pending(connection, now_s))
+        say = labels.sentences(language)
+        waiting, left = labels.label(pending(connection, now_s), say), labels.label(history.entries(connection), say)
         return LedgerView(
-            history=labels.label(history.entries(connection)),
+            history=left,
             may_be_erased=erase.may_have_erased(connection),
             pending=waiting,
             waiting=len(waiting),
@@ -73,9 +89,19 @@ def look(connection: sqlite3.Connection, now_s: float) -> LedgerView:
             dropped=history.dropped(connection),
             stopped=stops.stopped(connection),
             problem=problems.latest_problem(connection),
+            say=say,
+            evidence=_evidence(left, labels, say),
         )
     finally:
         connection.execute("COMMIT")
+
+
+def _evidence(left: Sequence[HistoryEntry], labels: Labels, say: Sentences) -> str:
+    metrics = [labels.metric(entry) for entry in left]
+    known = [metric for metric in metrics if metric is not None]
+    if len(known) < len(metrics):
+        return say("evidence.unknown")
+    return evidence(known, say) if known else ""
 
 
 def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: float) -> BudgetStatus | None:
@@ -87,47 +113,48 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 def as_text(view: LedgerView) -> Iterator[str]:
     """Yield everything as lines for people."""
+    say = view.say
     if view.history:
-        rows = [(entry.metric, entry.window, entry.label, str(entry.outcome)) for entry in view.history]
-        yield from _table([("metric", "window", "reported", "outcome"), *rows])
+        heads = tuple(say(f"history.{head}") for head in ("question", "window", "reported", "outcome"))
+        rows = [(each.metric, each.window, each.label, say.code("outcome", each.outcome)) for each in view.history]
+        yield from _table([heads, *rows])
         yield ""
-        yield "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer."
-    elif view.may_be_erased:
-        yield "The list of what left this device is empty. What left before an erasure is not on it."
+        yield f"{say('history.randomized')} {view.evidence}"
     else:
-        yield "Nothing has left this device."
-    yield f"Privacy loss spent so far: epsilon {view.spent:.9f}"
+        yield say("show.erased" if view.may_be_erased else "history.nothing")
+    yield say("show.spent", epsilon=_loss(view.spent, say))
     if view.budget is not None:
-        yield from _ceilings(view.budget)
-    yield f"Waiting to be sent or answered: {view.waiting}"
+        yield from _ceilings(view.budget, say)
+    yield say("show.waiting", reports=view.waiting)
     yield from pending_as_text(view)
     for reason, reports in view.dropped.items():
-        yield f"Dropped ({reason}): {reports}"
-    for metric, edition in view.stopped:
-        yield f"Stopped by its collector, and asked no more: {metric} (edition {edition})"
+        yield say("show.dropped", reason=say.code("outcome", reason), reports=reports)
+    for question, edition in view.stopped:
+        yield say("show.stopped", question=question, edition=edition)
     if view.problem is not None:
-        yield f"Latest problem ({_instant(view.problem.at_s)}): {view.problem.sentence}"
+        yield say("show.problem", instant=_instant(view.problem.at_s), sentence=view.problem.sentence)
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:
     """Yield what waits, why, and until when, as lines for people."""
+    say = view.say
     rows = [
-        (
-            report.metric,
-            report.window,
-            report.label,
-            f"{report.why}{'' if report.next_s is None else f', at {_instant(report.next_s)}'}",
-            f"until {_instant(report.until_s)}",
-        )
+        (report.metric, report.window, report.label, _waits(report, say), _instant(report.until_s))
         for report in view.pending
     ]
     if rows:
-        yield from _table([("metric", "window", "reports", "waits", "no longer than"), *rows])
+        heads = ("history.question", "history.window", "show.reports", "show.waits", "show.until")
+        yield from _table([tuple(map(say, heads)), *rows])
+
+
+def _waits(report: PendingReport, say: Sentences) -> str:
+    why = say(f"show.{report.why.name.lower()}")
+    return why if report.next_s is None else say("show.at", why=why, instant=_instant(report.next_s))
 
 
 def as_json(view: LedgerView) -> str:
     """Return everything as a JSON object on one line."""
-    whole = view._asdict() | {
+    whole = {name: part for name, part in view._asdict().items() if name not in ("say", "evidence")} | {
         "history": [entry._asdict() for entry in view.history],
         "pending": [report._asdict() for report in view.pending],
         "budget": None if view.budget is None else view.budget._asdict(),
@@ -151,11 +178,18 @@ def followed(read: Callable[[], list[str]], pause: Callable[[], None] = lambda: 
         pause()
 
 
-def _ceilings(budget: BudgetStatus) -> Iterator[str]:
-    yield f"  in {budget.window}: {budget.window_spent:.9f} of {budget.window_ceiling:g}"
+def _ceilings(budget: BudgetStatus, say: Sentences) -> Iterator[str]:
+    spent, most = _loss(budget.window_spent, say), say.number(Fraction(budget.window_ceiling), DIGITS)
+    yield f"  {say('show.ceiling', period=budget.window, spent=spent, most=most)}"
     if budget.month_ceiling is not None:
-        yield f"  in {budget.month}: {budget.month_spent:.9f} of {budget.month_ceiling:g}"
-    yield f"  in this device's life: {budget.lifetime_spent:.9f} of {budget.lifetime_ceiling:g}"
+        spent, most = _loss(budget.month_spent, say), say.number(Fraction(budget.month_ceiling), DIGITS)
+        yield f"  {say('show.ceiling', period=budget.month, spent=spent, most=most)}"
+    spent, most = _loss(budget.lifetime_spent, say), say.number(Fraction(budget.lifetime_ceiling), DIGITS)
+    yield f"  {say('show.life', spent=spent, most=most)}"
+
+
+def _loss(epsilon: float, say: Sentences) -> str:
+    return say.number(Fraction(epsilon), DIGITS)
 
 
 def _instant(at_s: float) -> str:

@@ -33,6 +33,7 @@ from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
 from client_sdk.results import (
     BudgetStatus,
@@ -469,31 +470,43 @@ class Telemetry:
             return Flushed(FlushOutcome.UNAVAILABLE)
         return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
 
-    def history(self) -> list[HistoryEntry]:
+    def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
 
         Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
 
+        Args:
+            language: that of the labels: one that ships, or that the registry has sentences in.
+
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
+            LanguageError: if there are no sentences in the language.
 
         """
         from client_sdk.labels import Labels  # noqa: PLC0415 13 ms
 
+        say = self._registry.sentences(language)
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
             lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
         )
-        return Labels(packed, self._registry).label(entries)
+        return Labels(packed, self._registry).label(entries, say)
 
-    def statement(self) -> str:
+    def statement(self, language: str = ENGLISH) -> str:
         """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
 
         It is the page of ``hearsay-estimator plan --statement``.
+
+        Args:
+            language: a language that ships, or that the registry has sentences in.
+
+        Raises:
+            LanguageError: if there are no sentences in the language.
+
         """
         from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
 
-        return statement(self._registry)
+        return statement(self._registry, language)
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.

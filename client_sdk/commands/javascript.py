@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, MeanByGroup, Nearest, Subset
+from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import languages
 from client_sdk.protocol.wire.stopped import encode
 
 FORMAT: Final = 1
@@ -53,6 +55,13 @@ MECHANISMS: Final = (
 )
 """What the SDK can draw from."""
 
+SENTENCES: Final = ("history", "number", "outcome", "reported")
+"""With what the keys of sentences begin that the SDK says."""
+
+EVIDENCE: Final = "evidence"
+UNKNOWN: Final = "evidence.unknown"
+"""The sentences on how much a report says: of the questions here, and of others."""
+
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
 
@@ -85,9 +94,20 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
         "app": registry.app,
         "budget": _budget(registry.budget),
         "metrics": {name: compiled(metric) for name, metric in registry.metrics.items()},
+        "sentences": {language: sentences_for(registry, language) for language in languages(registry.own_sentences)},
     }
-    lists = {"variables": list(registry.strata), "stopped": [encode([question]) for question in registry.stopped]}
+    lists: dict[str, Any] = {
+        "variables": list(registry.strata),
+        "stopped": [encode([question]) for question in registry.stopped],
+    }
     return document | {key: entries for key, entries in lists.items() if entries}
+
+
+def sentences_for(registry: Registry, language: str) -> dict[str, str]:
+    """Return the sentences that the SDK says to users, with one on how much a report says."""
+    say = registry.sentences(language)
+    used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
+    return used | {EVIDENCE: evidence(registry.metrics.values(), say), UNKNOWN: say(UNKNOWN)}
 
 
 def compiled(metric: Metric) -> dict[str, Any]:

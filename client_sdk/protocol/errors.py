@@ -45,6 +45,10 @@ class RegistryError(HearsayError):
         return error
 
 
+class LanguageError(HearsayError, ValueError):
+    """A language in which there are no sentences for users. The message names those with some."""
+
+
 class WindowError(HearsayError):
     """A text that names no window."""
 

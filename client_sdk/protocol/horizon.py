@@ -117,6 +117,62 @@ def most_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date 
     return _least(windows_left(metric, today), _limit(registry, metric, horizon))
 
 
+def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> int:
+    """Return the most reports of a metric that a device pays for within a calendar year.
+
+    Under `Strategy.PACE` a device answers in a window only if it can pay for all questions that
+    have not expired, and answers them all. So questions that are left out, because they are stopped
+    or because the user agrees to fewer, leave more for others.
+
+    Args:
+        registry: the questions and the ceilings.
+        metric: one of the questions.
+        alone: whether other questions may be left out.
+
+    """
+    budget, charge = registry.budget, metric.charge_nanos
+    if not charge:
+        return IN_YEAR[metric.window]
+    bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]
+    if not budget.may_be_wiped:
+        bounds.append(_paid_in_life(registry, metric, alone=alone))
+        if budget.per_month_nanos is not None:
+            bounds.append(12 * (budget.per_month_nanos // charge))
+    return min(bounds)
+
+
+def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
+    life = registry.budget.lifetime_nanos
+    if not _pays_whole_windows(registry):
+        return life // metric.charge_nanos
+    together = sum(
+        other.charge_nanos
+        for other in registry.metrics.values()
+        if other is metric or other.expires is None or (metric.expires is not None and other.expires >= metric.expires)
+    )
+    if not alone or life < together:
+        return life // together
+    return (life - together) // metric.charge_nanos + 1
+
+
+def _pays_whole_windows(registry: Asked) -> bool:
+    """Whether a device that answers in a window pays for all questions or for none.
+
+    That is so under `Strategy.PACE`, unless another ceiling than that of its life may refuse some.
+    """
+    budget, metrics = registry.budget, registry.metrics.values()
+    kinds = {metric.window for metric in metrics}
+    is_plain = not any(metric.reserve_nanos or metric.delta for metric in metrics)
+    if budget.strategy is not Strategy.PACE or len(kinds) > 1 or not is_plain:
+        return False
+    (kind,) = kinds
+    together = sum(metric.charge_nanos for metric in metrics)
+    month = budget.per_month_nanos
+    return IN_WINDOW[budget.window][kind] * together <= budget.per_window_nanos and (
+        month is None or IN_MONTH[kind] * together <= month
+    )
+
+
 def _limit(registry: Asked, metric: Metric, horizon: Horizon) -> int | None:
     match horizon:
         case Horizon.WINDOW:

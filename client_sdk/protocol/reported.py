@@ -12,8 +12,9 @@ from typing import Final
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.model import LABEL, CrossedModel
+from client_sdk.protocol.domain.label import Label
+from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.domain.model import CrossedModel
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.vector import Vector
@@ -30,59 +31,84 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import Sentences
 
 SHOWN: Final = 3
 """The most answers to name of those that one report speaks for."""
 
-PADDING: Final = "nothing more"
-"""The member of a set that stands for a place without one."""
+STEPS: Final = 1000
+"""Numbers are written with as many decimals as tell a thousandth of their range apart."""
 
 
-def reported(metric: Metric, symbol: int) -> str:
+def reported(metric: Metric, symbol: int, say: Sentences) -> str:
     """Return in words what the report of a symbol says."""
     if isinstance(metric.domain, Vector):
-        return _axis(symbol, metric.channel)
+        return _axis(symbol, metric.channel, say)
     if isinstance(metric.channel, GroupedGeometry):
-        return _some_cells(symbol, metric.channel)
+        return _some_cells(symbol, metric.channel, say)
     if isinstance(metric.channel, Crosses):
-        return _drawn(symbol, metric)
+        return _drawn(symbol, metric, say)
     channel = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
     inputs = likeliest(channel, symbol)
     if isinstance(metric.domain, Number):
-        return _range(metric.domain, channel.inputs, inputs)
-    labels = metric.domain.labels
-    return _either([word(labels[each]) if each < len(labels) else PADDING for each in islice(inputs, SHOWN + 1)])
+        return _range(metric.domain, channel.inputs, inputs, say)
+    domain, labels = metric.domain, metric.domain.labels
+    words = []
+    for each in islice(inputs, SHOWN + 1):
+        if each >= len(labels):
+            words.append(say("reported.padding"))
+        elif isinstance(domain, MeanByGroup):
+            group, point = divmod(each, domain.points)
+            number = _point(domain.second, domain.points, point, say)
+            words.append(f"{_word(domain.first.labels[group], say)}, {number}")
+        else:
+            words.append(_word(labels[each], say))
+    return _either(words, say)
 
 
-def _either(named: list[str]) -> str:
+def _word(label: Label, say: Sentences) -> str:
+    """Return a value of a domain in words; a pair has a comma."""
+    match label:
+        case None:
+            return say("reported.nothing")
+        case bool():
+            return say("reported.true" if label else "reported.false")
+        case tuple():
+            return ", ".join(_word(part, say) for part in label)
+    return str(label)
+
+
+def _either(named: list[str], say: Sentences) -> str:
     """Return answers as alternatives, the first few if they are many."""
     if len(named) > SHOWN:
-        return f"{', '.join(named[:SHOWN])} or others"
-    return " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+        return say("reported.or_others", first=", ".join(named[:SHOWN]))
+    return say("reported.or", first=", ".join(named[:-1]), last=named[-1]) if len(named) > 1 else named[0]
 
 
-def _axis(symbol: int, channel: Channel) -> str:
+def _axis(symbol: int, channel: Channel, say: Sentences) -> str:
     """Return a symbol's random direction in words: its rotation and axis, as they are counted."""
     rotation, axis = divmod(symbol, 2 * channel.inputs)
-    return f"{'against' if axis % 2 else 'along'} axis {axis // 2} of random rotation {rotation}"
+    return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
 
 
-def _some_cells(symbol: int, channel: GroupedGeometry) -> str:
+def _some_cells(symbol: int, channel: GroupedGeometry, say: Sentences) -> str:
     """Return the many cells that a symbol of a text speaks for."""
     group, point = divmod(symbol, channel.inputs)
-    orthogonal, cells = channel.geometry.orthogonal, channel.inputs
-    return f"texts in {orthogonal:,} of {cells:,} cells, those of point {point} in group {group}"
+    some = channel.geometry.orthogonal
+    return say("reported.texts", some=some, cells=channel.inputs, point=str(point), group=str(group))
 
 
-def _drawn(symbol: int, metric: Metric) -> str:
+def _drawn(symbol: int, metric: Metric, say: Sentences) -> str:
     """Return what a symbol says of the feature that was drawn, together with the label."""
     assert isinstance(metric.channel, Crosses)  # noqa: S101 whoever asks has looked
     assert isinstance(metric.domain, CrossedModel)  # noqa: S101 the only domain of crosses
     place, own = metric.channel.feature_of(symbol)
     feature = metric.domain.observation.features[place]
     cells = islice(likeliest(metric.channel.features[place], own), SHOWN + 1)
-    named = [f"{feature.labels[cell // 2]} with {LABEL} {word(cell % 2 > 0)}" for cell in cells]
-    return f"{feature.name}: {_either(named)}"
+    named = [
+        say("reported.labeled", answer=feature.labels[cell // 2], label=_word(cell % 2 > 0, say)) for cell in cells
+    ]
+    return say("reported.feature", feature=feature.name, answers=_either(named, say))
 
 
 def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 one a family
@@ -127,10 +153,17 @@ def _first(inputs: Iterable[int]) -> list[int]:
     return list(islice(inputs, SHOWN + 1))
 
 
-def _range(domain: Number, points: int, inputs: Sequence[int]) -> str:
-    low, high = (domain.low + (domain.high - domain.low) * end / (points - 1) for end in (inputs[0], inputs[-1]))
+def _range(domain: Number, points: int, inputs: Sequence[int], say: Sentences) -> str:
+    low, high = (_point(domain, points, end, say) for end in (inputs[0], inputs[-1]))
+    return low if low == high else say("reported.range", low=low, high=high)
+
+
+def _point(domain: Number, points: int, place: int, say: Sentences) -> str:
+    """Return a point of an even grid; of a scale, the name of its step."""
+    number = domain.low + (domain.high - domain.low) * Fraction(place, points - 1)
     if isinstance(domain, OrdinalMean):
-        names = [domain.scale.values[round(end) - 1] for end in (low, high)]
-    else:
-        names = [f"{float(end):g}" for end in (low, high)]
-    return " to ".join(dict.fromkeys(names))
+        return domain.scale.values[round(number) - 1]
+    decimals = 0
+    while (domain.high - domain.low) * 10**decimals < STEPS:
+        decimals += 1
+    return say.number(number, decimals)

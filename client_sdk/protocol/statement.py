@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
@@ -31,12 +33,21 @@ from client_sdk.protocol.domain import (
     Vector,
 )
 from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
-from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
+from client_sdk.protocol.epsilon import NANOS, PURE, nanos_ceiling
+from client_sdk.protocol.evidence import bet_in_words, but_rarely, evidence, truth_in_words
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.horizon import Horizon, MetricReports, chance_beyond, life_nanos, most_nanos, most_reports
+from client_sdk.protocol.horizon import (
+    IN_YEAR,
+    Horizon,
+    MetricReports,
+    chance_beyond,
+    life_nanos,
+    most_nanos,
+    yearly_reports,
+)
 from client_sdk.protocol.metric import Metric, Protects
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import WindowKind
+from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 """Odds of a million to one are as good as knowing."""
@@ -47,69 +58,44 @@ TWO_DIGITS: Final = 10
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 """Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
 
-HOW: Final = """\
-Every answer is changed at random on your device before it leaves it. Nobody who
-receives it can tell whether it is your true answer: only counts over many
-devices mean anything. What follows says how much the answers of one device can
-reveal all the same, at the very worst, to somebody who sees everything that it
-sends. That an answer is sent at all can tell more: each question says what.
-"""
+WIDTH: Final = 80
+"""The columns of a paragraph."""
 
-BY_PURPOSE: Final = """\
-## What you can agree to
-
-You can agree to some purposes and not to others, and change your mind later.
-Your device answers only questions whose purposes you have agreed to, all of
-them. Of what you withdraw, nothing that waits is sent any more.
-"""
-
-READ_AND_ERASE: Final = """\
-## Read and erase
-
-Your device keeps a list of everything that left it. `DIR` is the folder in which
-the application keeps it. To read it:
-
-    hearsay-client show --data-dir DIR
-
-To erase it (switch it off in the application, too):
-
-    hearsay-client forget --data-dir DIR
-
-Counts in which an answer of yours is already contained cannot be told apart any
-more, and stay. So does what was spent, without any answer: as a sum, and for
-each question only of the day, week or month that had not ended when it last ran.
-"""
+COMMANDS: Final = ("hearsay-client show --data-dir DIR", "hearsay-client forget --data-dir DIR")
+"""What reads and erases the list of what left a device."""
 
 
-IN_A_BROWSER: Final = """\
-In a browser, the page keeps that list, and can show it with a button that erases
-it. A browser may delete what a page has stored, the list and the sum with it.
-What is made anew reports nothing in the day, week or month in which it was made.
-Another browser, profile or private window is another device.
-"""
-
-
-def statement(registry: Registry) -> str:
+def statement(registry: Registry, language: str = ENGLISH) -> str:
     """Return the page as Markdown.
 
     It is the same on every day: its year is any year, also of a device that has been reporting.
+
+    Args:
+        registry: the app's questions and ceilings.
+        language: a language that ships, or that the app has sentences in.
+
+    Raises:
+        LanguageError: if there are no sentences in the language.
+
     """
+    say = registry.sentences(language)
     by_horizon = {horizon: most_nanos(registry, horizon) for horizon in Horizon}
     by_horizon[Horizon.LIFE] = life_nanos(registry)
-    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon)) for horizon, nanos in by_horizon.items()}
-    yearly = {
-        name: MetricReports(metric, most_reports(registry, metric, Horizon.YEAR))
-        for name, metric in registry.metrics.items()
-    }
+    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon), say) for horizon, nanos in by_horizon.items()}
     paid_once = [name for name, metric in registry.metrics.items() if metric.protects is Protects.PATTERN]
     parts = [
-        f"# What {escaped(registry.app)} asks, and what it can learn\n",
-        HOW,
-        *_purposes(registry),
-        *(_question(metric, yearly[name], by_horizon) for name, metric in registry.metrics.items()),
-        "\n".join(["## Everything together\n", *_together(registry.budget, totals, paid_once), ""]),
-        READ_AND_ERASE,
-        *([IN_A_BROWSER] if registry.budget.may_be_wiped else []),
+        f"# {say('statement.title', app=escaped(registry.app))}\n",
+        *_how(registry, totals, say),
+        *_purposes(registry, say),
+        *(_question(registry, metric, say) for metric in registry.metrics.values()),
+        "\n".join(
+            [
+                f"## {say('statement.together.title')}\n",
+                *_bullets(_together(registry.budget, totals, paid_once, say)),
+                "",
+            ]
+        ),
+        *_read_and_erase(registry.budget, say),
     ]
     return "\n".join(parts)
 
@@ -120,36 +106,37 @@ def escaped(text: str) -> str:
     return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def odds(nanos: float) -> str:
+def odds(nanos: float, say: Sentences) -> str:
     """Return in words what a privacy loss makes of even odds.
 
     Args:
         nanos: the loss in billionths of epsilon.
+        say: the sentences of a language.
 
     """
     if nanos >= CERTAIN_NANOS:
-        return "more than a million to 1, which is as good as knowing"
-    ratio = _printed(nanos)
-    return f"at most {int(ratio):,} to 1" if ratio.denominator == 1 else f"at most {float(ratio):.1f} to 1"
+        return say("statement.certain")
+    return say("statement.odds", ratio=say.number(_printed(nanos), 1))
 
 
-def outcome(nanos: float | None, chance: Fraction) -> str:
+def outcome(nanos: float | None, chance: Fraction, say: Sentences) -> str:
     """Return in words what reports make of even odds, and how often that may be exceeded.
 
     Args:
         nanos: the loss in billionths of epsilon; None if there is no bound.
         chance: the most likely chance of a larger loss.
+        say: the sentences of a language.
 
     """
     if nanos is None or (2 * chance > 1 and nanos < CERTAIN_NANOS):
-        return "there is no bound"
-    return f"even odds become {odds(nanos)}{_but(nanos, chance)}"
+        return say("statement.unbounded")
+    return say("statement.outcome", odds=odds(nanos, say), but=_but(nanos, chance, say))
 
 
-def one_report(metric: Metric, when: str = "") -> str:
+def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
     """Return in words what one report makes of even odds, and how often that is exceeded."""
     nanos = metric.epsilon_nanos
-    return f"{odds(nanos)}{when}{_but(nanos, metric.chance_beyond(_printed(nanos)))}"
+    return odds(nanos, say), _but(nanos, metric.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
@@ -159,177 +146,197 @@ def _printed(nanos: float) -> Fraction:
     return Fraction(math.ceil(ratio)) if ratio > TWO_DIGITS else Fraction(math.ceil(ratio * 10), 10)
 
 
-def _but(nanos: float, chance: Fraction) -> str:
+def _but(nanos: float, chance: Fraction, say: Sentences) -> str:
     """Return how often the odds are exceeded. Nothing exceeds odds that are as good as knowing."""
-    if not chance or nanos >= CERTAIN_NANOS:
-        return ""
-    return f", except with a chance of 1 in {math.floor(1 / chance):,}"
+    return "" if nanos >= CERTAIN_NANOS else but_rarely(chance, say)
 
 
-def _purposes(registry: Registry) -> Iterator[str]:
+def _paragraph(*sentences: str) -> str:
+    return textwrap.fill(" ".join(sentences), WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def _bullets(lines: Iterable[str]) -> list[str]:
+    return [f"* {line}" for line in lines]
+
+
+def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
+    """Yield the first paragraphs: what randomizing does, and what protects whom.
+
+    In a browser the limit that outlives a wipe comes first, because no other one protects there.
+    """
+    budget = registry.budget
+    if budget.may_be_wiped:
+        key, windows = f"statement.web.{budget.window}", IN_YEAR[budget.window]
+        yield _paragraph(say(key, windows=windows, outcome=totals[Horizon.YEAR]))
+    yield _paragraph(say("statement.how"), evidence(registry.metrics.values(), say, escaped))
+    yield _paragraph(say("statement.worst"))
+
+
+def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
     """Yield what users can agree to, and the questions of each purpose, if any question has one."""
     names: dict[str, list[str]] = {}
     for name, metric in registry.metrics.items():
-        names.setdefault(" and ".join(sorted(metric.consent)) or "everything", []).append(name)
+        names.setdefault(_agreed(sorted(map(escaped, metric.consent)), say), []).append(escaped(name))
     if any(metric.consent for metric in registry.metrics.values()):
-        lines = [
-            f"* {escaped(purposes)}: {escaped(', '.join(questions))}" for purposes, questions in sorted(names.items())
-        ]
-        yield "\n".join([BY_PURPOSE, *lines, ""])
+        lines = _bullets(f"{purposes}: {', '.join(questions)}" for purposes, questions in sorted(names.items()))
+        yield f"## {say('statement.agree.title')}\n"
+        yield "\n".join([_paragraph(say("statement.agree.how")), *lines, ""])
 
 
-def _question(metric: Metric, year: MetricReports, by_horizon: dict[Horizon, int | None]) -> str:
-    afterwards = one_report(metric, " afterwards")
+def _agreed(purposes: list[str], say: Sentences) -> str:
+    """Return purposes as one text; nobody agrees to none of them by name."""
+    if not purposes:
+        return say("statement.agree.everything")
+    return reduce(lambda first, last: say("statement.agree.and", purposes=first, purpose=last), purposes)
+
+
+def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
     lines = [
-        f"## {escaped(metric.name)}\n",
-        f"* Why it is asked: {escaped(metric.purpose)}",
-        f"* Who answers for it: {escaped(metric.owner) if metric.owner else 'nobody is named'}",
-        f"* How often: at most once a {metric.window}, {_until(metric)}",
-        *_others(metric),
-        *_public(metric),
-        *_kept(metric),
-        *_answered(metric),
-        *_sent(metric),
-        *_on_disk(metric),
-        f"* One answer: whoever held even odds on it before holds {afterwards}",
-        *_yearly(metric, year, by_horizon[Horizon.YEAR]),
+        say("statement.why", purpose=escaped(say(f"{PURPOSE}{metric.name}"))),
+        say("statement.owner", owner=escaped(metric.owner) if metric.owner else say("statement.nobody")),
+        say(f"statement.often.{metric.window}", until=_until(metric, say)),
+        *_others(metric, say),
+        *_public(metric, say),
+        *_kept(metric, say),
+        *_answered(metric, say),
+        say(f"statement.sent.{_tells(metric)}.{metric.window}"),
+        *_on_disk(metric, say),
+        *_one(metric, say),
+        *_yearly(registry, metric, say),
     ]
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in [f"## {escaped(metric.name)}\n", *_bullets(lines)])
 
 
-def _until(metric: Metric) -> str:
+def _until(metric: Metric, say: Sentences) -> str:
     if metric.expires is None:
-        return "without an end"
-    if metric.window is WindowKind.DAY:
-        return f"until {metric.expires}"
-    return f"until the end of the {metric.window} that holds {metric.expires}"
+        return say("statement.until.never")
+    return say(f"statement.until.{metric.window}", day=say.date(metric.expires))
 
 
-def _others(metric: Metric) -> Iterator[str]:
+def _others(metric: Metric, say: Sentences) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
     for part in (domain.first, domain.second) if isinstance(domain, Cross | MeanByGroup) else (domain,):
         if isinstance(part, Category | Subset) and part.other is not None:
-            counted = f"counts as “{escaped(part.other)}”"
-            yield f"* An answer that is not on the list {counted}, and its text stays on your device"
+            yield say("statement.other_answer", other=escaped(part.other))
         if isinstance(part, Text) and part.other is not None:
-            yield f"* A letter other than {escaped(part.letters)} counts as “{escaped(part.other)}”"
+            yield say("statement.other_letter", letters=escaped(part.letters), other=escaped(part.other))
 
 
-def _public(metric: Metric) -> Iterator[str]:
+def _public(metric: Metric, say: Sentences) -> Iterator[str]:
     if metric.strata:
-        names = "; ".join(escaped(name) for name in metric.strata)
-        yield f"* What is sent with it openly and unchanged: which of these holds for your device: {names}; or none"
+        yield say("statement.public", strata="; ".join(map(escaped, metric.strata)))
 
 
-def _kept(metric: Metric) -> Iterator[str]:
+def _kept(metric: Metric, say: Sentences) -> Iterator[str]:
     if metric.retention_days is not None:
-        days = "one day" if metric.retention_days == 1 else f"{metric.retention_days:,} days"
-        yield f"* How long the counts are kept: {days} after no more answers are taken for a {metric.window}"
+        number = "one" if metric.retention_days == 1 else "other"
+        days = say(f"statement.days.{number}", days=metric.retention_days)
+        yield say(f"statement.kept.{metric.window}", days=days)
 
 
-def _answered(metric: Metric) -> Iterator[str]:
+def _answered(metric: Metric, say: Sentences) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
     if isinstance(domain, Nearest):
-        nearest = f"which of {domain.size} labels is nearest to something of yours"
-        yield f"* What is answered: {nearest}, which stays on the device"
+        yield say("statement.nearest", labels=domain.size)
     if isinstance(domain, Model | CrossedModel):
-        features = ", ".join(map(escaped, domain.observation.names[:-1]))
-        yield f"* What it is about: {features}; and what they are to predict"
+        yield say("statement.model", features=", ".join(map(escaped, domain.observation.names[:-1])))
     if isinstance(domain, CrossedModel):
-        drawn = "one of these, drawn by chance, together with what is to be predicted"
-        yield f"* What is answered: {drawn}; the others stay on the device"
+        yield say("statement.crosses")
     elif isinstance(domain, Vector):
-        direction = f"one direction, drawn by chance, in which a list of {domain.length} numbers rather points than not"
-        yield f"* What is answered: {direction}; the numbers stay on the device"
+        yield say("statement.vector", length=domain.length)
     if isinstance(domain, Text):
-        yield from _of_text(metric, domain)
+        yield from _of_text(metric, domain, say)
     if isinstance(domain, MeanByGroup):
         group, number = map(escaped, domain.names)
-        points = "the ends of its range" if domain.points == LEAST_POINTS else f"{domain.points} points of its range"
-        yield f"* What is answered: {group} and {number} together; {number} is first rounded by chance to {points}"
+        if domain.points == LEAST_POINTS:
+            yield say("statement.group_at_ends", group=group, number=number)
+        else:
+            yield say("statement.group", group=group, number=number, points=domain.points)
     if isinstance(metric.domain, Activity):
-        last = f"the {metric.domain.high} days that end with a {metric.window}"
-        yield f"* What is answered: on how many of {last} the application was used"
+        yield say(f"statement.activity.{metric.window}", days=int(metric.domain.high))
 
 
-def _sent(metric: Metric) -> Iterator[str]:
-    """Yield what the existence of a report reveals, whatever its symbol is."""
-    window = metric.window
+def _tells(metric: Metric) -> str:
+    """Return what the existence of a report reveals, whatever its symbol is, as part of a key."""
     if metric.fill is not None:
-        what = f"that the application ran in that {window}, and nothing else"
-    elif isinstance(metric.domain, Activity):
-        what = f"that the application was used in that {window}"
-    elif isinstance(metric.domain, Count):
-        what = f"that something was counted in that {window}. Where nothing is counted, nothing is sent"
-    else:
-        what = f"that the application recorded something for it in that {window}, which may depend on what you did"
-    yield f"* What an answer tells by being sent: {what}"
-
-
-def _on_disk(metric: Metric) -> Iterator[str]:
-    """Yield what of the true answers stands on the disk of the device."""
-    kept = "* What your device keeps for that"
+        return "ran"
     if isinstance(metric.domain, Activity):
-        yield f"{kept}: the days themselves, until they are counted no more or you opt out"
+        return "used"
+    return "counted" if isinstance(metric.domain, Count) else "recorded"
+
+
+def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
+    """Yield what of the true answers stands on the disk of the device."""
+    if isinstance(metric.domain, Activity):
+        yield say("statement.disk.days")
     elif metric.persist:
-        first = f"the application first runs after the {metric.window}"
-        yield f"{kept}: the count itself, until {first}, or you opt out"
+        yield say(f"statement.disk.count.{metric.window}")
     if metric.permanent_nanos:
-        yield f"{kept}: what shows to whoever reads it which answers you gave, until you opt out"
+        yield say("statement.disk.permanent")
 
 
-def _of_text(metric: Metric, domain: Text) -> Iterator[str]:
+def _of_text(metric: Metric, domain: Text, say: Sentences) -> Iterator[str]:
     """Yield what of a text is answered, and what stands in a report in the clear."""
-    unit = "bytes" if domain.letters == BYTES else "letters"
-    cells, beginning = metric.channel.inputs, f"the first {domain.max_length} {unit} of a text"
-    which = beginning if domain.max_items == 1 else f"{beginning}, drawn by chance from at most {domain.max_items}"
-    yield f"* What is answered: {which}; the text itself stays on the device"
-    yield f"* What leaves it: a number that other texts can have, too; it is one of {cells:,}, and changed at random"
-    groups = len(domain.groups(cells))
-    yield f"* What is sent with it openly: which of {groups} ways to number texts was drawn. That says nothing of yours"
-    thought_of = "how common a text is that somebody thinks of"
-    if domain.discover:
-        yield f"* What can be found: texts that many people have in common, and {thought_of}"
-        yield "* A text of one person alone can be found by mere chance only, like a text that nobody has"
+    unit, cells = "bytes" if domain.letters == BYTES else "letters", metric.channel.inputs
+    if domain.max_items == 1:
+        yield say(f"statement.text.{unit}", length=domain.max_length)
     else:
-        yield f"* What can be found: {thought_of}. No text is read from the answers"
+        yield say(f"statement.text.{unit}_of_some", length=domain.max_length, texts=domain.max_items)
+    yield say("statement.text.leaves", cells=cells)
+    yield say("statement.text.group", groups=len(domain.groups(cells)))
+    if domain.discover:
+        yield say("statement.text.found")
+        yield say("statement.text.alone")
+    else:
+        yield say("statement.text.thought_of")
 
 
-def _yearly(metric: Metric, year: MetricReports, everything: int | None) -> Iterator[str]:
-    if metric.charge_nanos and everything is not None:  # the ceilings allow no more
-        paid_for = everything // metric.charge_nanos
-        year = MetricReports(metric, paid_for if year.reports is None else min(year.reports, paid_for))
-    reports = "" if year.reports is None else f" (at most {year.reports})"
-    what = "whatever your answers were" if metric.permanent_nanos else "taken together"
-    yield f"* A year of answers{reports}, {what}: {outcome(year.any_nanos, year.chance_beyond)}"
+def _one(metric: Metric, say: Sentences) -> Iterator[str]:
+    """Yield what a single report says."""
+    share = truth_in_words(metric, say)
+    if share is not None:
+        yield say("statement.truth", share=share)
+    ratio, but = one_report(metric, say)
+    yield say("statement.answer", odds=ratio, share=bet_in_words(metric.channel.worst_ratio, say), but=but)
+
+
+def _yearly(registry: Registry, metric: Metric, say: Sentences) -> Iterator[str]:
+    reports, alone = (yearly_reports(registry, metric, alone=alone) for alone in (False, True))
+    year, key = MetricReports(metric, reports), "statement.year_any" if metric.permanent_nanos else "statement.year"
+    yield say(key, reports=reports, outcome=outcome(year.any_nanos, year.chance_beyond, say))
+    if alone > reports:
+        left_out = outcome(MetricReports(metric, alone).any_nanos, PURE, say)
+        yield say("statement.left_out", reports=alone, outcome=left_out)
     if year.pattern_nanos < year.any_nanos:
-        equal = f"which {metric.window}s had the same answer"
-        yield f"* A year of answers, for somebody who knew before {equal}: even odds become {odds(year.pattern_nanos)}"
-        yield f"* {equal.capitalize()} is not protected: it can be found out in time"
+        known = outcome(year.pattern_nanos, PURE, say)
+        yield say(f"statement.pattern.{metric.window}", outcome=known)
+        yield say(f"statement.pattern_shows.{metric.window}")
     if metric.reserve_nanos:
-        again = "you opt out and in again, or another version of the application asks in another way"
-        yield f"* Your device draws its answers anew when {again}: what a year reveals then counts again"
+        yield say("statement.redrawn")
 
 
-def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str]) -> Iterator[str]:
-    storage = "one storage of the browser lasts" if budget.may_be_wiped else "the device reports"
-    words = {
-        Horizon.WINDOW: f"A {budget.window}",
-        Horizon.MONTH: "A month",
-        Horizon.YEAR: "A year",
-        Horizon.LIFE: f"As long as {storage}",
-    }
-    for horizon, word in words.items():
-        yield f"* {word}, all answers to all questions: {totals[horizon]}"
+def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str], say: Sentences) -> Iterator[str]:
+    life = "storage" if budget.may_be_wiped else "life"
+    for horizon in Horizon:
+        period = {Horizon.WINDOW: budget.window.value, Horizon.LIFE: life}.get(horizon, horizon.value)
+        yield say(f"statement.together.{period}", outcome=totals[horizon])
     if budget.may_be_wiped:
-        periods = f"{budget.window.capitalize()}, month and year"
-        yield f"* {periods} are those of a browser that deletes its storage all the time"
+        yield say(f"statement.wiped.{budget.window}")
     if budget.strategy is Strategy.SAMPLE:
-        yield f"* In each {budget.window} at most {budget.answers} of the questions are answered, drawn by chance"
+        yield say(f"statement.sampled.{budget.window}", answers=budget.answers or 0)
     if budget.strategy is Strategy.PACE:
-        yield f"* Not every {budget.window} is answered, so that what is allowed lasts until the last question ends"
+        yield say(f"statement.paced.{budget.window}")
     if paid_once:
-        named = ", ".join(map(escaped, paid_once))
-        yield f"* For {named} the device adds up one sum with the first answer, and nothing for later ones"
-        yield "* When it draws these answers anew, it adds up another sum, which the first three lines do not count"
-    yield "* The device itself adds up what it has given away, and stays silent when its limit is reached"
+        yield say("statement.once.sum", questions=", ".join(map(escaped, paid_once)))
+        yield say("statement.once.again")
+    yield say("statement.limit")
+
+
+def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:
+    """Yield how users read and erase what left their device, and what stays."""
+    read, erase = (f"    {command}\n" for command in COMMANDS)
+    yield f"## {say('statement.erase.title')}\n"
+    yield from (_paragraph(say("statement.erase.list")), read, _paragraph(say("statement.erase.how")), erase)
+    yield _paragraph(say("statement.erase.stays"))
+    if budget.may_be_wiped:
+        yield _paragraph(say("statement.erase.browser"))

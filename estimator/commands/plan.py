@@ -14,9 +14,11 @@ from pathlib import Path
 import click
 
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.errors import LanguageError
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.statement import statement
 from client_sdk.protocol.window import LATEST_YEAR
 from estimator.commands.options import REGISTRY, NumberRange, examples
@@ -115,6 +117,11 @@ class MetricValue(click.ParamType[tuple[str, float]]):
 @click.option("--against", metavar="OLD", type=click.Path(path_type=Path), help="With --check: warn of what grew.")
 @click.option("--statement", "page", is_flag=True, help="Print a page for users, as Markdown.")
 @click.option(
+    "--language",
+    metavar="TAG",
+    help="With --statement: en, which is the default, de, or one of [sentences] in the registry.",
+)
+@click.option(
     "--today", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day that counts as the present one."
 )
 @click.option("--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True)
@@ -130,6 +137,7 @@ def plan(  # noqa: PLR0913 one argument an option
     at_most: float | None,
     against: Path | None,
     page: bool,
+    language: str | None,
     today: datetime | None,
     form: str,
 ) -> None:
@@ -137,6 +145,8 @@ def plan(  # noqa: PLR0913 one argument an option
     _refuse_together(total=total, weights=weights, check=check, page=page)
     if not check and (against is not None or at_most is not None):
         raise click.UsageError("--against and --at-most belong to --check")
+    if not page and language is not None:
+        raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
         raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
     definitions = Registry.read(registry)
@@ -145,7 +155,10 @@ def plan(  # noqa: PLR0913 one argument an option
         _check(definitions, None if against is None else Registry.read(against), day, at_most)
         return
     if page:
-        put_document(statement(definitions))
+        try:
+            put_document(statement(definitions, language or ENGLISH))
+        except LanguageError as error:
+            raise click.UsageError(f"--language: {error}") from error
         return
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     if population is None:

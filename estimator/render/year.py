@@ -10,6 +10,7 @@ from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import Horizon, chance_beyond, most_nanos
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import outcome
 from estimator.privacy.exposure import own_delta
 
@@ -27,7 +28,7 @@ def year_words(registry: Registry, today: date) -> str:
         return "Nothing limits what all answers of a device reveal within a year."
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
-    what = outcome(nanos, chance_beyond(registry, Horizon.YEAR, today))
+    what = outcome(nanos, chance_beyond(registry, Horizon.YEAR, today), shipped())
     return f"Within a year, all answers of a device reveal at most {loss}: {what}."
 
 

@@ -1,18 +1,22 @@
 """The vectors' definitions as `hearsay-client compile` writes them, for the TypeScript SDK's tests.
 
-``python -m tests.support.typescript FILE`` writes them.
+``python -m tests.support.typescript FILE`` writes them, and beside them ``said.json``: what Python
+says to users, which the SDK must say, too.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from client_sdk.commands.compile import refusal
 from client_sdk.commands.javascript import compiled
 from client_sdk.protocol import Registry
+from client_sdk.protocol.reported import reported
+from client_sdk.protocol.sentences import SHIPPED, shipped
 from tests.support.vectors import vectors
 
 
@@ -28,7 +32,35 @@ def compiled_vectors() -> dict[str, Any]:
     return outcomes
 
 
+SYMBOLS = 12
+"""Of each question, as many symbols are said in words, spread over all."""
+
+
+def said() -> dict[str, Any]:
+    """Return the sentences of each language, and reports and numbers in their words."""
+    reports = []
+    for definition, outcome in compiled_vectors().items():
+        if isinstance(outcome, str):
+            continue
+        (metric,) = (each for each in Registry.parse(definition).metrics.values() if compiled(each) == outcome)
+        for symbol in sorted({place * (metric.channel.symbols - 1) // SYMBOLS for place in range(SYMBOLS + 1)}):
+            words = {language: reported(metric, symbol, shipped(language)) for language in SHIPPED}
+            reports.append({"definition": definition, "symbol": symbol, "words": words})
+    numbers = [
+        {
+            "number": list(map(str, number.as_integer_ratio())),
+            "decimals": decimals,
+            "words": {language: shipped(language).number(number, decimals) for language in SHIPPED},
+        }
+        for number in map(Fraction, ("0", "-1/2", "999.95", "1234567.125", "-1000", "1/3", "0.0004"))
+        for decimals in (0, 1, 3)
+    ]
+    texts = {language: dict(shipped(language).texts) for language in SHIPPED}
+    return {"sentences": texts, "reports": reports, "numbers": numbers}
+
+
 if __name__ == "__main__":
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(compiled_vectors()), encoding="utf-8")
+    path.with_name("said.json").write_text(json.dumps(said()), encoding="utf-8")

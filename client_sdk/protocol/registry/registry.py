@@ -26,8 +26,10 @@ from client_sdk.protocol.registry.feasibility import shortages
 from client_sdk.protocol.registry.limits import excesses
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
+from client_sdk.protocol.registry.sentence_tables import read_sentences
 from client_sdk.protocol.registry.strata import Variables, read_strata, read_variables
 from client_sdk.protocol.registry.table import TomlTable
+from client_sdk.protocol.sentences import PURPOSE, Sentences, sentences_in
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
@@ -57,6 +59,7 @@ class Registry:
         source: the text that it was read from; empty if it was made otherwise.
         stopped: the questions that are asked no more, whichever registry a device has.
         strata: the public variables by which questions may be counted apart, each with its values.
+        own_sentences: the app's sentences for users, by language and key.
 
     """
 
@@ -68,6 +71,7 @@ class Registry:
     source: str = field(default="", repr=False, compare=False)
     stopped: tuple[Question, ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -76,7 +80,7 @@ class Registry:
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source, self.stopped
-        return Registry, (*fields, dict(self.strata))
+        return Registry, (*fields, dict(self.strata), dict(self.own_sentences))
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -100,6 +104,18 @@ class Registry:
             if variable not in self.strata:
                 raise ValueError(f"the registry has no public variable {variable!r} in [strata]")
         return replace(self, metrics={name: metric.of(strata) for name, metric in self.metrics.items()})
+
+    def sentences(self, language: str) -> Sentences:
+        """Return the sentences for users in a language, the app's own in place of those that ship.
+
+        The purposes of questions are among them, as the app wrote them unless it translates them.
+
+        Raises:
+            LanguageError: if neither ships the language; the message names those that do.
+
+        """
+        purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in self.metrics.items()}
+        return Sentences(purposes | dict(sentences_in(language, self.own_sentences).texts))
 
     def neglected(self, today: date) -> list[str]:
         """Return a sentence for each metric that has expired, or that nobody owns."""
@@ -217,12 +233,20 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     strata = read_variables(top.take("strata"), mistakes)
     metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, strata, mistakes)
     stopped = _read_stopped(top)
+    sentences = read_sentences(top.take("sentences"), metrics, mistakes)
     top.nothing_else()
     mistakes += _without_a_secret(budget, metrics)
     if mistakes:
         raise RegistryError.of(mistakes)
     return Registry(
-        app=name, owner=owner, budget=budget, metrics=metrics, schema=schema, stopped=stopped, strata=strata
+        app=name,
+        owner=owner,
+        budget=budget,
+        metrics=metrics,
+        schema=schema,
+        stopped=stopped,
+        strata=strata,
+        own_sentences=sentences,
     )
 
 

@@ -12,6 +12,8 @@ export interface Channel {
   readonly symbols: number;
   /** Return the symbol to report for an input from 0 to k - 1. Which coins are asked for tells nothing of it. */
   perturb(value: number, coins: Coins): number;
+  /** Return the inputs that give a symbol its greatest probability, in rising order. */
+  likeliest(symbol: number): readonly number[];
 }
 
 /** Makes a channel of its integers. */
@@ -48,6 +50,16 @@ export function upTo<T extends bigint | number>(rising: readonly T[], number: T)
     else low = middle + 1;
   }
   return low;
+}
+
+/** Return the numbers from the first to the last. */
+export function range(first: number, last: number): number[] {
+  return Array.from({ length: last - first + 1 }, (_, place) => first + place);
+}
+
+/** Return numbers in rising order. */
+export function rising(numbers: readonly number[]): number[] {
+  return [...numbers].sort((left, right) => left - right);
 }
 
 /** Return the remainder of a division, from 0 to divisor - 1. */

@@ -64,6 +64,8 @@ export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = st
   readonly app: string;
   readonly budget: CompiledBudget;
   readonly metrics: Readonly<Record<string, CompiledMetric>>;
+  /** What users read, by language and key. */
+  readonly sentences: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** The public variables that a device may state, such as platform. */
   readonly variables?: readonly string[];
   /** Questions that are asked no more, such as `dark_mode:0123456789ab`. */

@@ -1,58 +1,49 @@
 /** The user's view: what left this device, and a button that erases it. */
 
-import type { HistoryEntry } from "./state.js";
+import type { Say } from "./sentences.js";
+import type { Left } from "./state.js";
+
+/** A report that left the device, in the user's words. */
+export interface HistoryEntry extends Left {
+  /** What was reported; undefined if the registry does not have the question any more. */
+  readonly reported?: string | undefined;
+}
 
 interface Shown {
-  history(): Promise<readonly HistoryEntry[]>;
+  history(language: string): Promise<readonly HistoryEntry[]>;
+  sentences(language: string): Say;
   forget(): Promise<void>;
 }
 
-/** The words of the view, for translation. */
-export interface Words {
-  readonly caption: string;
-  readonly window: string;
-  readonly question: string;
-  readonly outcome: string;
-  readonly nothing: string;
-  readonly forget: string;
-  readonly forgotten: string;
-  /** Said when the storage cannot be used; in English by default. */
-  readonly failed?: string;
-}
-
-const ENGLISH = {
-  caption: "What left this device. Every answer was changed at random before.",
-  window: "When",
-  question: "Question",
-  outcome: "What became of it",
-  nothing: "Nothing has left this device.",
-  forget: "Stop, and erase this list",
-  forgotten: "Erased. Nothing is recorded any more.",
-  failed: "This could not be erased. Nothing is recorded here any more; please try again.",
-};
-
 /** Return an element with a table of the history, a button that opts out, and a line that says what happened. */
-export async function historyElement(telemetry: Shown, words: Words = ENGLISH): Promise<HTMLElement> {
+export async function historyElement(telemetry: Shown, language = "en"): Promise<HTMLElement> {
+  const say = telemetry.sentences(language);
   const section = document.createElement("section");
-  const entries = await telemetry.history();
-  const said = add(section, "p", entries.length ? "" : words.nothing);
+  section.lang = language;
+  const entries = await telemetry.history(language);
+  const said = add(section, "p", entries.length ? "" : say("history.nothing"));
   said.setAttribute("role", "status");
   if (!entries.length) return section;
   const table = add(section, "table");
-  add(table, "caption", words.caption);
-  row(add(table, "thead"), "th", [words.window, words.question, words.outcome]);
+  const isKnown = entries.every(({ reported }) => reported !== undefined);
+  const evidence = say(isKnown ? "evidence" : "evidence.unknown");
+  add(table, "caption", `${say("history.caption")}. ${say("history.randomized")} ${evidence}`);
+  row(add(table, "thead"), "th", ["window", "question", "reported", "outcome"].map((head) => say(`history.${head}`)));
   const body = add(table, "tbody");
-  for (const { window, metric, outcome } of [...entries].reverse()) row(body, "td", [window, metric, outcome]);
-  const button = add(section, "button", words.forget);
+  for (const { window, metric, symbol, reported, outcome } of [...entries].reverse()) {
+    const words = reported ?? say("reported.symbol", { symbol: String(symbol) });
+    row(body, "td", [window, metric, words, say(`outcome.${outcome}`)]);
+  }
+  const button = add(section, "button", say("history.forget"));
   button.setAttribute("type", "button");
   button.addEventListener("click", () => {
     void telemetry.forget().then(
       () => {
         table.remove();
         button.remove();
-        said.textContent = words.forgotten;
+        said.textContent = say("history.forgotten");
       },
-      () => (said.textContent = words.failed ?? ENGLISH.failed),
+      () => (said.textContent = say("history.failed")),
     );
   });
   return section;

@@ -10,9 +10,9 @@ export type { CompiledRegistry } from "./compiled.js";
 export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export { explain } from "./failure.js";
-export { historyElement } from "./history.js";
+export { historyElement, type HistoryEntry } from "./history.js";
 export type { Strata } from "./metric.js";
-export type { HistoryEntry } from "./state.js";
+export type { Say } from "./sentences.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface BrowserOptions extends Omit<Options, "store" | "alone"> {

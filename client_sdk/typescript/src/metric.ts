@@ -5,6 +5,7 @@ import { pick, type Coins } from "./coins.js";
 import type { CompiledMetric, CompiledRegistry } from "./compiled.js";
 import { OutsideDomainError } from "./errors.js";
 import type { Domain, Kinds } from "./kinds/kind.js";
+import type { Say } from "./sentences.js";
 
 /** What the questions of a registry share. */
 type Tables = Pick<CompiledRegistry, "mechanisms" | "kinds">;
@@ -57,6 +58,26 @@ export class Metric {
     const surely = { bernoulli: (numerator) => numerator > 0n } as Coins;
     return valid(this.encode(by, surely, this.kinds[kind]!(domain, inputs, this.kinds)), inputs, coins, note);
   }
+
+  /** Return in words what the report of a symbol says: the answers that make it likeliest. */
+  reported(symbol: number, say: Say): string {
+    const inputs = this.channel.likeliest(symbol);
+    const label = (input: number) => this.domain.label(input, say);
+    if (!this.domain.size) {
+      const [low, high] = [label(inputs[0]!), label(inputs.at(-1)!)];
+      return low === high ? low : say("reported.range", { low, high });
+    }
+    const named = inputs.slice(0, SHOWN + 1).map(label);
+    const last = named.pop()!;
+    const first = named.join(", ");
+    if (named.length === SHOWN) return say("reported.or_others", { first });
+    return first ? say("reported.or", { first, last }) : last;
+  }
+
+  /** Whether a report is of this definition, in whichever stratum. */
+  means(edition: string): boolean {
+    return [this.compiled.edition, ...Object.values(this.compiled.strata ?? {})].includes(edition);
+  }
 }
 
 function valid(input: number | undefined, inputs: number, coins: Coins, note?: () => void): number {
@@ -64,6 +85,9 @@ function valid(input: number | undefined, inputs: number, coins: Coins, note?: (
   note?.();
   return pick(coins, inputs);
 }
+
+/** The most answers to name of those that one report speaks for. */
+const SHOWN = 3;
 
 /** Return the edition of the listed stratum that a device belongs to; of the others if it is in none. */
 function editionIn({ edition, strata: editions = {} }: CompiledMetric, strata: Strata): string {

@@ -10,7 +10,7 @@ export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export { explain } from "./failure.js";
 export type { Strata } from "./metric.js";
-export type { HistoryEntry } from "./state.js";
+export type { HistoryEntry } from "./history.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
 export interface NodeOptions extends Omit<Options, "store" | "alone"> {

@@ -26,6 +26,12 @@ export function position(number: Rational, low: Rational, high: Rational, cells:
   return [above[0] * range[1] * cells, above[1] * range[0]];
 }
 
-function difference(left: Rational, right: Rational): Rational {
+/** Return the number at `cells` of `all` even steps from low to high. */
+export function between(low: Rational, high: Rational, cells: bigint, all: bigint): Rational {
+  const range = difference(high, low);
+  return [low[0] * range[1] * all + range[0] * cells * low[1], low[1] * range[1] * all];
+}
+
+export function difference(left: Rational, right: Rational): Rational {
   return [left[0] * right[1] - right[0] * left[1], left[1] * right[1]];
 }

@@ -26,7 +26,7 @@ export interface Sent {
 }
 
 /** A report that left the device, and what became of it: sent, accepted, rejected or the code of a refusal. */
-export interface HistoryEntry extends Report, Purposed {
+export interface Left extends Report, Purposed {
   outcome: string;
 }
 
@@ -58,7 +58,7 @@ export interface State {
   editions: Record<string, boolean>;
   sent?: Sent | undefined;
   /** Everything that has left: the budget's lifetime limits it. */
-  history: HistoryEntry[];
+  history: Left[];
   dropped: Record<string, number>;
 }
 

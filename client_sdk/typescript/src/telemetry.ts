@@ -4,10 +4,12 @@ import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
 import { consentOf, covers, type Consent } from "./consent.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
+import type { HistoryEntry } from "./history.js";
 import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
 import { afterWindow, conclude, dueS, enqueue, nextUpload, type Reply } from "./outbox.js";
-import { drop, fresh, keyOf, nothing, type HistoryEntry, type Purposed, type State, type Store } from "./state.js";
+import { sentencesIn, type Say } from "./sentences.js";
+import { drop, fresh, keyOf, nothing, type Purposed, type State, type Store } from "./state.js";
 import { isStopped, name } from "./stops.js";
 import { DAY_S, GRACE_S, dayText, parseWindow, windowOf, windowOn, type Window } from "./window.js";
 import { encodeUpload } from "./wire.js";
@@ -188,9 +190,18 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return this.send(true);
   }
 
-  /** Return what left this device, and what became of it; the newest last. */
-  async history(): Promise<readonly HistoryEntry[]> {
-    return (await this.#look()).history;
+  /** Return what left this device, in words of a language, and what became of it; the newest last. */
+  async history(language = "en"): Promise<readonly HistoryEntry[]> {
+    const say = this.sentences(language);
+    return (await this.#look()).history.map((entry) => {
+      const metric = entry.metric in this.#registry.metrics ? this.#metric(entry.metric) : undefined;
+      return { ...entry, reported: metric?.means(entry.edition) ? metric.reported(entry.symbol, say) : undefined };
+    });
+  }
+
+  /** Return the sentences for users in a language that the registry was compiled with. */
+  sentences(language: string): Say {
+    return sentencesIn(this.#registry, language);
   }
 
   /**

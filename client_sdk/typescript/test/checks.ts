@@ -5,9 +5,10 @@
  */
 
 import type { Mechanism } from "../src/channel.js";
-import type { CompiledMetric } from "../src/compiled.js";
+import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
 import { MalformedError } from "../src/errors.js";
 import { meaning } from "../src/meaning.js";
+import { sentencesIn, written } from "../src/sentences.js";
 import * as spec from "../src/spec.js";
 import { decodeStopped } from "../src/stops.js";
 import { digest } from "../src/testing.js";
@@ -27,6 +28,12 @@ export interface Vectors {
   readonly verdicts: Json;
   readonly stopped: Json;
   readonly compiled: Readonly<Record<string, CompiledMetric | string>>;
+  /** What Python says: the sentences of each language, and reports in words. */
+  readonly said: {
+    readonly sentences: CompiledRegistry["sentences"];
+    readonly reports: readonly { definition: string; symbol: number; words: Readonly<Record<string, string>> }[];
+    readonly numbers: readonly { number: [string, string]; decimals: number; words: Readonly<Record<string, string>> }[];
+  };
 }
 
 export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promise<void>>> = {
@@ -77,6 +84,20 @@ export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promis
       for (const [part, value] of Object.entries(said)) same(value, vector[part]);
       same(nanos, vector.epsilon_nanos);
       same(await digest(vector.meaning), edition);
+    }
+  },
+
+  "reports are said in the words of Python, in every language"({ compiled, said }) {
+    for (const { definition, symbol, words } of said.reports) {
+      const metric = metricOf(compiled, definition)!;
+      for (const [language, text] of Object.entries(words)) same(metric.reported(symbol, sentencesIn(said, language)), text);
+    }
+  },
+
+  "numbers are written as in Python, in every language"({ said }) {
+    for (const { number, decimals, words } of said.numbers) {
+      const rational = [BigInt(number[0]), BigInt(number[1])] as const;
+      for (const [language, text] of Object.entries(words)) same(written(rational, decimals, sentencesIn(said, language)), text);
     }
   },
 

@@ -4,6 +4,7 @@ import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
 import * as spec from "../src/spec.js";
 import { MemoryStore, Telemetry, type Options } from "../src/testing.js";
 import { seeded } from "./scripted.js";
+import { SAID } from "./vectors.js";
 
 /** A Wednesday, 2026-11-18 at noon. */
 export const NOW_S = 1_794_960_000 + 43_200;
@@ -41,6 +42,7 @@ export function registry(names: readonly string[], budget: Partial<CompiledRegis
     target,
     app: "acme",
     budget: { window: "day", per_window: "100000000000", lifetime: "1000000000000", delta: "0", ...budget },
+    sentences: SAID.sentences,
     metrics: Object.fromEntries(names.map((name) => [name, name === "clicks" ? CLICKS : COIN])),
     mechanisms: { "randomized-response": spec.randomizedResponse, "one-bit": spec.oneBit },
     kinds: { boolean: spec.boolean, count: spec.count },

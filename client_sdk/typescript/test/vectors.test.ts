@@ -31,6 +31,8 @@ test("each check fails if a vector says something else", async () => {
     ({ coins }) => coins.answers[0].cases[0].asked.push(["below", "2"]),
     ({ invalid }) => (invalid.answers[0].cases[0].became = "clipped"),
     ({ editions }) => (editions[0].edition = "0123456789ab"),
+    ({ said }) => (said.reports[0].words.de += "!"),
+    ({ said }) => (said.numbers[0].words.de += "!"),
     ({ windows }) => (windows.parse.at(-1).ends_at += 86_400),
     ({ uploads }) => (uploads.find((each: { canonical?: boolean }) => each.canonical).upload.upload = "0"),
     ({ verdicts }) => (verdicts.malformed.at(-1).place = "elsewhere"),

@@ -8,13 +8,22 @@ function read(name: string): Json {
   return JSON.parse(readFileSync(new URL(`../../../../tests/vectors/${name}.json`, import.meta.url), "utf8"));
 }
 
+/** Return what `python -m tests.support.typescript` has written. */
+function written(name: string): Json {
+  return JSON.parse(readFileSync(new URL(`../${name}.json`, import.meta.url), "utf8"));
+}
+
 const FILES = ["coins", "invalid", "editions", "windows", "uploads", "verdicts", "stopped"] as const;
 
 /** The vectors that concern a device, and their questions as `python -m tests.support.typescript` has compiled them. */
 export const VECTORS: Vectors = {
-  ...(Object.fromEntries(FILES.map((name) => [name, read(name)])) as Omit<Vectors, "compiled">),
-  compiled: JSON.parse(readFileSync(new URL("../compiled.json", import.meta.url), "utf8")),
+  ...(Object.fromEntries(FILES.map((name) => [name, read(name)])) as Omit<Vectors, "compiled" | "said">),
+  compiled: written("compiled"),
+  said: written("said"),
 };
+
+/** What Python says to users. */
+export const SAID = VECTORS.said;
 
 /** The questions of the vectors. */
 export const questions: CompiledMetric[] = Object.values(VECTORS.compiled).filter((each) => typeof each !== "string");

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import one_report
 from estimator.render.html.numbers import count_words
 from estimator.render.words import short, short_loss
@@ -35,7 +36,7 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
     yield "Kind of question", f"{in_unit(metric.kind, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
-    shift = f": even odds become {one_report(metric)}" if metric.delta else _odds(epsilon)
+    shift = f": even odds become {''.join(one_report(metric, shipped()))}" if metric.delta else _odds(epsilon)
     yield "Epsilon of a report", f"{epsilon:.9f}{shift}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"

@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from client_sdk import cli
 from client_sdk.cli import main
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
+from client_sdk.protocol.sentences import shipped
 from tests.support.devices import old_ledgers
 from tests.support.devices.clients import NOON, ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
 from tests.support.laws.coins import ScriptedCoins
@@ -41,16 +43,18 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
     monkeypatch.setattr(cli, "time", lambda: NOON)
     assert main(["show", "--data-dir", str(used)]) == 0
     assert capsys.readouterr().out == (
-        "metric     window      reported  outcome\n"
-        "dark_mode  2026-11-20  true      accepted\n"
-        "system     2026-11-20  macos     window_closed\n"
+        "Question   When        What was reported  What became of it\n"
+        "dark_mode  2026-11-20  true               accepted\n"
+        "system     2026-11-20  macos              refused: the period is closed\n"
         "\n"
-        "What was reported was drawn at random around your answer. Nobody can tell whether it is your answer.\n"
-        f"Privacy loss spent so far: epsilon {spent(used):.9f}\n"
-        f"  in 2026-11-20: {spent(used):.9f} of 2.5\n"
-        f"  in this device's life: {spent(used):.9f} of 4\n"
+        "What was reported was drawn at random around your answer. One report is weak evidence. The question that "
+        "reveals the most is dark_mode, where about 75 of 100 reports say the truth, and nobody can be sure that yours "
+        "does.\n"
+        f"Privacy loss spent so far: epsilon {shipped().number(Fraction(spent(used)), 9)}\n"
+        f"  in 2026-11-20: {shipped().number(Fraction(spent(used)), 9)} of 2.5\n"
+        f"  in this device's life: {shipped().number(Fraction(spent(used)), 9)} of 4\n"
         "Waiting to be sent or answered: 0\n"
-        "Dropped (window_closed): 1\n"
+        "Dropped (refused: the period is closed): 1\n"
         "Latest problem (2026-11-20 12:00 UTC): the collector refused a report: "
         f"{Refusal.WINDOW_CLOSED.sentence}\n"
     )

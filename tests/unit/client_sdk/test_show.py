@@ -49,8 +49,8 @@ def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: 
     with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
         device.record("dark_mode", value=True)
     assert shown(tmp_path, capsys, "--pending") == (
-        "metric     window      reports  waits         no longer than\n"
-        "dark_mode  2026-11-20  true     not sent yet  until 2026-11-24 00:00 UTC\n"
+        "Question   When        Reports  Waits         No longer than\n"
+        "dark_mode  2026-11-20  true     not sent yet  2026-11-24 00:00 UTC\n"
     )
 
 
@@ -199,7 +199,7 @@ def test_of_a_report_that_was_dropped_unsent_nothing_false_is_said(tmp_path: Pat
         outbox.drop_stopped(connection)
     out = shown(tmp_path, capsys)
     assert MAY_BE_ERASED in out
-    assert "Dropped (stopped): 1\n" in out
+    assert "Dropped (stopped by the collector): 1\n" in out
 
 
 def test_who_follows_sees_each_line_once_and_each_change() -> None:

@@ -2,6 +2,7 @@
 
 import type { Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
+import type { Say } from "../sentences.js";
 
 export interface Domain {
   /** The answers that are allowed, in words. */
@@ -10,6 +11,8 @@ export interface Domain {
   readonly size: number;
   /** Return the input symbol of an answer; undefined if the answer is none of the domain. */
   encode(answer: unknown, coins: Coins): number | undefined;
+  /** Return the answer of an input symbol in words. */
+  label(input: number, say: Say): string;
 }
 
 /** Makes the domain of a question whose channel has a number of inputs. A pair looks its parts up. */

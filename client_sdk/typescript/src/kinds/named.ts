@@ -8,6 +8,7 @@ export const boolean: Kind = () => ({
   expected: "true or false",
   size: 2,
   encode: (answer) => (typeof answer === "boolean" ? +answer : undefined),
+  label: (input, say) => say(input ? "reported.true" : "reported.false"),
 });
 
 export const category: Kind = named;
@@ -30,6 +31,7 @@ export const set: Kind = (definition, inputs) => {
       const rising = (symbols as number[]).sort((left, right) => left - right);
       return rising[pick(coins, most)] ?? inputs - 1;
     },
+    label: (input, say) => (input < members.size ? members.label(input, say) : say("reported.padding")),
   };
 };
 
@@ -42,6 +44,7 @@ export function named(definition: DomainDefinition): Domain {
     expected: other === undefined ? `one of ${preview(values)}` : "a text",
     size: values.length,
     encode: (answer) => (typeof answer === "string" ? (symbols.get(answer) ?? other) : undefined),
+    label: (input) => values[input]!,
   };
 }
 

@@ -11,6 +11,7 @@ export const nearest: Kind = (definition, _inputs, _kinds, vectors) => {
   return {
     expected: `a list of ${points[0]!.length} finite numbers; or a label, ${label.expected}`,
     size: points.length,
+    label: label.label,
     encode(answer, coins) {
       if (typeof answer === "string") return label.encode(answer, coins);
       if (!(Array.isArray(answer) || ArrayBuffer.isView(answer))) return undefined;

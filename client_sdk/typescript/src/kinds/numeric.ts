@@ -2,8 +2,9 @@
 
 import { COIN_SCALE, type Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
-import { exact, fraction, position, type Rational } from "../rational.js";
-import type { Kind } from "./kind.js";
+import { between, difference, exact, fraction, position, type Rational } from "../rational.js";
+import { written } from "../sentences.js";
+import type { Domain, Kind } from "./kind.js";
 
 export const number: Kind = (definition, inputs) => {
   const [low, high] = [fraction(definition.low!), fraction(definition.high!)];
@@ -14,6 +15,7 @@ export const number: Kind = (definition, inputs) => {
       const given = exact(answer);
       return given && onGrid(given, low, high, definition, inputs, coins);
     },
+    label: pointsOf(low, high, inputs),
   };
 };
 
@@ -28,8 +30,17 @@ export const count: Kind = (definition, inputs) => {
       const given = isWhole ? exact(answer) : undefined;
       return given && onGrid(given, low, high, definition, inputs, coins);
     },
+    label: pointsOf(low, high, inputs),
   };
 };
+
+/** Return what writes a point of an even grid, with as many decimals as tell a thousandth of its range apart. */
+function pointsOf(low: Rational, high: Rational, inputs: number): Domain["label"] {
+  const [range, unit] = difference(high, low);
+  let decimals = 0;
+  while (range * 10n ** BigInt(decimals) < 1000n * unit) decimals++;
+  return (input, say) => written(between(low, high, BigInt(input), BigInt(inputs - 1)), decimals, say);
+}
 
 /**
  * Return one of the two points of an even grid that enclose a number; the nearer one is likelier. One coin.

@@ -28,5 +28,6 @@ function paired(first: Domain, second: Domain, size: number): Domain {
       const other = group === undefined ? undefined : second.encode(answer[1], coins);
       return other === undefined ? undefined : group! * size + other;
     },
+    label: (input, say) => `${first.label(Math.floor(input / size), say)}, ${second.label(input % size, say)}`,
   };
 }

@@ -5,7 +5,7 @@
  * groups", section 3 (blocks for a prime number of points).
  */
 
-import { big, list, modulo, small, sums, upTo, type Mechanism } from "../channel.js";
+import { big, list, modulo, range, rising, small, sums, upTo, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";
 import { byWords } from "./words.js";
 
@@ -31,8 +31,9 @@ export const balancedDesign: Mechanism = (integers) => {
     return all;
   }
 
+  const inputs = small(integers, "inputs");
   return {
-    inputs: small(integers, "inputs"),
+    inputs,
     symbols: starters.length * factors.length * points,
     /** A member and a non-member are drawn in either case; the base block is drawn without looking at the value. */
     perturb(value, coins) {
@@ -44,6 +45,14 @@ export const balancedDesign: Mechanism = (integers) => {
       const lie = pick(coins, points - blockSize);
       const element = values(starter)[kept ? member : blockSize + lie]!;
       return (starter * factors.length + place) * points + modulo(value - factors[place]! * element, points);
+    },
+    /** A block may hold no input: the points are more. Then all inputs are equally likely. */
+    likeliest(symbol) {
+      const base = Math.floor(symbol / points);
+      const members = values(Math.floor(base / factors.length)).slice(0, blockSize);
+      const factor = factors[base % factors.length]!;
+      const held = members.map((element) => (factor * element + symbol) % points).filter((value) => value < inputs);
+      return held.length ? rising(held) : range(0, inputs - 1);
     },
   };
 };

@@ -5,13 +5,15 @@
  * section III; Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
  */
 
-import { big, list, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
+import { big, list, range, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
 import type { Coins } from "../coins.js";
 
 /** Bands of one width: each symbol within the band has one weight, each symbol outside another. */
 interface Bands {
   readonly symbols: number;
   readonly total: bigint;
+  /** Return the first and the last place whose band holds a symbol. */
+  places(symbol: number): readonly [number, number];
   /** Return the symbol at `drawn` of 0..total-1: of the band first, then others. Both are computed in either case. */
   pick(place: number, drawn: bigint): number;
 }
@@ -22,6 +24,7 @@ function bandsOf(places: number, integers: Integers): Bands {
   return {
     symbols: places - 1 + width,
     total: inBand + BigInt(places - 1) * light,
+    places: (symbol) => [Math.max(0, symbol - width + 1), Math.min(places - 1, symbol)],
     pick(place, drawn) {
       const within = place + Number(drawn / heavy);
       const other = Number((drawn - inBand) / light);
@@ -33,8 +36,13 @@ function bandsOf(places: number, integers: Integers): Bands {
 /** Return the channel of a sliding band; one coin. */
 export const piecewise: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
-  const { symbols, total, pick } = bandsOf(inputs, integers);
-  return { inputs, symbols, perturb: (value, coins) => pick(value, coins.below(total)) };
+  const { symbols, total, pick, places } = bandsOf(inputs, integers);
+  return {
+    inputs,
+    symbols,
+    perturb: (value, coins) => pick(value, coins.below(total)),
+    likeliest: (symbol) => range(...places(symbol)),
+  };
 };
 
 export const squareWave: Mechanism = piecewise;
@@ -54,6 +62,10 @@ export const hybrid: Mechanism = (integers) => {
       const low = least + step * BigInt(inputs - 1 - value);
       return bands.symbols + (drawn - bands.total < low ? 0 : 1);
     },
+    likeliest(symbol) {
+      if (symbol < bands.symbols) return range(...bands.places(symbol));
+      return [symbol > bands.symbols ? inputs - 1 : 0];
+    },
   };
 };
 
@@ -72,6 +84,10 @@ export const optimalMean: Mechanism = (integers): Channel => {
       const numerator = (resolution / BigInt(steps[place]!)) * BigInt(value - knots[place]!);
       const chosen = place + (coins.below(resolution) < numerator ? 1 : 0);
       return bands.pick(chosen, coins.below(bands.total));
+    },
+    likeliest(symbol) {
+      const [first, last] = bands.places(symbol);
+      return range(knots[first]!, knots[last]!);
     },
   };
 };

@@ -1,6 +1,6 @@
 /** Cyclic block designs (Park, Nam & Lee 2023, section IV): a report names a shift of one of a few base blocks. */
 
-import { big, modulo, small, type Channel, type Mechanism } from "../channel.js";
+import { big, modulo, rising, small, type Channel, type Mechanism } from "../channel.js";
 import { pick, type Coins } from "../coins.js";
 import { byWords } from "./words.js";
 
@@ -45,6 +45,10 @@ export function cyclic(inputs: number, blockSize: number, baseBlocks: number, ke
       const lie = pick(coins, inputs - blockSize);
       const element = order(index)[kept ? member : blockSize + lie]!;
       return index * inputs + modulo(value - element, inputs);
+    },
+    likeliest(symbol) {
+      const members = order(Math.floor(symbol / inputs)).slice(0, blockSize);
+      return rising(members.map((element) => (element + symbol) % inputs));
     },
   };
 }

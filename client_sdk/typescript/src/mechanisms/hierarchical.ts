@@ -1,6 +1,6 @@
 /** A tree over a row of points: a coin draws a level, and a channel reports the node of that level. */
 
-import { list, small, type Mechanism } from "../channel.js";
+import { list, range, small, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";
 import { cyclic } from "./cyclic.js";
 import { kAry } from "./response.js";
@@ -23,6 +23,11 @@ export const hierarchical: Mechanism = (integers) => {
     perturb(value, coins) {
       const level = levels[pick(coins, levels.length)]!;
       return level.first + level.channel.perturb(Math.floor(value / level.span), coins);
+    },
+    likeliest(symbol) {
+      const { span, first, channel } = levels.findLast((level) => level.first <= symbol)!;
+      const nodes = channel.likeliest(symbol - first);
+      return nodes.flatMap((node) => range(node * span, Math.min((node + 1) * span, inputs) - 1));
     },
   };
 };

@@ -5,7 +5,7 @@
  * A point is its canonical vector over Z_q, read as an integer in base q. All integers are far below 2^53.
  */
 
-import { big, modulo, small, upTo, type Mechanism } from "../channel.js";
+import { big, modulo, range, small, upTo, type Mechanism } from "../channel.js";
 import { pick } from "../coins.js";
 
 export const projectiveGeometry: Mechanism = (integers) => {
@@ -32,6 +32,11 @@ export const projectiveGeometry: Mechanism = (integers) => {
     return sum;
   }
 
+  function isOrthogonal(left: number, right: number): boolean {
+    const last = (left % prime) * (right % prime);
+    return (last + product(Math.floor(left / prime), Math.floor(right / prime))) % prime === 0;
+  }
+
   /** Return the point of a vector, which is divided by its first coordinate other than 0, always in as many steps. */
   function pointOf(number: number): number {
     const digits = upTo(powers, number) - 1;
@@ -45,8 +50,9 @@ export const projectiveGeometry: Mechanism = (integers) => {
     return firsts[digits]! + scaled;
   }
 
+  const inputs = small(integers, "inputs");
   return {
-    inputs: small(integers, "inputs"),
+    inputs,
     symbols: firsts[dimension]!,
     /** An orthogonal point and another one are drawn in either case. */
     perturb(value, coins) {
@@ -60,6 +66,7 @@ export const projectiveGeometry: Mechanism = (integers) => {
       const pivot = modulo((kept ? 0 : 1) - product(value - firsts[afterPivot]!, after), prime);
       return pointOf((Math.floor(free / scale) * prime + pivot) * scale + after);
     },
+    likeliest: (symbol) => range(0, inputs - 1).filter((input) => isOrthogonal(vector(input), vector(symbol))),
   };
 };
 

@@ -6,8 +6,12 @@ import { pick, type Coins } from "../coins.js";
 /** Return the channel that keeps the truth with a known probability, or else reports the opposite. */
 export const randomizedResponse: Mechanism = (integers) => {
   const keep = big(integers, "keep_numerator");
-  return { inputs: 2, symbols: 2, perturb: (value, coins) => (coins.bernoulli(keep) ? value : 1 - value) };
+  return { inputs: 2, symbols: 2, perturb: (value, coins) => (coins.bernoulli(keep) ? value : 1 - value), likeliest };
 };
+
+function likeliest(symbol: number): number[] {
+  return [symbol];
+}
 
 /** Randomised response on the two ends of a range. */
 export const oneBit: Mechanism = randomizedResponse;
@@ -25,5 +29,6 @@ export function kAry(inputs: number, keep: bigint): Channel {
       const steps = 1 + pick(coins, inputs - 1);
       return kept ? value : (value + steps) % inputs;
     },
+    likeliest,
   };
 }

@@ -5,7 +5,7 @@
  * section 3.
  */
 
-import { list, small, sums, upTo, type Mechanism } from "../channel.js";
+import { list, range, small, sums, upTo, type Mechanism } from "../channel.js";
 
 /** Return the channel that adds symmetric noise and clamps at the ends; one coin. */
 export const laplace: Mechanism = (integers) => {
@@ -22,6 +22,7 @@ export const laplace: Mechanism = (integers) => {
       const noise = sign * upTo(rising, drawn - (sign < 0 ? positive - weights[0]! : 0n));
       return Math.min(Math.max(value + noise + reach, 0), symbols - 1);
     },
+    likeliest: (symbol) => [Math.min(Math.max(symbol - reach, 0), inputs - 1)],
   };
 };
 
@@ -32,5 +33,14 @@ export const exponential: Mechanism = (integers) => {
   const [inputs, weights] = [small(integers, "inputs"), list(integers, "weights")];
   const rows = Array.from({ length: inputs }, (_, row) => sums(weights.slice(row * inputs, (row + 1) * inputs)));
   const total = rows[0]!.at(-1)!;
-  return { inputs, symbols: inputs, perturb: (value, coins) => upTo(rows[value]!, coins.below(total)) };
+  return {
+    inputs,
+    symbols: inputs,
+    perturb: (value, coins) => upTo(rows[value]!, coins.below(total)),
+    likeliest(symbol) {
+      const chances = range(0, inputs - 1).map((input) => weights[input * inputs + symbol]!);
+      const greatest = chances.reduce((most, chance) => (chance > most ? chance : most));
+      return range(0, inputs - 1).filter((input) => chances[input] === greatest);
+    },
+  };
 };

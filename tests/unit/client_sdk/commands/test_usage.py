@@ -13,6 +13,7 @@ SUBPARSERS = next(action for action in _parser()._actions if isinstance(action, 
 
 BAD = {
     "--app": ("", "a\nb", "x" * 501),
+    "--language": ("", "German", "de_AT"),
     "--target": ("", "desktop"),
     "shell": ("", "tcsh"),
 }
@@ -23,6 +24,8 @@ PATHS = {"--data-dir", "file", "--output"}
 
 CASES = [
     ("init", "--app", *BAD["--app"]),
+    ("show", "--language", *BAD["--language"]),
+    ("forget", "--language", *BAD["--language"]),
     ("compile", "--target", *BAD["--target"]),
     ("completion", "", *BAD["shell"]),
 ]

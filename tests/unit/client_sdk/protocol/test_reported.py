@@ -6,6 +6,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.reported import SHOWN, likeliest, reported
+from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -78,7 +79,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (BOOLEAN | {"fill_in": True}, 2, "nothing recorded"),
         (CATEGORY | {"values": ["dark", "light", "auto"], "mechanism": "k-ary-randomized-response"}, 1, "light"),
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
-        (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5000"),
+        (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5,000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
         (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),
         (CROSSED_MODEL, 0, "age: 18 to 30 with label false"),
@@ -88,16 +89,16 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
     ],
 )
 def test_a_report_is_named_by_answers(fields: dict[str, Field], symbol: int, words: str) -> None:
-    assert reported(metric_of(fields), symbol) == words
+    assert reported(metric_of(fields), symbol, shipped()) == words
 
 
 def test_of_many_answers_only_some_are_named() -> None:
-    words = reported(metric_of(QUESTIONS["cyclic-design"]), 0)
+    words = reported(metric_of(QUESTIONS["cyclic-design"]), 0, shipped())
     assert words.endswith(" or others") or words.count(" or ") == 1
-    assert reported(metric_of(QUESTIONS["projective-geometry"]), 0).endswith(" or others")
+    assert reported(metric_of(QUESTIONS["projective-geometry"]), 0, shipped()).endswith(" or others")
 
 
 def test_a_range_is_named_by_its_ends() -> None:
     metric = metric_of(NUMBER | {"mechanism": "piecewise", "low": 0, "high": 5000, "epsilon": 4})
-    low, _, high = reported(metric, metric.channel.symbols // 2).partition(" to ")
-    assert 0 < float(low) < float(high) < 5000
+    low, _, high = reported(metric, metric.channel.symbols // 2, shipped()).partition(" to ")
+    assert 0 < float(low.replace(",", "")) < float(high.replace(",", "")) < 5000

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import escaped, odds, statement
 from tests.support.devices.definitions import (
     ACTIVITY,
@@ -98,11 +99,11 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     assert "alert" in dark
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
-    assert "holds at most 3 to 1 afterwards" in dark
+    assert "One answer: even odds become at most 3 to 1 (about 75 in 100)" in dark
     assert "once a week, without an end" in theme
     monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
     assert "once a month, until the end of the month that holds 2026-11-01" in monthly
-    assert "afterwards, except with a chance of 1 in " in start
+    assert "at most 2.8 to 1 (about 7 in 10), except with a chance of 1 in " in start
     assert "A year of answers (at most 366)" in once
 
 
@@ -227,12 +228,12 @@ def test_who_answers_for_nothing_is_said() -> None:
 )
 def test_odds_are_rounded_up(epsilon: float | str, words: str) -> None:
     nanos = metric_of(BOOLEAN | {"epsilon": epsilon}).epsilon_nanos
-    assert odds(nanos) == words
+    assert odds(nanos, shipped()) == words
 
 
 def test_odds_of_a_million_are_as_good_as_knowing() -> None:
-    assert odds(14 * NANOS) == "more than a million to 1, which is as good as knowing"
-    assert float(odds(13 * NANOS).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
+    assert odds(14 * NANOS, shipped()) == "more than a million to 1, which is as good as knowing"
+    assert float(odds(13 * NANOS, shipped()).split()[2].replace(",", "")) >= math.exp(13) * (1 - 1e-8)
 
 
 DISCLOSED = "* What an answer tells by being sent: that "
@@ -254,7 +255,7 @@ def test_of_every_question_the_page_says_what_an_answer_tells_by_being_sent(
 ) -> None:
     page = _page(registry_text(m=fields))
     assert f"{DISCLOSED}{words}\n" in page
-    assert "That an answer is sent at all can tell more: each question says what." in page
+    assert "That an answer is sent at all can tell more; each question says what." in " ".join(page.split())
 
 
 KEPT = "* What your device keeps for that: "
@@ -302,7 +303,7 @@ def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
 def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells() -> None:
     page = _page(registry_text(word=OF_TEXTS))
     assert "the first 12 letters of a text; the text itself stays on the device" in page
-    assert "a number that other texts can have, too; it is one of 3,541, and changed at random" in page
+    assert "a number that other texts can have, too; it is one of 3,541, and randomized" in page
     assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
     assert "texts that many people have in common, and how common a text is that somebody thinks of" in page
     assert "A text of one person alone can be found by mere chance only, like a text that nobody has" in page
@@ -354,5 +355,5 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert "* Day, month and year are those of a browser that deletes its storage all the time" in web
     year = re.search(r"\* A year, all answers to all questions: even odds become (.*)", web)
     assert year is not None
-    assert year[1] == odds(366 * NANOS)
-    assert "the day, week or month in which it was made" in web
+    assert year[1] == odds(366 * NANOS, shipped())
+    assert "the day, week or month in which it was made" in " ".join(web.split())

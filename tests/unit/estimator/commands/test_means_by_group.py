@@ -17,6 +17,7 @@ from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import Registry
 from client_sdk.protocol.domain import MeanByGroup
 from client_sdk.protocol.reported import reported
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import statement
 from estimator.commands.cli import command
 from estimator.decoders import inverse_of
@@ -239,7 +240,7 @@ def test_the_statement_says_what_is_rounded_and_that_other_texts_stay() -> None:
 
 def test_a_report_is_shown_as_a_group_with_a_point() -> None:
     assert METRIC.channel.name == "k-ary-randomized-response"
-    assert [reported(METRIC, symbol) for symbol in (0, 4, 8)] == ["a, 0", "b, 1500", "c, 3000"]
+    assert [reported(METRIC, symbol, shipped()) for symbol in (0, 4, 8)] == ["a, 0", "b, 1,500", "c, 3,000"]
 
 
 def test_typed_code_takes_a_pair() -> None:

@@ -11,6 +11,7 @@ from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import COIN_SCALE, Ordinal, OutsideDomainError, Registry
 from client_sdk.protocol.domain import OrdinalMean
 from client_sdk.protocol.reported import reported
+from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text
 from tests.support.laws.coins import ScriptedCoins
 
@@ -108,7 +109,7 @@ def test_what_it_cannot_be_is_named() -> None:
 
 def test_a_report_is_shown_by_the_names_of_steps() -> None:
     metric = mood_registry(mechanism="optimal-mean", epsilon=4).metric("m")
-    said = {reported(metric, symbol) for symbol in range(metric.channel.symbols)}
+    said = {reported(metric, symbol, shipped()) for symbol in range(metric.channel.symbols)}
     assert {part for text in said for part in text.split(" to ")} == set(STEPS)
 
 

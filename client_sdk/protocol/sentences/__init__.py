@@ -1,0 +1,112 @@
+"""The sentences that users read: one catalog for each language, which an app may change or extend.
+
+A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
+SDK in TypeScript read the same catalogs, so that they say the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from functools import cache
+from math import floor
+from pathlib import Path
+from typing import Any, Final
+
+from client_sdk.protocol.errors import LanguageError
+
+ENGLISH: Final = "en"
+"""The language by default. Its catalog decides which keys and placeholders there are."""
+
+SHIPPED: Final = ("de", ENGLISH)
+"""The languages whose catalogs are complete without an app's."""
+
+PURPOSE: Final = "purpose."
+"""With what the key of a question's purpose begins, which only its app can translate."""
+
+LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+"""A tag such as de or pt-BR (RFC 5646)."""
+
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """The sentences of one language.
+
+    Attributes:
+        texts: the sentences by key.
+
+    """
+
+    texts: Mapping[str, str]
+
+    def __call__(self, key: str, /, **values: str | int) -> str:
+        """Return a sentence; a whole number is written as the language does."""
+        words = {name: value if isinstance(value, str) else self.number(value) for name, value in values.items()}
+        return _PLACEHOLDER.sub(lambda match: words[match[1]], self.texts[key])
+
+    def __contains__(self, key: str) -> bool:
+        """Whether there is a sentence of a key."""
+        return key in self.texts
+
+    def date(self, day: date) -> str:
+        """Return a day as the language writes it."""
+        return self("number.date", year=f"{day:%Y}", month=f"{day:%m}", day=f"{day:%d}")
+
+    def code(self, kind: str, code: str) -> str:
+        """Return the words of a code; the code itself if a later version of the SDK wrote it."""
+        return self.texts.get(f"{kind}.{code}", code)
+
+    def number(self, number: Fraction | int, decimals: int = 0) -> str:
+        """Return a number with at most some decimals, rounded half up, without trailing zeros."""
+        units = floor(abs(number) * 10**decimals + Fraction(1, 2))
+        whole, rest = divmod(units, 10**decimals)
+        behind = f"{rest:0{decimals}}".rstrip("0") if decimals else ""
+        text = f"{whole:,}".replace(",", self.texts["number.thousands"])
+        sign = "-" if number < 0 and units else ""
+        return f"{sign}{text}{self.texts['number.decimal']}{behind}" if behind else f"{sign}{text}"
+
+
+@cache
+def shipped(language: str = ENGLISH) -> Sentences:
+    """Return the catalog of a language that ships."""
+    import tomllib  # noqa: PLC0415 importing the SDK must stay quick
+
+    text = Path(__file__).with_name(f"{language}.toml").read_text(encoding="utf-8")
+    return Sentences(dict(flattened(tomllib.loads(text))))
+
+
+def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentences:
+    """Return the sentences of a language: those that ship, and an app's own in place of them.
+
+    Raises:
+        LanguageError: if neither ships the language; the message names those that do.
+
+    """
+    if language not in SHIPPED and language not in own:
+        raise LanguageError(f"there are no sentences in {language!r}; name one of: {', '.join(languages(own))}")
+    base = shipped(language).texts if language in SHIPPED else {}
+    return Sentences({**base, **own.get(language, {})})
+
+
+def languages(own: Collection[str]) -> list[str]:
+    """Return the languages that ship, and those that an app adds."""
+    return sorted({*SHIPPED, *own})
+
+
+def flattened(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield what tables within tables hold, with dotted keys."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flattened(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names that a sentence has in braces."""
+    return set(_PLACEHOLDER.findall(text))
