@@ -38,6 +38,7 @@ from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
 from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.registry.texts import CELLS_ALLOWED, PRESETS
+from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, shipped
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.stopped import MAX_STOPPED
@@ -89,6 +90,7 @@ def registry_schema() -> Schema:
                 "metric": _metrics(),
                 "stopped": _stopped(),
                 "strata": _variables(),
+                "sentences": _sentences(),
             },
             4,
         ),
@@ -110,6 +112,17 @@ def _variables() -> Schema:
         "description": "public variables, whose values devices send in the clear",
         "propertyNames": {"pattern": f"^{METRIC_NAME.pattern}$"},
         "additionalProperties": values,
+    }
+
+
+def _sentences() -> Schema:
+    """Return the schema of ``[sentences]``: dotted keys are tables within tables."""
+    keys = {key.partition(".")[0] for key in (*shipped().texts, PURPOSE)}
+    return {
+        "type": "object",
+        "description": "the app's own sentences for users, by language",
+        "propertyNames": {"pattern": f"^{LANGUAGE.pattern}$"},
+        "additionalProperties": _closed({key: {"type": "object"} for key in sorted(keys)}, 0),
     }
 
 

@@ -161,15 +161,12 @@ def _pays_whole_windows(registry: Asked) -> bool:
     That is so under `Strategy.PACE`, unless another ceiling than that of its life may refuse some.
     """
     budget, metrics = registry.budget, registry.metrics.values()
-    kinds = {metric.window for metric in metrics}
-    is_plain = not any(metric.reserve_nanos or metric.delta for metric in metrics)
-    if budget.strategy is not Strategy.PACE or len(kinds) > 1 or not is_plain:
-        return False
-    (kind,) = kinds
-    together = sum(metric.charge_nanos for metric in metrics)
-    month = budget.per_month_nanos
-    return IN_WINDOW[budget.window][kind] * together <= budget.per_window_nanos and (
-        month is None or IN_MONTH[kind] * together <= month
+    together, month = sum(metric.charge_nanos for metric in metrics), budget.per_month_nanos
+    return (
+        budget.strategy is Strategy.PACE
+        and not any(metric.reserve_nanos or metric.delta for metric in metrics)
+        and together <= budget.per_window_nanos
+        and (month is None or IN_MONTH[budget.window] * together <= month)
     )
 
 

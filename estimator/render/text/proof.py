@@ -30,7 +30,6 @@ HEADING: Final = (
 )
 
 FOOTNOTES: Final = """\
-Every path of coins was walked through the installed SDK, in exact fractions.
 as claimed: every symbol has the declared chance, epsilon and delta (claimed |
 proved) are those of the law to the last digit, and all paths take as many
 coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
@@ -45,7 +44,18 @@ audit without --exact attacks these, too.
 def proofs_as_table(audit: ExactAudit, style: Style = PLAIN) -> str:
     """Return an exact audit as text of 80 columns, with two lines for each step."""
     rows = (line for proof in audit.proofs for line in _rows(proof, style))
-    return style.shown("".join([HEADING, *rows, "\n", FOOTNOTES]))
+    return style.shown("".join([HEADING, *rows, "\n", _walked(audit), FOOTNOTES]))
+
+
+def _walked(audit: ExactAudit) -> str:
+    """Return of how many inputs every path of coins was walked."""
+    walked, every = (sum(counts) for counts in zip(*((each.walked.inputs, each.inputs) for each in audit.proofs), strict=True))
+    of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"
+    return f"Of {of_inputs}, every path of coins was walked through the installed\nSDK, in exact fractions.\n"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < MOST_WRITTEN_OUT else f"{number:.1e}"
 
 
 def proofs_as_json(audit: ExactAudit) -> str:
@@ -74,8 +84,7 @@ def refusals(proof: Proof) -> Iterator[str]:
 
 
 def _rows(proof: Proof, style: Style) -> Iterator[str]:
-    every = f"{proof.inputs:,}" if proof.inputs < MOST_WRITTEN_OUT else f"{proof.inputs:.1e}"
-    inputs = f"{proof.walked.inputs:,} of {every}"
+    inputs = f"{proof.walked.inputs:,} of {_count(proof.inputs)}"
     yield (
         f"  {style.cut(proof.metric, VALUE_WIDTH):{VALUE_WIDTH}} {inputs:>12} {proof.symbols:7,}"
         f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>12} {_epsilon(proof.ratio):>17}\n"

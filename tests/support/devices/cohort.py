@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -62,12 +62,30 @@ def on_random_days(seed: int, share: float) -> IsOn:
 
 
 def live(
-    registry: Registry, seed: int, days: int, *, is_on: IsOn = always, answers: dict[str, object] | None = None
+    registry: Registry,
+    seed: int,
+    days: int,
+    *,
+    is_on: IsOn = always,
+    answers: dict[str, object] | None = None,
+    stopped: Collection[str] = (),
 ) -> list[Charge]:
-    """Return all charges of a device that records answers for a number of days."""
+    """Return all charges of a device that records answers for a number of days.
+
+    Args:
+        registry: the questions and ceilings.
+        seed: of its secret and coins.
+        days: how long it lives.
+        is_on: on which days it runs.
+        answers: what it records each day.
+        stopped: the questions that the collector has stopped before its first day.
+
+    """
     coins, recorded = SeededCoins(seed), list((answers or {}).items())
     with closing(empty_ledger()) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
+        keys = [(name, registry.metric(name).edition) for name in stopped]
+        connection.executemany("INSERT INTO stops VALUES (?, ?)", keys)
         connection.execute("BEGIN")  # a single transaction: nobody else reads, and nothing fails
         schedule = Schedule(registry, coins)
         for day in range(days):

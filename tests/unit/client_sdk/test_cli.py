@@ -21,7 +21,18 @@ from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices import old_ledgers
-from tests.support.devices.clients import NOON, ScriptedTransport, accept, refuse, rows, telemetry, write_lock_held
+from tests.support.devices.clients import (
+    NOON,
+    REGISTRY,
+    ScriptedTransport,
+    accept,
+    ask,
+    refuse,
+    registry,
+    rows,
+    telemetry,
+    write_lock_held,
+)
 from tests.support.laws.coins import ScriptedCoins
 
 
@@ -58,6 +69,51 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         "Latest problem (2026-11-20 12:00 UTC): the collector refused a report: "
         f"{Refusal.WINDOW_CLOSED.sentence}\n"
     )
+
+
+def test_show_speaks_the_readers_language(
+    used: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "time", lambda: NOON)
+    assert main(["show", "--data-dir", str(used), "--language", "de"]) == 0
+    out = capsys.readouterr().out
+    assert "dark_mode  2026-11-20  ja                  angenommen\n" in out
+    assert "system     2026-11-20  macos               abgelehnt: Der Zeitraum ist abgeschlossen\n" in out
+    assert "Etwa 75 von 100 Meldungen dazu entsprechen der Wahrheit" in out
+    assert "Bisher verbrauchter Datenschutz: Epsilon 2,197" in out
+    assert main(["forget", "--data-dir", str(used), "--language", "de"]) == 0
+    assert capsys.readouterr().out.startswith("Warteschlange, Liste und Geheimnis sind gelöscht.")
+
+
+def test_an_app_adds_a_language_of_show_and_none_is_made_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = "".join(f'{key} = "<{text}>"\n' for key, text in shipped().texts.items())
+    french = registry(f"{REGISTRY}\n[sentences.fr]\n{texts}")
+    with telemetry(tmp_path, registry=french, coins=ScriptedCoins([True])) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+        assert [entry.label for entry in device.history("fr")] == ["<true>"]
+    assert main(["show", "--data-dir", str(tmp_path), "--language", "fr"]) == 0
+    assert "<true>" in capsys.readouterr().out
+    assert main(["show", "--data-dir", str(tmp_path), "--language", "it"]) == 1
+    assert "there are no sentences in 'it'; name one of: de, en, fr" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("epsilon", "words"), [("1.0", "weak evidence"), ("12.0", "as good as knowing your answer")])
+def test_show_says_how_much_a_report_says_by_its_epsilon(
+    epsilon: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question = ask(f'[metric.m]\nkind = "boolean"\nepsilon = {epsilon}\n')
+    with telemetry(tmp_path, registry=question) as device:
+        device.record("m", value=True)
+        device.flush(timeout_s=60)
+    assert main(["show", "--data-dir", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert words in out
+    assert "Nobody can tell" not in out
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
+        connection.execute("DELETE FROM registries")
+    assert main(["show", "--data-dir", str(tmp_path)]) == 0
+    assert "depends on its question" in capsys.readouterr().out
 
 
 def spent(data_dir: Path) -> float:
