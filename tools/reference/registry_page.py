@@ -131,7 +131,8 @@ The first line of a file is `schema = 1` or `schema = 2`. They differ in what `a
 
 A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
 [devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once). The table `[strata]` holds
-[public variables](metrics.md#public-strata): each a name with a list of values.
+[public variables](metrics.md#public-strata): each a name with a list of values. A table such as `[sentences.de]` holds
+[the app's own sentences for users](../how-to/languages.md).
 """
 
 PARTS: Final = (

@@ -49,7 +49,8 @@ def proofs_as_table(audit: ExactAudit, style: Style = PLAIN) -> str:
 
 def _walked(audit: ExactAudit) -> str:
     """Return of how many inputs every path of coins was walked."""
-    walked, every = (sum(counts) for counts in zip(*((each.walked.inputs, each.inputs) for each in audit.proofs), strict=True))
+    walked = sum(proof.walked.inputs for proof in audit.proofs)
+    every = sum(proof.inputs for proof in audit.proofs)
     of_inputs = f"all {every:,} inputs" if walked == every else f"{walked:,} of {_count(every)} inputs"
     return f"Of {of_inputs}, every path of coins was walked through the installed\nSDK, in exact fractions.\n"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 
@@ -127,6 +128,14 @@ def test_the_sentence_is_chosen_by_epsilon(epsilon: float | str, strength: str, 
     assert {"weak": "weak evidence", "strong": "strong evidence", "known": "as good as knowing"}[strength] in said
     assert share in said
     assert ("nobody can be sure" in said) == (strength == "weak")
+
+
+def test_the_page_to_sign_says_the_same_figures() -> None:
+    page = " ".join((Path(__file__).parents[4] / "docs/privacy/index.md").read_text(encoding="utf-8").split())
+    shares = [truth_in_words(metric_of(BOOLEAN, epsilon=epsilon), shipped()) for epsilon in ("ln 3", 4, 12)]
+    first, second, third = shares
+    said = f'at `"ln 3"`, about {first} say the truth; at 4, about {second}; at 12, about {third}, which'
+    assert said in page
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.75, "7 in 10"), (1, "7 in 10"), ("ln 3", "75 in 100")])

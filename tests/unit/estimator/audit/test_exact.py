@@ -222,6 +222,20 @@ def test_a_set_that_no_sample_holds_is_refused_among_all_inputs(
     assert _run("--registry", registry, "--all-inputs").exit_code == 1
 
 
+def test_the_table_says_of_how_many_inputs_every_path_was_walked(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY))
+    assert (
+        "\nOf all 5 inputs, every path of coins was walked through the installed\nSDK,"
+        in _run("--registry", path).stdout
+    )
+    path.write_text(registry_text(dark_mode=BOOLEAN, mean=NUMBER | {"epsilon": 1, "high": 5000}))
+    proofs = _document(path).values()
+    walked, every = (sum(int(str(proof[part])) for proof in proofs) for part in ("inputs_walked", "inputs"))
+    assert walked < every
+    assert f"\nOf {walked:,} of {every:,} inputs, every path" in _run("--registry", path).stdout
+
+
 def in_the_clear(self: Metric, answer: object, coins: Coins) -> int:
     return int(self.encode(answer, coins))
 
