@@ -1,4 +1,4 @@
-"""The sentences for users: complete and alike in every language, and an app's own in their place."""
+"""The sentences for users: complete and alike in every language, and an app's own instead."""
 
 from __future__ import annotations
 
