@@ -90,8 +90,8 @@ def _share(chance: Fraction, least: int, key: str, say: Sentences) -> str:
     """Return a chance, rounded, of the least power of ten that keeps it from being none or all."""
     whole = least
     while True:
-        some = floor(chance * whole + Fraction(1, 2))
-        is_close = whole > BETS or abs(Fraction(some, whole) - chance) <= ROUNDED_AWAY
-        if 0 < some < whole and is_close:
-            return say(key, some=some, all=whole)
+        part = floor(chance * whole + Fraction(1, 2))
+        is_close = whole > BETS or abs(Fraction(part, whole) - chance) <= ROUNDED_AWAY
+        if 0 < part < whole and is_close:
+            return say(key, part=part, all=whole)
         whole *= 10

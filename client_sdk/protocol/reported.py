@@ -94,8 +94,8 @@ def _axis(symbol: int, channel: Channel, say: Sentences) -> str:
 def _some_cells(symbol: int, channel: GroupedGeometry, say: Sentences) -> str:
     """Return the many cells that a symbol of a text speaks for."""
     group, point = divmod(symbol, channel.inputs)
-    some = channel.geometry.orthogonal
-    return say("reported.texts", some=some, cells=channel.inputs, point=str(point), group=str(group))
+    held = channel.geometry.orthogonal
+    return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
 
 
 def _drawn(symbol: int, metric: Metric, say: Sentences) -> str:

@@ -94,7 +94,7 @@ def _default(value: object) -> str:
         ast.literal_eval(repr(value))
     except (SyntaxError, ValueError):
         return "..."
-    return repr(value)
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def _body(_: object, docstring: str) -> str:

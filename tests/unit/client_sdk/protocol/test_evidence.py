@@ -66,8 +66,8 @@ MOST = 40
 
 def _exact(words: str) -> tuple[Fraction, Fraction]:
     """Return a share that is said, and the most by which rounding may have changed it."""
-    some, whole = (int(number.replace(",", "")) for number in re.findall(r"[\d,]+", words))
-    return Fraction(some, whole), Fraction(1, 25) if whole == 10 else Fraction(1, 2 * whole)
+    part, whole = (int(number.replace(",", "")) for number in re.findall(r"[\d,]+", words))
+    return Fraction(part, whole), Fraction(1, 25) if whole == 10 else Fraction(1, 2 * whole)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -99,8 +99,8 @@ def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> No
     rows = [[step.probability(symbol, given) for symbol in symbols] for given in inputs]
     sure = {
         max(high, low) / (high + low)
-        for one, other in combinations(rows, 2)
-        for high, low in zip(one, other, strict=True)
+        for first, second in combinations(rows, 2)
+        for high, low in zip(first, second, strict=True)
         if high + low
     }
     said, error = _exact(bet_in_words(channel.worst_ratio, shipped()))
