@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from estimator.statistics.binomial_intervals import clopper_pearson_lower
+from estimator.statistics.laws import binomial_chance
 
 GIVEN_AWAY = 0.02
 """Of the level: far more than floats err by, so that the bounds hold."""
@@ -27,7 +27,7 @@ def lower_bound(successes: int, n: int, level: float) -> float:
 
     The true one is below it with a probability of at most ``level``.
     """
-    return float(clopper_pearson_lower(np.array([successes]), n, level * (1 - GIVEN_AWAY))[0])
+    return float(binomial_chance(np.array([successes]), n, level * (1 - GIVEN_AWAY))[0])
 
 
 def upper_bound(successes: int, n: int, level: float) -> float:

@@ -21,8 +21,7 @@ from estimator.discovery.prefix_search import CandidateText
 from estimator.discovery.rest_of_cells import RestOfCells
 from estimator.discovery.text_numbers import TextNumbers
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.binomial_tails import upper_tail
-from estimator.statistics.chi_square import survival
+from estimator.statistics.laws import binomial_tail, chi_square_tail
 
 UNLIKELY: Final = 0.001
 """Groups that disagree more than they do with this probability make a text unclear."""
@@ -129,8 +128,7 @@ class Confirmation:
         supported, reports, chance = self.supported, self.reports, self.tables.by_chance
         expected = reports * chance
         exist: NDArray[np.bool_] = supported > expected + LEAST_DEVIATION * np.sqrt(expected * (1 - chance))
-        tests = zip(supported[exist].tolist(), reports[exist].tolist(), self.risks[exist].tolist(), strict=True)
-        exist[exist] = [upper_tail(count, of, chance) < risk for count, of, risk in tests]
+        exist[exist] = binomial_tail(supported[exist], reports[exist], chance) < self.risks[exist]
         return exist
 
     def disagree(self, examined: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -149,9 +147,8 @@ class Confirmation:
             variance = np.maximum(expected * (1 - frequency), np.finfo(float).tiny)
             statistics += (supported - expected) ** 2 / variance
             degrees += expected > 0
-        pairs = zip(statistics.tolist(), degrees.tolist(), strict=True)
         disagree = np.zeros(examined.size, dtype=bool)
-        disagree[examined] = [of > 0 and survival(value, of) < UNLIKELY for value, of in pairs]
+        disagree[examined] = (degrees > 0) & (chi_square_tail(statistics, np.maximum(1, degrees)) < UNLIKELY)
         return disagree
 
     def _supported(self, examined: NDArray[np.bool_]) -> Iterator[Counts]:

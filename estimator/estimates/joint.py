@@ -41,9 +41,9 @@ from estimator.estimates.ratios import Distances, Ratios
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Difference, GroupShares, Independence, Joint, RocPoint
 from estimator.statistics.arrays import Floats
-from estimator.statistics.chi_square import survival
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.holm import PAIR
+from estimator.statistics.laws import chi_square_tail
 from estimator.statistics.simplex import nearest_shares
 
 
@@ -126,7 +126,7 @@ def _independence(table: Ratios) -> Independence:
     tested = excess[: groups - 1, : outcomes - 1].ravel()
     spread = slopes @ table.of_pairs.reshape(groups * outcomes, -1) @ slopes.T
     statistic = float(tested @ np.linalg.solve(spread, tested))
-    return Independence(statistic, tested.size, survival(statistic, tested.size))
+    return Independence(statistic, tested.size, float(chi_square_tail(statistic, tested.size)))
 
 
 def _cautious(independence: Independence, table: Ratios, differences: tuple[Difference, ...]) -> Independence:

@@ -18,6 +18,7 @@ import numpy as np
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.rotated.axes import OFFSET, ROUNDS, RotatedAxes
 from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.laws import binomial_tail
 
 BLOCKS: Final = 128
 """The most blocks of rotations, whose sums say how far the mean may be off."""
@@ -163,11 +164,10 @@ def _numbers_above(dimension: int, favoured: int) -> tuple[Floats, Floats]:
 
 
 def _expected_least(trials: int, most: int, chances: Floats) -> Floats:
-    """Return E min(most, N) of a binomial N for each chance, shape (chances,)."""
-    numbers = np.arange(trials + 1)
-    factorials = np.array([math.lgamma(number + 1) for number in range(trials + 1)])
-    ways = factorials[-1] - factorials - factorials[::-1]
-    inner = np.clip(chances, 1e-300, 1 - 1e-16)[:, np.newaxis]
-    logarithms = ways + numbers * np.log(inner) + (trials - numbers) * np.log1p(-inner)
-    expected: Floats = np.exp(logarithms) @ np.minimum(numbers, most)
+    """Return E min(most, N) of a binomial N for each chance, shape (chances,).
+
+    N itself counts where it is below ``most``: N of n is as likely as n p / N times N - 1 of n - 1.
+    """
+    is_most, is_less = binomial_tail(most, trials, chances), 1 - binomial_tail(most - 1, trials - 1, chances)
+    expected: Floats = most * is_most + trials * chances * is_less
     return expected

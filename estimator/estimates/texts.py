@@ -21,7 +21,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, RangeTest
 from estimator.results.request import Request
 from estimator.results.texts import TextFindings
-from estimator.statistics.chi_square import survival
+from estimator.statistics.laws import chi_square_tail
 from estimator.tallies.tally import Tally
 
 MADE_UP: Final = 1e-6
@@ -93,5 +93,5 @@ def _groups_as_drawn(channel: GroupedGeometry, tables: GroupTables) -> RangeTest
     weights = np.array(channel.weights)
     expected = tables.reports.sum() * weights / weights.sum()
     statistic = float(((tables.reports - expected) ** 2 / expected).sum())
-    p_value = survival(statistic, weights.size - 1)
+    p_value = float(chi_square_tail(statistic, weights.size - 1))
     return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)

@@ -26,8 +26,8 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, Move, RangeTest
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.chi_square import survival
-from estimator.statistics.confidence import EXACT_BELOW, student_of
+from estimator.statistics.confidence import EXACT_BELOW
+from estimator.statistics.laws import chi_square_tail, student_of
 from estimator.tallies.tally import Tally
 
 MADE_UP = 1e-6
@@ -224,5 +224,5 @@ def even_test(reports: Counts) -> RangeTest:
     """
     expected = float(reports.mean())
     statistic = float(((reports - expected) ** 2).sum() / expected)
-    p_value = survival(statistic, len(reports) - 1) if expected >= LEAST_OF_BLOCK else 1.0
+    p_value = float(chi_square_tail(statistic, len(reports) - 1)) if expected >= LEAST_OF_BLOCK else 1.0
     return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)

@@ -17,6 +17,7 @@ import numpy as np
 from estimator.plan.variance import Squares
 from estimator.statistics.binomial_intervals import at_most, binomial_intervals
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
+from estimator.statistics.laws import binomial_tail
 
 POWER: Final = 0.8
 """How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral
@@ -88,10 +89,7 @@ def _is_reached(count: int, reports: int, probability: float) -> bool:
     """Return whether a binomial count is at least ``count`` often enough."""
     if reports < EXACT_BELOW or count <= FEW:
         return at_most(count - 1, reports, probability) <= 1 - POWER
-    from scipy.special import betainc  # noqa: PLC0415 its import takes 250 ms, and few reports do not need it
-
-    # bdtr would take the number of reports for 32 bits
-    return bool(betainc(count, reports - count + 1, probability) >= POWER)
+    return bool(binomial_tail(count, reports, probability) >= POWER)
 
 
 def _normal(squares: Squares, reports: int) -> float | None:

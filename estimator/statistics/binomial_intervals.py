@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from estimator.statistics.arrays import Floats, Reports
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, TAIL, Z, tail_of
+from estimator.statistics.laws import binomial_chance
 
 WORST_COVERAGE = 0.931
 """The coverage at the worst truth; just above the promised 93 %."""
@@ -82,26 +83,9 @@ def _simultaneous(counts: NDArray[np.int64], reports: int, tail: float) -> tuple
     if reports == 0:
         return np.zeros(counts.size), np.ones(counts.size)
     distinct, where = np.unique(counts, return_inverse=True)
-    low = clopper_pearson_lower(distinct, reports, tail)
-    high = 1 - clopper_pearson_lower(reports - distinct[::-1], reports, tail)[::-1]
+    low = binomial_chance(distinct, reports, tail)
+    high = 1 - binomial_chance(reports - distinct[::-1], reports, tail)[::-1]
     return low[where], np.maximum(low, high)[where]
-
-
-def clopper_pearson_lower(counts: NDArray[np.int64], reports: Reports, tail: float) -> Floats:
-    """Return the probabilities at which each count, or a larger one, has the probability of a tail.
-
-    They are quantiles of beta laws.
-
-    Args:
-        counts: each from 0 to ``reports``.
-        reports: n, at least 1.
-        tail: above 0. Sums over the returned truths meet it to a part in 10**10 (measured).
-
-    """
-    from scipy.special import betaincinv  # noqa: PLC0415 its import takes 250 ms, and few reports need it
-
-    successes = np.maximum(counts, 1)
-    return np.where(counts == 0, 0.0, betaincinv(successes, reports - successes + 1, tail))
 
 
 def _lower(count: int, reports: int) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -35,19 +34,3 @@ def tail_of(family: int) -> float:
 def z_of(family: int) -> float:
     """Return the half-width of a normal interval in standard errors if a family holds together."""
     return NormalDist().inv_cdf(1 - tail_of(family))
-
-
-@lru_cache
-def student_of(family: int, degrees: int) -> float:
-    """Return the same of an interval by Student's t.
-
-    Three terms of its expansion in the normal quantile are right to a part in 10**4 from 30 degrees
-    of freedom on (Abramowitz & Stegun 1964, 26.7.5).
-    """
-    z = z_of(family)
-    terms: tuple[float, ...] = (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-    )
-    return z + math.fsum(term / float(degrees**power) for power, term in enumerate(terms, 1))

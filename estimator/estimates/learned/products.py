@@ -30,7 +30,7 @@ from estimator.estimates.vectors import VectorMean
 from estimator.results.estimate import Shares
 from estimator.results.learned import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import student_of
+from estimator.statistics.laws import student_of
 from estimator.tallies.tally import Tally
 
 EDGES: Final = 2.0

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from estimator.estimates.learned.possible_share import possible_share
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import student_of
+from estimator.statistics.laws import student_of
 
 SURE: Final = 4.0
 """With a variance of scores below this many standard errors, any correlation is possible: a ratio

@@ -16,7 +16,7 @@ from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.results.estimate import Shares
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.chi_square import survival
+from estimator.statistics.laws import chi_square_tail
 from estimator.statistics.simplex import nearest_shares
 from tests.support.estimates.checks import Interval, Likelihood
 from tests.support.estimates.moments import Contrast, Covariance, Limits
@@ -133,7 +133,8 @@ def _pearson(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     reports = int(counts.sum())
     table = inverse.shares(counts, reports).reshape(cross.first.size, cross.second.size)
     expected = np.outer(table.sum(axis=1), table.sum(axis=0))
-    return survival(reports * float(((table - expected) ** 2 / expected).sum()), math.prod(np.array(table.shape) - 1))
+    statistic = reports * float(((table - expected) ** 2 / expected).sum())
+    return float(chi_square_tail(statistic, math.prod(np.array(table.shape) - 1)))
 
 
 INDEPENDENCES: dict[str, Independence] = {
