@@ -1,17 +1,20 @@
-"""Figures as texts, with as many digits as their errors justify.
+"""What is shown of a figure with an interval, in every form that people read.
+
+* The interval is rounded outwards: what is shown contains the exact interval.
+* The estimate that is shown lies in its interval. An unbiased estimate outside is moved to the
+  nearer end; JSON and CSV have it as it is.
+* What is possible is never rounded to what is not: an interval up to 46 does not end at 50.
 
 Each number is rounded once, from its value. A figure and its interval are rounded to the same
 place: that of the second figure of the standard error (or of the first, for a sentence). A number
-is rounded less if that place is coarse beside its interval, which ends where nothing else is
-possible: 28 of 28 days are not about 30. What is possible is never rounded to what is not: an
-interval up to 46 does not end at 50. Roundings are exact: of the shortest decimal that is the
-float, half to even.
+is rounded less if that place is coarse beside its interval: 28 of 28 days are not about 30.
+Roundings are exact: of the shortest decimal that is the float; an estimate half to even.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Final
 
 MINUS: Final = "\N{MINUS SIGN}"
@@ -21,6 +24,12 @@ UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 
 Range = tuple[float, float]
 """The least and the greatest possible number."""
+
+_Figure = tuple[float | None, float, float, float | None]
+"""An estimate, the ends of its interval, and its standard error."""
+
+PERCENT_POWER: Final = 2
+"""A share is multiplied by ten to this power."""
 
 FIGURES, SENTENCE_FIGURES = 2, 1
 """How many figures of the error are shown in a table, and in a sentence."""
@@ -48,25 +57,33 @@ class Rounded:
     Attributes:
         estimate: the value, moved to the nearer end where it lies outside its interval; empty if
             unknown.
-        unbiased: the value as it is, which may be impossible; empty if unknown.
-        low: the lower end of the interval.
-        high: the upper end.
+        low: the lower end of the interval, rounded down.
+        high: the upper end, rounded up.
         error: the standard error; empty if unknown.
         suffix: the unit behind a number, with a no-break space; empty if there is none.
+        decimals: the place of all of them.
+        power: the power of ten by which they are multiplied.
+        possible: the least and the greatest possible number. None if they are unknown.
 
     """
 
     estimate: str
-    unbiased: str
     low: str
     high: str
     error: str
     suffix: str
+    decimals: int
+    power: int
+    possible: Range | None
 
     @property
     def interval(self) -> str:
         """Both ends of the interval, and the unit once: ``9 to 14 %``."""
         return f"{self.low} to {self.high}{self.suffix}"
+
+    def beside(self, value: float) -> str:
+        """Return another number of the same figure to the same place."""
+        return _possible_text(value, self.decimals, self.power, self.possible)
 
     @property
     def about(self) -> str:
@@ -103,7 +120,8 @@ def percent(
         figures: how many figures of the error are shown.
 
     """
-    return _rounded((value, low, high, standard_error), 2, figures, f"{UNBROKEN}%")
+    figure = (value, low, high, standard_error)
+    return _rounded(figure, PERCENT_POWER, max(0, _decimals(figure, figures) - PERCENT_POWER), f"{UNBROKEN}%")
 
 
 def number(  # noqa: PLR0913, PLR0917 a figure has these parts
@@ -114,6 +132,7 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
     unit: str = "",
     figures: int = FIGURES,
     possible: Range | None = None,
+    decimals: int | None = None,
 ) -> Rounded:
     """Return a number with its unit.
 
@@ -125,30 +144,49 @@ def number(  # noqa: PLR0913, PLR0917 a figure has these parts
         unit: the name of the unit; empty if there is none.
         figures: how many figures of the error are shown.
         possible: the least and the greatest possible number. None if they are unknown.
+        decimals: the digits behind the point, in place of those that the error decides.
 
     """
-    suffix = f"{UNBROKEN}{unit}" if unit else ""
-    return _rounded((value, low, high, standard_error), 0, figures, suffix, possible)
+    figure = (value, low, high, standard_error)
+    place = _decimals_within(figure, _decimals(figure, figures)) if decimals is None else decimals
+    return _rounded(figure, 0, place, f"{UNBROKEN}{unit}" if unit else "", possible)
 
 
-def plain(value: float, digits: str, possible: Range | None) -> str:
-    """Return a number in a format, or at the coarsest place that keeps it possible.
-
-    The place replaces a format that makes the number impossible. It is never minus zero.
+def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str = ROUND_CEILING) -> str:
+    """Return a size without an error, such as a reach or the most that something moved, as a text.
 
     Args:
-        value: the number.
-        digits: the format, such as `.5g`.
-        possible: the least and the greatest possible number. None if they are unknown.
+        size: not below 0.
+        figures: how many of its figures are shown.
+        power: the power of ten: 2 for a share in percent, which is shown in whole points or finer.
+        direction: of the rounding; upwards, because what is at most so large is no larger.
 
     """
-    text = f"{value:z{digits}}"
-    if possible is None or not possible[0] <= value <= possible[1] or possible[0] <= float(text) <= possible[1]:
-        return text
-    return f"{value:.{_possible_place(value, 0, possible)}f}"
+    places = digits_for(size, figures) - power if size > 0 else 0
+    return text_of(size, max(0, places) if power else places, power, direction)
 
 
-def text_of(value: float, decimals: int, power: int = 0) -> str:
+def within(estimate: float | None, low: float, high: float) -> float | None:
+    """Return the estimate that is shown or drawn: moved to the nearer end if outside its interval."""
+    return None if estimate is None else min(high, max(low, estimate))
+
+
+def steps_of(estimate: float, low: float, high: float, exponent: int) -> tuple[int, int, int]:
+    """Return what is drawn of a figure in whole steps: the estimate, the lower and the upper end.
+
+    Args:
+        estimate: the unbiased estimate.
+        low: the lower end of its interval.
+        high: the upper end.
+        exponent: a step is 10 to this power.
+
+    """
+    parts = ((min(high, max(low, estimate)), ROUND_HALF_EVEN), (low, ROUND_FLOOR), (high, ROUND_CEILING))
+    at, bottom, top = (int(_to_place(part, 0, -exponent, direction)) for part, direction in parts)
+    return at, bottom, top
+
+
+def text_of(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> str:
     """Return a number times a power of ten to a place, with thousands separators.
 
     Its minus sign is a true one. It is never minus zero.
@@ -158,9 +196,10 @@ def text_of(value: float, decimals: int, power: int = 0) -> str:
         decimals: digits behind the point; below 0 the number is rounded to tens, hundreds and so
             on.
         power: the power of ten: 2 for a share in percent.
+        direction: of the rounding, by its name in `decimal`.
 
     """
-    rounded = _to_place(value, decimals, power)
+    rounded = _to_place(value, decimals, power, direction)
     sign = MINUS if rounded < 0 else ""
     size = abs(rounded)
     if size and (decimals > MOST_DECIMALS or size.adjusted() >= MOST_DIGITS):
@@ -168,37 +207,38 @@ def text_of(value: float, decimals: int, power: int = 0) -> str:
     return f"{sign}{size:,.{min(MOST_DECIMALS, max(0, decimals))}f}"
 
 
-def _rounded(
-    figure: tuple[float | None, float, float, float | None],
-    power: int,
-    figures: int,
-    suffix: str,
-    possible: Range | None = None,
-) -> Rounded:
+def _rounded(figure: _Figure, power: int, decimals: int, suffix: str, possible: Range | None = None) -> Rounded:
     value, low, high, error = figure
-    decimals = _decimals(figure, figures) - power
-    decimals = max(0, decimals) if power else _decimals_within(figure, decimals)
+    shown = within(value, low, high)
+    return Rounded(
+        estimate="" if shown is None else _possible_text(shown, decimals, power, possible),
+        low=_possible_text(low, decimals, power, possible, ROUND_FLOOR),
+        high=_possible_text(high, decimals, power, possible, ROUND_CEILING),
+        error="" if error is None else text_of(error, decimals, power),
+        suffix=suffix,
+        decimals=decimals,
+        power=power,
+        possible=possible,
+    )
 
-    def shown(part: float | None) -> str:
-        if part is None:
-            return ""
-        return text_of(part, decimals if possible is None else _possible_place(part, decimals, possible), power)
 
-    within = None if value is None else min(high, max(low, value))
-    error_text = "" if error is None else text_of(error, decimals, power)
-    return Rounded(shown(within), shown(value), shown(low), shown(high), error_text, suffix)
+def _possible_text(
+    value: float, decimals: int, power: int, possible: Range | None, direction: str = ROUND_HALF_EVEN
+) -> str:
+    place = decimals if possible is None else _possible_place(value, decimals, possible, direction)
+    return text_of(value, place, power, direction)
 
 
-def _possible_place(value: float, decimals: int, possible: Range) -> int:
+def _possible_place(value: float, decimals: int, possible: Range, direction: str) -> int:
     """Return the coarsest place from a given one on that leaves a possible number possible."""
     least, greatest = possible
     if least <= value <= greatest:
-        while not least <= float(_to_place(value, decimals)) <= greatest:
+        while not least <= float(_to_place(value, decimals, 0, direction)) <= greatest:
             decimals += 1
     return decimals
 
 
-def _decimals(figure: tuple[float | None, float, float, float | None], figures: int) -> int:
+def _decimals(figure: _Figure, figures: int) -> int:
     """Return the place of the last shown figure of the error, or else of the interval's length."""
     value, low, high, error = figure
     scale = error or (high - low) / LENGTH_IN_ERRORS
@@ -207,7 +247,7 @@ def _decimals(figure: tuple[float | None, float, float, float | None], figures: 
     return digits_for(abs(value or low) or 1.0, POINT_FIGURES)
 
 
-def _decimals_within(figure: tuple[float | None, float, float, float | None], decimals: int) -> int:
+def _decimals_within(figure: _Figure, decimals: int) -> int:
     """Return the coarsest place from a given one on that fits a number's interval.
 
     It keeps the number within it.
@@ -222,6 +262,6 @@ def _decimals_within(figure: tuple[float | None, float, float, float | None], de
     return decimals
 
 
-def _to_place(value: float, decimals: int, power: int = 0) -> Decimal:
+def _to_place(value: float, decimals: int, power: int = 0, direction: str = ROUND_HALF_EVEN) -> Decimal:
     scaled = Decimal(repr(float(value))).scaleb(power, _EXACT)
-    return scaled.quantize(Decimal(1).scaleb(-decimals), context=_EXACT)
+    return scaled.quantize(Decimal(1).scaleb(-decimals), rounding=direction, context=_EXACT)

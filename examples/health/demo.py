@@ -26,6 +26,7 @@ import click
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import Window, WindowKind
+from estimator.render.rounding import number
 
 HERE = Path(__file__).parent
 REGISTRY = HERE / "metrics.toml"
@@ -34,6 +35,9 @@ ANSWERS = HERE / "health.csv"
 DEVICES_AT_ONCE = 8
 DEVICES_AT_A_TIME = 16
 """Devices that a process plays before it says so: enough that saying it costs nothing."""
+
+DECIMALS = 3
+"""The digits behind the point of every figure."""
 
 FLUSH_TIMEOUT_S = 60.0
 BUSY_PAUSE_S = 0.05
@@ -183,26 +187,28 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
     for metric in report["metrics"]:
         truths = [answers[metric["metric"]] for answers in people if metric["metric"] in answers]
         click.echo(f"{metric['metric']}  ({metric['reports']} reports, epsilon {metric['epsilon']:.4f})")
-        for label, truth, estimate, entry in rows(metric, truths):
+        for label, truth, entry in rows(metric, truths):
             holds = entry["low"] <= truth <= entry["high"]
             held.append(holds)
-            interval = f"{entry['low']:8.3f} to {entry['high']:7.3f}"
-            click.echo(f"  {label:32}{truth:9.3f}{estimate:10.3f}   {interval}  {'' if holds else 'misses'}".rstrip())
+            shown = number(entry["estimate"], entry["low"], entry["high"], decimals=DECIMALS)
+            interval = f"{shown.low:>8} to {shown.high:>7}"
+            missed = "" if holds else "misses"
+            click.echo(f"  {label:32}{truth:9.{DECIMALS}f}{shown.estimate:>10}   {interval}  {missed}".rstrip())
     click.echo(
         f"\n{sum(held)} of {len(held)} intervals hold the truth; at {percent} % about one in twenty may miss it."
     )
 
 
-def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, float, Mapping[str, float]]]:
-    """Yield label, truth, estimate and the estimate's entry for everything that was estimated."""
+def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:
+    """Yield label, truth and the estimate's entry for everything that was estimated."""
     if "mean" in metric:
-        yield "mean", fmean(truths), metric["mean"]["estimate"], metric["mean"]
+        yield "mean", fmean(truths), metric["mean"]
         return
     for entry in metric["estimates"]:
         # the share of no is one minus the share of yes: one interval, not two
         if entry["value"] is not False:
             label = "yes" if entry["value"] is True else entry["value"]
-            yield label, truths.count(entry["value"]) / len(truths), entry["estimate"], entry
+            yield label, truths.count(entry["value"]) / len(truths), entry
 
 
 if __name__ == "__main__":

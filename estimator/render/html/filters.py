@@ -8,6 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from estimator.render.html.numbers import PERCENT, Unit
+from estimator.render.rounding import within
 from estimator.render.words import label_of, left_out_words, p_words, short, short_loss
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate
@@ -22,7 +23,12 @@ LONGEST_PURPOSE = 400
 
 def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
     """Return an estimate in a unit, or ``unknown`` where there is none."""
-    return unknown if estimate.estimate is None else f"{unit.rounded(estimate).unbiased}{unit.suffix}"
+    return unknown if estimate.estimate is None else f"{unit.rounded(estimate).estimate}{unit.suffix}"
+
+
+def shown_value(figure: Estimate) -> float:
+    """Return the number that the text of a known estimate is of."""
+    return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
 def interval_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
@@ -70,7 +76,7 @@ def windows_text(windows: Sequence[str]) -> str:
     return windows[0] if len(windows) == 1 else f"{min(windows)} to {max(windows)}, {len(windows):,} windows"
 
 
-FILTERS: Final[dict[str, Callable[..., str]]] = {
+FILTERS: Final[dict[str, Callable[..., str | float]]] = {
     "breakable": breakable,
     "change": change_text,
     "change_interval": change_interval_text,
@@ -84,5 +90,6 @@ FILTERS: Final[dict[str, Callable[..., str]]] = {
     "p": p_text,
     "purpose": purpose_text,
     "short": short,
+    "value": shown_value,
     "windows": windows_text,
 }

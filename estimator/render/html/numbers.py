@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING
 from typing import Final
 
-from estimator.render.rounding import FIGURES, UNBROKEN, Range, Rounded, digits_for, number, percent, text_of
+from estimator.render.rounding import FIGURES, UNBROKEN, Range, Rounded, number, percent, size_of, text_of
 from estimator.render.sentences import error_of
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -44,12 +45,11 @@ class Unit:
         """Return the maximum-likelihood value, with the estimate's digits; empty without one."""
         if estimate.maximum_likelihood is None:
             return ""
-        likeliest = Estimate(estimate.maximum_likelihood, estimate.standard_error, estimate.low, estimate.high)
-        return self.rounded(likeliest).unbiased
+        return self.rounded(estimate).beside(estimate.maximum_likelihood)
 
     def changed(self, change: Estimate) -> str:
         """Return a difference with its sign."""
-        text = self.rounded(change).unbiased
+        text = self.rounded(change).estimate
         is_rise = (change.estimate or 0.0) > 0 and any(digit in text for digit in "123456789")
         return f"{'+' if is_rise else ''}{text}{_behind(self.difference)}"
 
@@ -58,10 +58,9 @@ class Unit:
         rounded = self.rounded(change)
         return f"{rounded.low} to {rounded.high}{_behind(self.difference)}"
 
-    def size(self, difference: float, figures: int = FIGURES) -> str:
+    def size(self, difference: float, figures: int = FIGURES, direction: str = ROUND_CEILING) -> str:
         """Return a difference without error and sign, with ``figures`` figures of its own."""
-        places = digits_for(difference, figures) - self.power if difference > 0 else 0
-        return f"{text_of(difference, max(0, places) if self.power else places, self.power)}{_behind(self.difference)}"
+        return f"{size_of(difference, figures, self.power, direction)}{_behind(self.difference)}"
 
 
 def _behind(name: str) -> str:

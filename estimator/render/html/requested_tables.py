@@ -70,7 +70,7 @@ def _text_tables(texts: TextFindings, reports: int) -> Iterator[Extra]:
 
 def _text_row(share: Share) -> tuple[str, ...]:
     rounded = PERCENT.rounded(share)
-    return text_label(share.value), f"{rounded.unbiased}{rounded.suffix}", rounded.interval
+    return text_label(share.value), f"{rounded.estimate}{rounded.suffix}", rounded.interval
 
 
 def _clusters_table(clusters: Clusters) -> Extra:
@@ -90,7 +90,7 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
     rounded = PERCENT.rounded(cluster.share)
     return (
         short(cluster_words(cluster)),
-        f"{rounded.unbiased}{rounded.suffix}",
+        f"{rounded.estimate}{rounded.suffix}",
         rounded.interval,
         whole_percent(cluster.stability),
     )

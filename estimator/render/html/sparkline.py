@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from estimator.render.html.numbers import Unit
-from estimator.render.rounding import SENTENCE_FIGURES
+from estimator.render.rounding import SENTENCE_FIGURES, within
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
@@ -37,8 +37,8 @@ def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
     known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
     if len(known) < 2:  # noqa: PLR2004 a line has two ends
         return None
-    least = min(min(estimate.low, estimate.estimate or 0.0) for estimate in known)
-    most = max(max(estimate.high, estimate.estimate or 0.0) for estimate in known)
+    least = min(estimate.low for estimate in known)
+    most = max(estimate.high for estimate in known)
     scale = _Scale(least, most, len(track))
     runs = list(_runs(track))
     ends = unit.rounded(Figure(None, least, most), SENTENCE_FIGURES)
@@ -67,7 +67,7 @@ class _Scale:
     windows: int
 
     def line(self, run: Run) -> str:
-        points = [self._point(position, estimate.estimate or 0.0) for position, estimate in run]
+        points = [self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0) for position, estimate in run]
         return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbour
 
     def band(self, run: Run) -> str:

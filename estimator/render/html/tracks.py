@@ -1,7 +1,8 @@
 """Figures over windows in few bytes: where charts draw them, and the texts that tables show.
 
-Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval. The
-page's script never rounds them: what was rounded to a step must not be rounded again.
+Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
+texts, intervals are rounded outwards and an estimate lies in its interval. The page's script never
+rounds them: what was rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -11,21 +12,28 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from estimator.render.html.numbers import Unit
+from estimator.render.rounding import steps_of
 from estimator.results.estimate import Estimate
 
 FINEST = 1e-12
 """An interval that is shorter has no length; it needs no step of its own."""
 
+KEPT_DIGITS = 11
+"""Fewer than the script keeps of a multiple of the step, so that it rounds none (``numbers.js``)."""
+
 KnownEstimate = Estimate | None
 
 
-def step_of(estimates: Iterable[KnownEstimate]) -> float:
-    """Return a power of ten that is at most a hundredth of the narrowest interval."""
-    lengths = [
-        estimate.high - estimate.low for estimate in estimates if estimate is not None and estimate.estimate is not None
-    ]
+def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
+    """Return the power of ten that is at most a hundredth of the narrowest interval.
+
+    It is larger where a number would have more digits than the script keeps.
+    """
+    known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
+    lengths = (estimate.high - estimate.low for estimate in known)
     narrowest = min((length for length in lengths if length > FINEST), default=1.0)
-    return float(f"1e{math.floor(math.log10(narrowest)) - 2}")
+    largest = max((max(-estimate.low, estimate.high) for estimate in known), default=1.0)
+    return max(math.floor(math.log10(narrowest)) - 2, math.floor(math.log10(max(largest, FINEST))) - KEPT_DIGITS + 1)
 
 
 def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any]:
@@ -43,8 +51,8 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any
         unit: in which the texts are.
 
     """
-    step = step_of(estimate for row in rows for estimate in row)
-    coded = [[_coded(estimate, step) for estimate in row] for row in rows]
+    exponent = exponent_of(estimate for row in rows for estimate in row)
+    coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]
     columns = {
         name: [[None if steps is None else steps[column] for steps in row] for row in coded]
         for column, name in enumerate("edum")
@@ -52,19 +60,20 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any
     if not any(likeliest is not None for row in columns["m"] for likeliest in row):
         del columns["m"]
     texts = [[_text(estimate, unit) for estimate in row] for row in rows]
-    return {"step": step, "suffix": unit.suffix, "t": texts, **columns}
+    return {"step": float(f"1e{exponent}"), "suffix": unit.suffix, "t": texts, **columns}
 
 
 def _text(known: KnownEstimate, unit: Unit) -> str | None:
     if known is None or known.estimate is None:
         return None
     rounded = unit.rounded(known)
-    return " ".join((rounded.unbiased, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
+    return " ".join((rounded.estimate, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
 
 
-def _coded(known: KnownEstimate, step: float) -> tuple[int, int, int, int | None] | None:
+def _coded(known: KnownEstimate, exponent: int) -> tuple[int, int, int, int | None] | None:
     if known is None or known.estimate is None:
         return None
-    estimate = round(known.estimate / step)
+    estimate, low, high = steps_of(known.estimate, known.low, known.high, exponent)
+    step = float(f"1e{exponent}")
     likeliest = None if known.maximum_likelihood is None else round(known.maximum_likelihood / step) - estimate
-    return estimate, estimate - round(known.low / step), round(known.high / step) - estimate, likeliest
+    return estimate, estimate - low, high - estimate, likeliest

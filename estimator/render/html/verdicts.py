@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN
 from typing import Final
 
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -118,7 +119,7 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     if needed is None:
         return None
     unit = unit_of(estimated.unit) if precision.range != 1 or estimated.estimates is None else PERCENT
-    target = unit.size(TOO_FAR * precision.range)
+    target = unit.size(TOO_FAR * precision.range, direction=ROUND_HALF_EVEN)
     have, far = count_words(estimated.reports, "report"), unit.size(precision.reach, FAR_FIGURES)
     if needed <= estimated.reports:
         return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."

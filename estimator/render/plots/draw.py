@@ -131,7 +131,7 @@ def _joint(joint: Joint, axes: Axes) -> None:
     for row, group in enumerate(joint.groups):
         for column, share in enumerate(group.estimates):
             rounded = PERCENT.rounded(share)
-            text = f"{rounded.unbiased}{rounded.suffix}\n{rounded.interval}" if rounded.unbiased else "too few"
+            text = f"{rounded.estimate}{rounded.suffix}\n{rounded.interval}" if rounded.estimate else "too few"
             axes.text(column, row, text, ha="center", va="center", fontsize="small")
     axes.set_xticks(range(len(shares[0])), [plain(label_of(share.value)) for share in joint.groups[0].estimates])
     axes.set_yticks(range(len(shares)), [plain(label_of(group.group)) for group in joint.groups])

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from estimator.render.plots.library import BAND_OPACITY, BLUE, GREY
+from estimator.render.rounding import within
 from estimator.render.words import short
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -48,7 +49,7 @@ def points(axes: Axes, figures: Sequence[Labelled], scale: float = 1.0, nothing:
         linewidth=4,
         alpha=0.45,
     )
-    axes.plot([scale * (figure.estimate or 0.0) for _, figure in known], places, "o", color=BLUE)
+    axes.plot([scale * _value(figure) for _, figure in known], places, "o", color=BLUE)
     axes.set_yticks(places, [plain(label) for label, _ in known])
     axes.set_ylim(len(known) - 0.5, -0.5)
     axes.grid(axis="x", alpha=0.3)
@@ -58,15 +59,19 @@ def over_time(axes: Axes, figures: Sequence[tuple[date, Estimate | Figure]], sca
     """Draw an estimate over the first days of windows, with its intervals as a band."""
     known = [(day, figure) for day, figure in figures if figure.estimate is not None]
     days: Any = [day for day, _ in known]  # matplotlib takes dates, which its types leave out
-    lows, middles, highs = (
-        [scale * getattr(figure, end) for _, figure in known] for end in ("low", "estimate", "high")
-    )
+    lows, highs = ([scale * getattr(figure, end) for _, figure in known] for end in ("low", "high"))
+    middles = [scale * _value(figure) for _, figure in known]
     axes.fill_between(days, lows, highs, color=BLUE, alpha=BAND_OPACITY, linewidth=0)
     axes.plot(days, middles, "o-", color=BLUE)
     if known:
         every = -(-len(days) // MOST_DATES)
         axes.set_xticks(days[::every], [day.isoformat() for day in days[::every]], rotation=30, ha="right")
     axes.grid(axis="y", alpha=0.3)
+
+
+def _value(figure: Estimate | Figure) -> float:
+    """Return where a known estimate is drawn."""
+    return within(figure.estimate, figure.low, figure.high) or 0.0
 
 
 def mark_zero(axes: Axes) -> None:

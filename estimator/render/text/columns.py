@@ -21,7 +21,7 @@ class FigureCells(NamedTuple):
     Attributes:
         label: the name of the figure.
         rounded: its texts.
-        value: the estimate, for the bar. None if it is unknown.
+        value: where the bar ends. None if it is unknown.
         ends: the ends of the bar. None where there is no bar.
 
     """

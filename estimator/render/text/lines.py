@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from client_sdk.protocol.domain.label import word
+from estimator.render.rounding import size_of
 from estimator.render.sentences import text_notes
 from estimator.render.text import poisoning
-from estimator.render.text.style import VALUE_WIDTH, Style
+from estimator.render.text.style import TABLE_FIGURES, VALUE_WIDTH, Style
 from estimator.render.text.widths import columns_of, wrapped
 from estimator.render.words import (
     ANY_COEFFICIENT,
@@ -29,7 +30,8 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Move
 from estimator.words import in_unit, mean_word, parts
 
-SHARE_DIGITS, NUMBER_DIGITS = ".4f", ".5g"
+SHARE_DECIMALS: Final = 4
+"""The digits behind the point of a share. The error of a number decides its digits."""
 
 ABOVE_A_ROUNDING = 1.0001
 """A bar of coefficients, which have no bounds, is longer than the farthest end by this factor: that
@@ -52,7 +54,7 @@ class FigureLine(NamedTuple):
     Attributes:
         label: its name.
         figure: its estimate.
-        digits: the format of its numbers.
+        decimals: the digits behind the point. None for those that the error decides.
         ends: the ends of its bar, which no possible number is rounded past. None where it has no
             bar.
 
@@ -60,7 +62,7 @@ class FigureLine(NamedTuple):
 
     label: str | tuple[str, ...]
     figure: Estimate | Figure
-    digits: str
+    decimals: int | None
     ends: tuple[float, float] | None
 
 
@@ -75,21 +77,21 @@ def lines_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
     if estimated.estimates is not None:
         for position in positions:
             share = estimated.estimates[position]
-            yield FigureLine(parts(share.value), share, SHARE_DIGITS, SHARES)
+            yield FigureLine(parts(share.value), share, SHARE_DECIMALS, SHARES)
     yield from _coordinates(estimated, positions)
     if estimated.mean is not None:
         label = _labelled(mean_word(estimated.kind), estimated.unit)
-        yield FigureLine(label, estimated.mean, NUMBER_DIGITS, estimated.mean_range)
+        yield FigureLine(label, estimated.mean, None, estimated.mean_range)
     for share in estimated.at_least:
-        yield FigureLine(at_least_words(share.value), share, SHARE_DIGITS, SHARES)
+        yield FigureLine(at_least_words(share.value), share, SHARE_DECIMALS, SHARES)
     if estimated.distribution is not None:
         squared = f"{estimated.unit}\N{SUPERSCRIPT TWO}" if estimated.unit else ""
-        yield FigureLine(_labelled("variance", squared), estimated.distribution.variance, NUMBER_DIGITS, None)
+        yield FigureLine(_labelled("variance", squared), estimated.distribution.variance, None, None)
         for quantile in estimated.distribution.quantiles:
             label = _labelled(f"{quantile.quantile:.0%} are at most", estimated.unit)
-            yield FigureLine(label, quantile, NUMBER_DIGITS, estimated.mean_range)
+            yield FigureLine(label, quantile, None, estimated.mean_range)
         for range_share in estimated.distribution.ranges:
-            yield FigureLine(range_words(range_share), range_share, SHARE_DIGITS, SHARES)
+            yield FigureLine(range_words(range_share), range_share, SHARE_DECIMALS, SHARES)
 
 
 def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
@@ -98,9 +100,9 @@ def _coordinates(estimated: MetricEstimate, positions: Sequence[int]) -> Iterato
         most = estimated.norm * (1.0 if estimated.kind == "vector" else ABOVE_A_ROUNDING)
         for position in positions:
             coordinate = estimated.coordinates[position]
-            yield FigureLine(coordinate_words(coordinate.value), coordinate, NUMBER_DIGITS, (-most, most))
+            yield FigureLine(coordinate_words(coordinate.value), coordinate, None, (-most, most))
     if estimated.learned is not None and estimated.learned.auc is not None:
-        yield FigureLine("AUC", estimated.learned.auc, SHARE_DIGITS, SHARES)
+        yield FigureLine("AUC", estimated.learned.auc, SHARE_DECIMALS, SHARES)
 
 
 def _labelled(label: str, unit: str) -> str:
@@ -114,7 +116,7 @@ def answered_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     if estimated.answered:
         yield f"  among those who answered, {window_of(estimated)}"
     for share in estimated.answered[:SHOWN_VALUES]:
-        yield style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
+        yield style.row(parts(share.value), "", share, SHARE_DECIMALS, SHARES, TOO_FEW)
 
 
 def text_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -127,7 +129,7 @@ def text_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
             continue
         yield f"  texts {title}, {window_of(estimated)}: {len(shares):,}"
         for position in range(min(len(shares), SHOWN_VALUES)):
-            yield style.row(text_label(shares[position].value), "", shares[position], SHARE_DIGITS, SHARES)
+            yield style.row(text_label(shares[position].value), "", shares[position], SHARE_DECIMALS, SHARES)
         if len(shares) > SHOWN_VALUES:
             yield f"  … and {len(shares) - SHOWN_VALUES:,} more texts; --format json and csv have all"
     yield from (f"  {line}" for sentence in text_notes(texts) for line in wrapped(sentence, style.width - len("  ")))
@@ -145,10 +147,10 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     yield f"  {style.cut(outcomes)} within each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:
         for share in group.estimates:
-            yield style.row((word(group.group), word(share.value)), "", share, SHARE_DIGITS, SHARES, TOO_FEW)
+            yield style.row((word(group.group), word(share.value)), "", share, SHARE_DECIMALS, SHARES, TOO_FEW)
     if joint.auc is not None:
-        yield style.row("AUC", "", joint.auc, SHARE_DIGITS, SHARES)
-    yield from _differences(joint, style, SHARE_DIGITS)
+        yield style.row("AUC", "", joint.auc, SHARE_DECIMALS, SHARES)
+    yield from _differences(joint, style, SHARE_DECIMALS)
     if joint.independence is not None:
         test = joint.independence
         yield f"  if {style.cut(groups)} and {style.cut(outcomes)} had nothing to do with each other:"
@@ -161,8 +163,8 @@ def _group_mean_lines(estimated: MetricEstimate, joint: Joint, style: Style) -> 
     title = in_unit(f"mean of {style.cut(number)}", estimated.unit)
     yield f"  {title}, in each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:
-        yield style.row(word(group.group), "", group.estimates[0], NUMBER_DIGITS, estimated.mean_range, TOO_FEW)
-    yield from _differences(joint, style, NUMBER_DIGITS)
+        yield style.row(word(group.group), "", group.estimates[0], None, estimated.mean_range, TOO_FEW)
+    yield from _differences(joint, style, None)
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -176,7 +178,7 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     yield f"  {counted}, {window_of(estimated)}: this number in {how_often}"
     for cluster in clusters.clusters if number > 1 else ():
         stable = f"stable {cluster.stability:.2f}"
-        yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DIGITS, SHARES)
+        yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DECIMALS, SHARES)
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
@@ -200,11 +202,12 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     if fakes.coefficients is not None:
         moves.append((ANY_COEFFICIENT, fakes.coefficients))
     for label, move in moves:
-        yield f"  {style.filled(label, style.value_width)} {'':11} {move.down:9.4g}  {move.up:9.4g}"
+        down, up = (size_of(size, TABLE_FIGURES) for size in (move.down, move.up))
+        yield style.shown(f"  {style.filled(label, style.value_width)} {'':11} {down:>9}  {up:>9}")
     yield f"  {poisoning.verdict_of(fakes.test)}"
 
 
-def _differences(joint: Joint, style: Style, digits: str) -> Iterator[str]:
+def _differences(joint: Joint, style: Style, decimals: int | None) -> Iterator[str]:
     """Yield how many comparisons lead to each conclusion, then the clearest comparisons."""
     clearest = clearest_first(joint)
     counts = Counter(map(conclusion, clearest))
@@ -222,7 +225,7 @@ def _differences(joint: Joint, style: Style, digits: str) -> Iterator[str]:
             p_value = f"{p_equals(difference.p_value)} alone"
         else:
             p_value = p_equals(difference.p_value_corrected)
-        yield style.row(f"{concluded}, p {p_value}", "", difference, digits)
+        yield style.row(f"{concluded}, p {p_value}", "", difference, decimals)
 
 
 def window_of(estimated: MetricEstimate) -> str:

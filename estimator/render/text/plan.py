@@ -16,7 +16,7 @@ from estimator.plan.paid_windows import PaidWindows
 from estimator.plan.plan import MetricPlan, Plan, TextPlan
 from estimator.plan.schema_upgrade import SchemaChange
 from estimator.privacy.exposure import Exposure
-from estimator.render.rounding import digits_for, text_of
+from estimator.render.rounding import size_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
 from estimator.render.year import year_words
@@ -221,7 +221,7 @@ def _judgement(plan: MetricPlan) -> str:
 
     def within(standard_error: float) -> str:
         reach = Z * standard_error * (100 if is_share else 1)
-        return f"{what} to within {text_of(reach, digits_for(reach))}{unit} (95 %)"
+        return f"{what} to within {size_of(reach)}{unit} (95 %)"
 
     if plan.reports >= plan.needed_reports:
         return f"enough to tell {within(error)}"

@@ -11,9 +11,9 @@ from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
 from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.render.rounding import plain
-from estimator.render.text.lines import NUMBER_DIGITS, SHARE_DIGITS, SHARES, TOO_FEW, FigureLine, lines_of
-from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
+from estimator.render.rounding import text_of, within
+from estimator.render.text.lines import SHARE_DECIMALS, SHARES, TOO_FEW, FigureLine, lines_of
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
 from estimator.render.words import left_out_words, mechanism_words, text_label
 from estimator.report.highlights import left_out, shown_values
 from estimator.results.distribution import Figure
@@ -36,7 +36,9 @@ CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
 FOOTNOTES: Final = """\
 error: estimate minus truth. *: the interval misses the truth.
-Estimates are unbiased and never clipped; of a distribution they are smoothed.
+Estimates are unbiased; of a distribution they are smoothed. One outside its
+interval is shown as the nearer end; --format json and csv have it as it is.
+Intervals are rounded outwards.
 Intervals treat the devices as a random sample of a population. Coverage is how
 often they hold its truth when devices are drawn again, and (of the noise alone)
 that of the same devices each time.
@@ -163,7 +165,7 @@ def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     groups = rehearsed.estimated.joint.groups if rehearsed.estimated.joint is not None else ()
     for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
         label = style.filled(f"mean, {word(group.group)}", VALUE_WIDTH)
-        line = FigureLine(label, mean, NUMBER_DIGITS, rehearsed.estimated.mean_range)
+        line = FigureLine(label, mean, None, rehearsed.estimated.mean_range)
         yield f"  {label} {_numbers(line, truth, style, TOO_FEW)}"
 
 
@@ -176,7 +178,7 @@ def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
     for figure, truth in pairs_of(shown, truths):
         label = style.filled(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
-        yield f"  {label} {_numbers(FigureLine(label, figure, SHARE_DIGITS, SHARES), truth, style)}"
+        yield f"  {label} {_numbers(FigureLine(label, figure, SHARE_DECIMALS, SHARES), truth, style)}"
     yield f"  found: {plural(outcome.occurring, 'text')}; false: {plural(len(outcome.false), 'text')}"
     yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
     if outcome.commonest is not None:
@@ -209,15 +211,14 @@ def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:
 
 
 def _numbers(line: FigureLine, truth: float | None, style: Style, unknown: str = "no reports") -> str:
-    figure, digits = line.figure, line.digits
-    low, high = (plain(end, digits, line.ends) for end in (figure.low, figure.high))
-    interval = f"{style.shown(f'{low} … {high}'):^17}"
-    value = figure.estimate
-    deviation = None if isinstance(figure, Figure) else figure.standard_error
+    figure = line.figure
+    texts = figure_texts(figure, line.decimals, line.ends)
+    interval = f"{style.shown(f'{texts.low} … {texts.high}'):^17}"
+    value = within(figure.estimate, figure.low, figure.high)
     if truth is None or value is None:
         return f"{'':8}  {unknown:>18}  {'':8}  {interval}"
-    estimate = style.shown(plain(value, digits, None) + ("" if deviation is None else f" ± {deviation:{digits}}"))
-    # an error has fewer digits than its mean
-    error_digits = ".3g" if digits.endswith("g") else digits
+    estimate = style.shown(texts.estimate + (f" ± {texts.error}" if texts.error else ""))
+    difference, of_truth = style.shown(text_of(value - truth, texts.decimals)), style.shown(texts.beside(truth))
+    sign = "+" if value > truth else ""
     missed = "" if holds(figure, truth) else " *"
-    return f"{truth:z8{digits}}  {estimate:>18}  {value - truth:+z8{error_digits}}  {interval}{missed}"
+    return f"{of_truth:>8}  {estimate:>18}  {sign + difference:>8}  {interval}{missed}"

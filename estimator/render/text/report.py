@@ -7,8 +7,7 @@ from itertools import groupby, zip_longest
 
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
-    NUMBER_DIGITS,
-    SHARE_DIGITS,
+    SHARE_DECIMALS,
     SHARES,
     answered_lines,
     cluster_lines,
@@ -29,9 +28,10 @@ from estimator.results.report import EstimateReport
 from estimator.words import in_unit, mean_word, parts, plural
 
 FOOTNOTES = """\
-estimate ± error: unbiased, with its standard error; never clipped, so it may
-lie outside what is possible. Shares within a group, and their differences, are
-ratios of these: they are biased a little where there are few reports.
+estimate ± error: unbiased, with its standard error. An estimate outside its
+interval is shown as the nearer end; --format json and csv have it as it is.
+Shares within a group, and their differences, are ratios of these: they are
+biased a little where there are few reports. Intervals are rounded outwards.
 Standard errors and intervals take the devices for a random sample of a
 population; they hold the chance of who reported and the mechanism's noise.
 """
@@ -172,18 +172,18 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
     title = f"{pooled.metric}: {windows} together, {first} to {last}, {reports}"
     lines = [style.strong(title)]
     lines += [
-        style.row(parts(share.value), "", share, SHARE_DIGITS, SHARES) for share in pooled.estimates[:SHOWN_VALUES]
+        style.row(parts(share.value), "", share, SHARE_DECIMALS, SHARES) for share in pooled.estimates[:SHOWN_VALUES]
     ]
     if pooled.mean is not None:
-        lines.append(style.row(in_unit(mean_word(pooled.kind), pooled.unit), "", pooled.mean, NUMBER_DIGITS))
+        lines.append(style.row(in_unit(mean_word(pooled.kind), pooled.unit), "", pooled.mean, None))
     if pooled.coordinates is not None and pooled.norm is not None:
         ends = (-pooled.norm, pooled.norm)
         for position in highlight.positions:
-            lines.append(style.row(coordinate_words(position), "", pooled.coordinates[position], NUMBER_DIGITS, ends))
+            lines.append(style.row(coordinate_words(position), "", pooled.coordinates[position], None, ends))
     if pooled.changes:
         lines.append(f"  {last} less {first}")
-    digits = SHARE_DIGITS if pooled.mean is None else NUMBER_DIGITS
-    lines += [style.row(parts(change.value), "", change, digits) for change in pooled.changes[:SHOWN_VALUES]]
+    decimals = SHARE_DECIMALS if pooled.mean is None else None
+    lines += [style.row(parts(change.value), "", change, decimals) for change in pooled.changes[:SHOWN_VALUES]]
     if changes is not None and changes.p_value_corrected is not None:
         between = f"from {changes.first} to {changes.last}"
         lines.append(f"  if nothing had changed {between}: p {p_equals(changes.p_value_corrected)}, corrected")
@@ -192,9 +192,9 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
 
 def _effect_block(effect: Effect, style: Style) -> str:
     lines = [style.strong(f"{effect.metric} in {effect.window}: {effect.second} less {effect.first}")]
-    digits = SHARE_DIGITS if effect.mean is None else NUMBER_DIGITS
-    lines += [style.row(parts(change.value), "", change, digits) for change in effect.estimates[:SHOWN_VALUES]]
-    lines += [] if effect.mean is None else [style.row("mean", "", effect.mean, digits)]
+    decimals = SHARE_DECIMALS if effect.mean is None else None
+    lines += [style.row(parts(change.value), "", change, decimals) for change in effect.estimates[:SHOWN_VALUES]]
+    lines += [] if effect.mean is None else [style.row("mean", "", effect.mean, decimals)]
     if effect.p_value_corrected is not None:
         lines.append(f"  if they did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -209,7 +209,7 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
         for index, (estimated, line) in enumerate(known):
             label = line.label if index == 0 else ""
-            yield style.row(label, window_of(estimated), line.figure, line.digits, line.ends)
+            yield style.row(label, window_of(estimated), line.figure, line.decimals, line.ends)
     if highlight.left_out:
         more = left_out_words(highlight.left_out, highlight.shown.kind)
         yield f"  … and {more}; --format json and csv have all"

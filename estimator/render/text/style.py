@@ -10,7 +10,8 @@ from typing import Final, TextIO
 
 import click
 
-from estimator.render.rounding import MINUS, UNBROKEN, Range, plain
+from estimator.render.rounding import MINUS, UNBROKEN, Range, Rounded, number, within
+from estimator.render.sentences import error_of
 from estimator.render.text.widths import columns_of, cut_to, padded
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
@@ -33,6 +34,9 @@ WIDER_VALUES: Final = 40
 LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
+TABLE_FIGURES: Final = 3
+"""How many figures of an error a table of all figures shows."""
+
 SHORTEST_BAR: Final = 5
 """A bar is left out where long figures leave less room than this."""
 
@@ -105,7 +109,7 @@ class Style:
         label: str | tuple[str, ...],
         window: str,
         figure: Estimate | Figure,
-        digits: str,
+        decimals: int | None,
         ends: tuple[float, float] | None = None,
         unknown: str = "no reports",
     ) -> str:
@@ -115,18 +119,18 @@ class Style:
             label: what the line is about. Without a window it takes the room of both.
             window: the window's name, or an empty text.
             figure: the figures.
-            digits: their format.
+            decimals: the digits behind the point. None for those that the error decides.
             ends: the ends of the scale. None where there is no bar.
             unknown: stands in place of an estimate that is None.
 
         """
-        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, digits, unknown, ends))
+        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, decimals, unknown, ends))
         of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
         figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
         columns = min(most, self.width - len(figures.rstrip()) - len("   "))
         line = f"  {self.filled(label, columns)} {figures}"
-        value = figure.estimate
+        value = within(figure.estimate, figure.low, figure.high)
         room = self.width - columns_of(line) - 2
         if ends is None or value is None or room < SHORTEST_BAR:
             return line
@@ -184,16 +188,27 @@ PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
 
 
-def _cells(figure: Estimate | Figure, digits: str, unknown: str, possible: Range | None) -> tuple[str, str, str]:
+def figure_texts(figure: Estimate | Figure, decimals: int | None, possible: Range | None = None) -> Rounded:
+    """Return what a table of all figures shows of one."""
+    return number(
+        figure.estimate,
+        figure.low,
+        figure.high,
+        error_of(figure),
+        figures=TABLE_FIGURES,
+        possible=possible,
+        decimals=decimals,
+    )
+
+
+def _cells(
+    figure: Estimate | Figure, decimals: int | None, unknown: str, possible: Range | None
+) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
-    interval = f"{plain(figure.low, digits, possible)} … {plain(figure.high, digits, possible)}"
-    value = figure.estimate
-    estimate = unknown if value is None else plain(value, digits, None)
-    if isinstance(figure, Figure):
-        return estimate, interval, ""
-    error = "" if figure.standard_error is None else f" ± {figure.standard_error:{digits}}"
-    likeliest = "" if figure.maximum_likelihood is None else plain(figure.maximum_likelihood, digits, possible)
-    return estimate + error, interval, likeliest
+    texts = figure_texts(figure, decimals, possible)
+    estimate = (texts.estimate or unknown) + (f" ± {texts.error}" if texts.error else "")
+    likeliest = figure.maximum_likelihood if isinstance(figure, Estimate) else None
+    return estimate, f"{texts.low} … {texts.high}", "" if likeliest is None else texts.beside(likeliest)
 
 
 def _can_show(encoding: str, signs: str) -> bool:

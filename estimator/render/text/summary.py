@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, Range, Rounded, number, percent
+from estimator.render.rounding import SENTENCE_FIGURES, Range, Rounded, number, percent, within
 from estimator.render.sentences import (
     OFTEN,
     answer_of,
@@ -124,7 +124,7 @@ def _of_texts(texts: TextFindings, style: Style) -> Iterator[str]:
             continue
         rows = [shares[position] for position in range(min(len(shares), SHOWN_TEXTS))]
         yield from figure_lines(
-            [FigureCells(text_label(row.value), share_of(row), row.estimate, SHARES) for row in rows], style
+            [FigureCells(text_label(row.value), share_of(row), value_of(row), SHARES) for row in rows], style
         )
         if len(shares) > SHOWN_TEXTS:
             more = plural(len(shares) - SHOWN_TEXTS, "more text")
@@ -149,29 +149,29 @@ def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]
     """Yield the figures of a window that have a line."""
     for position in _positions(shown, highlight.positions):
         share = (shown.estimates or ())[position]
-        yield FigureCells(label_of(share.value), share_of(share), share.estimate, SHARES)
+        yield FigureCells(label_of(share.value), share_of(share), value_of(share), SHARES)
     for share in shown.answered[-1:]:
-        yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), share.estimate, SHARES)
+        yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), value_of(share), SHARES)
     yield from _coordinates(shown, highlight.positions)
     if shown.mean is not None:
         yield FigureCells(
             mean_word(shown.kind),
             number_of(shown.mean, shown.unit, shown.mean_range),
-            shown.mean.estimate,
+            value_of(shown.mean),
             shown.mean_range,
         )
     for group, mean in known_group_means(shown):
         rounded = number_of(mean, shown.unit, shown.mean_range)
-        yield FigureCells(f"mean, {label_of(group)}", rounded, mean.estimate, shown.mean_range)
+        yield FigureCells(f"mean, {label_of(group)}", rounded, value_of(mean), shown.mean_range)
     for share in shown.at_least:
-        yield FigureCells(at_least_words(share.value), share_of(share), share.estimate, SHARES)
+        yield FigureCells(at_least_words(share.value), share_of(share), value_of(share), SHARES)
     if shown.distribution is not None:
         for quantile in shown.distribution.quantiles:
             label = f"{quantile.quantile:.0%} at most"
             rounded = number_of(quantile, shown.unit, shown.mean_range)
-            yield FigureCells(label, rounded, quantile.estimate, shown.mean_range)
+            yield FigureCells(label, rounded, value_of(quantile), shown.mean_range)
         for range_share in shown.distribution.ranges:
-            yield FigureCells(range_words(range_share), share_of(range_share), range_share.estimate, SHARES)
+            yield FigureCells(range_words(range_share), share_of(range_share), value_of(range_share), SHARES)
 
 
 def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]:
@@ -193,15 +193,20 @@ def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[Fi
     for position in _largest(shown.coordinates, positions):
         coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
         label = coordinate_words(coordinate.value)
-        yield FigureCells(label, number_of(coordinate, "", possible_coordinate(shown)), coordinate.estimate, ends)
+        yield FigureCells(label, number_of(coordinate, "", possible_coordinate(shown)), value_of(coordinate), ends)
     if shown.learned is not None and shown.learned.auc is not None:
         auc = shown.learned.auc
-        yield FigureCells("AUC", number_of(auc, ""), auc.estimate, SHARES)
+        yield FigureCells("AUC", number_of(auc, "", SHARES), value_of(auc), SHARES)
 
 
 def _largest(coordinates: Shares, positions: Sequence[int]) -> Sequence[int]:
     """Return which coordinates have a line, rising."""
     return sorted(sorted(positions, key=lambda position: -abs(coordinates.unbiased[position]))[:SHOWN_SHARES])
+
+
+def value_of(figure: Estimate | Figure) -> float | None:
+    """Return where the estimate of a figure is drawn."""
+    return within(figure.estimate, figure.low, figure.high)
 
 
 def share_of(figure: Estimate | Figure) -> Rounded:
