@@ -167,7 +167,7 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:
-    """Return the estimate that is shown or drawn: moved to the nearer end if outside its interval."""
+    """Return the estimate that is shown or drawn: one outside its interval is the nearer end."""
     return None if estimate is None else min(high, max(low, estimate))
 
 
@@ -257,7 +257,7 @@ def _decimals_within(figure: _Figure, decimals: int) -> int:
     finest = digits_for(abs(possible) or 1.0, POINT_FIGURES)
     if length > DUST * max(abs(low), abs(high)):
         decimals = max(decimals, digits_for(length / LENGTH_IN_ERRORS, SENTENCE_FIGURES))
-    while decimals < finest and not low <= float(_to_place(possible, decimals)) <= high:
+    while value is not None and decimals < finest and not low <= float(_to_place(possible, decimals)) <= high:
         decimals += 1
     return decimals
 

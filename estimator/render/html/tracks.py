@@ -19,7 +19,7 @@ FINEST = 1e-12
 """An interval that is shorter has no length; it needs no step of its own."""
 
 KEPT_DIGITS = 11
-"""Fewer than the script keeps of a multiple of the step, so that it rounds none (``numbers.js``)."""
+"""Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
 
 KnownEstimate = Estimate | None
 

@@ -116,7 +116,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
     assert re.match(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = registry.metric("size").channel.symbols
-    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.4 to 5.6)."
+    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.3 to 5.7)."
 
 
 def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
@@ -197,7 +197,9 @@ def test_tracks_are_as_exact_as_a_hundredth_of_the_narrowest_interval() -> None:
                 assert tracked["e"][place][slot] is None
                 continue
             steps = {name: tracked[name][place][slot] for name in "edu"}
-            assert steps["e"] * tracked["step"] == pytest.approx(share.estimate, abs=tracked["step"])
+            assert steps["e"] * tracked["step"] == pytest.approx(
+                min(share.high, max(share.low, share.estimate)), abs=tracked["step"]
+            )
             assert (steps["e"] - steps["d"]) * tracked["step"] == pytest.approx(share.low, abs=tracked["step"])
             assert (steps["e"] + steps["u"]) * tracked["step"] == pytest.approx(share.high, abs=tracked["step"])
     assert "m" not in tracks([[Estimate(0.5, 0.1, 0.4, 0.6, None)]], PERCENT)
@@ -232,7 +234,7 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
     raised = replace(estimated.distribution, bins=(replace(first, low=first.estimate), *others))
     report = replace(report, metrics=(replace(estimated, distribution=raised),))
     report = replace(report, highlights=highlights_of(report.metrics, registry.metrics))
-    assert page_of(report, registry).data["questions"]["steps"]["bins"]["d"][0] == [0]
+    assert page_of(report, registry).data["questions"]["steps"]["bins"]["d"][0][0] <= 1
 
 
 def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
@@ -260,7 +262,7 @@ def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_coun
     assert pooled is not None
     assert pooled.coordinates is not None
     assert [row[-1] for row in group["t"]] == [
-        f"{text.unbiased} {text.low} {text.high}"
+        f"{text.estimate} {text.low} {text.high}"
         for text in (PLAIN.rounded(pooled.coordinates[place]) for place in report.highlights[0].positions)
     ]
     text = as_html(report, registry)

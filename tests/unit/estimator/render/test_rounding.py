@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, plain, text_of
+from estimator.render.rounding import MINUS, SENTENCE_FIGURES, digits_for, number, percent, size_of, text_of
 
 SPACE = "\N{NO-BREAK SPACE}"
 FINITE = st.floats(-1e6, 1e6)
@@ -24,24 +24,27 @@ def test_two_figures_of_an_error_decide_the_place(standard_error: float, digits:
 
 def test_a_sentence_shows_one_figure_of_the_error_and_a_table_two() -> None:
     brief = percent(0.1163, 0.0918, 0.1408, 0.0125, SENTENCE_FIGURES)
-    assert brief.about == f"about 12{SPACE}% (9 to 14{SPACE}%)"
+    assert brief.about == f"about 12{SPACE}% (9 to 15{SPACE}%)"
     exact = percent(0.1163, 0.0918, 0.1408, 0.0125)
-    assert (exact.estimate, exact.error, exact.interval) == ("11.6", "1.2", f"9.2 to 14.1{SPACE}%")
+    assert (exact.estimate, exact.error, exact.interval) == ("11.6", "1.2", f"9.1 to 14.1{SPACE}%")
 
 
 def test_a_sentence_about_a_share_is_never_coarser_than_a_percent() -> None:
-    assert percent(0.5, 0.389, 0.674, 0.12, SENTENCE_FIGURES).about == f"about 50{SPACE}% (39 to 67{SPACE}%)"
+    assert percent(0.5, 0.389, 0.674, 0.12, SENTENCE_FIGURES).about == f"about 50{SPACE}% (38 to 68{SPACE}%)"
 
 
-def test_an_impossible_share_is_shown_as_what_it_means_and_keeps_its_unbiased_figure() -> None:
+def test_an_impossible_share_is_shown_as_the_nearer_end() -> None:
     shown = percent(-0.126, 0.0, 0.021, 0.07, SENTENCE_FIGURES)
-    assert shown.about == f"about 0{SPACE}% (0 to 2{SPACE}%)"
-    assert shown.unbiased == f"{MINUS}13"
+    assert shown.about == f"about 0{SPACE}% (0 to 3{SPACE}%)"
+
+
+def test_what_is_at_most_so_large_is_rounded_up() -> None:
+    assert (size_of(0.0121), size_of(0.012001, 2, 2), size_of(1234.0), size_of(0.0)) == ("0.013", "1.3", "1,300", "0")
 
 
 def test_numbers_are_rounded_to_tens_and_more_where_the_error_is_so_large() -> None:
     shown = number(41_234.5, 36_111, 46_333, 2_550, "ms")
-    assert (shown.estimate, shown.error, shown.interval) == ("41,200", "2,600", f"36,100 to 46,300{SPACE}ms")
+    assert (shown.estimate, shown.error, shown.interval) == ("41,200", "2,600", f"36,100 to 46,400{SPACE}ms")
 
 
 @pytest.mark.parametrize(
@@ -53,8 +56,8 @@ def test_numbers_are_rounded_to_tens_and_more_where_the_error_is_so_large() -> N
         ((655, 0, 660, None), "about 660 (0 to 660)"),
         ((5, 4.97, 5, 1.2), "about 5.000 (4.970 to 5.000)"),
         ((28, 28, 28, 12), "about 28 (28 to 28)"),
-        ((1 / 3, 1 / 3, 1 / 3, 35), "about 0.3333 (0.3333 to 0.3333)"),
-        ((41_234.5, 36_111, 46_333, 2_550), "about 41,000 (36,000 to 46,000)"),
+        ((1 / 3, 1 / 3, 1 / 3, 35), "about 0.3333 (0.3333 to 0.3334)"),
+        ((41_234.5, 36_111, 46_333, 2_550), "about 41,000 (36,000 to 47,000)"),
     ],
 )
 def test_a_number_is_not_rounded_out_of_a_short_interval(
@@ -68,9 +71,9 @@ def test_a_number_is_not_rounded_out_of_a_short_interval(
     [
         ((23, 0, 46, 12), (0, 46), "about 20 (0 to 46)"),
         ((23, 0, 45.8, 12), (0, 46), "about 20 (0 to 46)"),
-        ((300, -65, 655, 120), (-65, 655), f"about 300 ({MINUS}60 to 655)"),
-        ((0.7, 0.25, 1.25, 0.3), (0.05, 1.25), "about 0.7 (0.2 to 1.2)"),
-        ((0.7, 0.06, 1.26, 0.3), (0.06, 1.26), "about 0.7 (0.1 to 1.26)"),
+        ((300, -65, 655, 120), (-65, 655), f"about 300 ({MINUS}65 to 655)"),
+        ((0.7, 0.25, 1.25, 0.3), (0.05, 1.25), "about 0.7 (0.2 to 1.25)"),
+        ((0.7, 0.06, 1.26, 0.3), (0.06, 1.26), "about 0.7 (0.06 to 1.26)"),
     ],
 )
 def test_an_end_is_not_rounded_past_what_is_possible(
@@ -85,9 +88,8 @@ def test_whatever_is_possible_is_shown_as_possible(
 ) -> None:
     low, value, high = sorted(most * each for each in (first, second, third))
     shown = number(value, low, high, error, possible=(0, most))
-    texts = (shown.estimate, shown.unbiased, shown.low, shown.high)
+    texts = (shown.estimate, shown.low, shown.high, shown.beside(value))
     read = [float(text.replace(",", "").replace(MINUS, "-")) for text in texts]
-    read += [float(plain(part, ".5g", (0, most))) for part in (low, value, high)]
     assert all(0 <= each <= most for each in read)
 
 
@@ -130,10 +132,15 @@ def test_a_number_is_rounded_from_its_decimal_half_to_even(value: float, decimal
 
 
 @given(FINITE, st.floats(1e-4, 1e5), st.floats(0, 100), st.floats(0, 100))
-def test_every_text_is_within_half_a_place_of_its_value(value: float, error: float, below: float, above: float) -> None:
+def test_an_estimate_is_within_half_a_place_of_its_value_and_an_end_within_a_place(
+    value: float, error: float, below: float, above: float
+) -> None:
     low, high = value - below * error, value + above * error
     shown = number(value, low, high, error)
     place = Decimal(1).scaleb(-digits_for(error))
-    for text, exact in ((shown.unbiased, value), (shown.low, low), (shown.high, high), (shown.error, error)):
-        read = Decimal(text.replace(",", "").replace(MINUS, "-"))
-        assert abs(read - Decimal(repr(exact))) <= place / 2
+    read = [Decimal(text.replace(",", "").replace(MINUS, "-")) for text in (shown.estimate, shown.error)]
+    for number_read, exact in zip(read, (value, error), strict=True):
+        assert abs(number_read - Decimal(repr(exact))) <= place / 2
+    ends = [Decimal(text.replace(",", "").replace(MINUS, "-")) for text in (shown.low, shown.high)]
+    assert Decimal(repr(low)) - place <= ends[0] <= Decimal(repr(low))
+    assert Decimal(repr(high)) <= ends[1] <= Decimal(repr(high)) + place

@@ -73,9 +73,9 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
 
 
 def test_long_figures_cost_the_bar_and_not_the_width() -> None:
-    line = PLAIN.row("m" * 99, "2026-11-21*", BIG, ".5g", (-1e8, 1e8))
+    line = PLAIN.row("m" * 99, "2026-11-21*", BIG, None, (-1e8, 1e8))
     assert len(line.rstrip()) <= PLAIN.width
-    assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), ".4f", (0.0, 1.0))
+    assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), 4, (0.0, 1.0))
 
 
 def test_a_table_in_ascii_holds_nothing_else(report: EstimateReport) -> None:
@@ -141,9 +141,7 @@ def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_r
     assert [Style().cut(pair) for pair in pairs] == cut
     assert Style().cut(("a" * 20, "b" * 20)) == "aaaaaaa…, bbbbbb…"
     estimate = Estimate(None, None, 0.0, 1.0, None)
-    with_window, without = (
-        Style().row(pairs[0], window, estimate, ".4f", unknown="none") for window in ("2026-11-20", "")
-    )
+    with_window, without = (Style().row(pairs[0], window, estimate, 4, unknown="none") for window in ("2026-11-20", ""))
     assert with_window.startswith(f"  {cut[0]} 2026-11-20")
     assert without.startswith("  a system with a long na…, yes ")
     assert with_window.index("none") == without.index("none")
@@ -186,6 +184,6 @@ def test_rows_of_values_in_all_scripts_are_aligned() -> None:
 
 
 def test_a_figure_is_never_minus_zero() -> None:
-    row = PLAIN.row("no", "", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), ".4f", (0.0, 1.0))
+    row = PLAIN.row("no", "", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), 4, (0.0, 1.0))
     assert "-0" not in row
     assert "0.0000 ± 0.0000" in row
