@@ -78,6 +78,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     clusters: bool = False,
     ranges: Sequence[tuple[str, float, float]] = (),
     candidates: Sequence[str] = (),
+    installs: int | None = None,
+    asked: float | None = None,
 ) -> EstimateReport:
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
@@ -104,17 +106,21 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         ranges: also the share of answers between two numbers, both included: the metric, the start
             and the end of each.
         candidates: also the share of each of these texts, of questions about texts.
+        installs: also bounds on the figures of so many installations, which is all; or None.
+        asked: the share of devices that are asked in a window, above 0, where the schedule does not
+            say it; or None.
 
     Raises:
         CollectorDownError: if the collector cannot be reached or cannot answer now.
         RegistryError: if the registry's file cannot be used.
-        RequestError: if a range cannot be had of its metric, or if no question is about texts of a
-            candidate's letters.
+        RequestError: if a range cannot be had of its metric, if no question is about texts of a
+            candidate's letters, or if ``installs`` needs ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
             ``first`` or ``last`` neither a text nor a date.
         UnknownMetricError: if a range is of a metric that the registry does not define.
-        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if there are not
+        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if ``installs`` or
+            ``asked`` is out of range, if there are not
             either tallies or a collector with its token, or if the collector has an ``http://`` URL
             of another machine.
         WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last``
@@ -124,6 +130,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
+    if (installs is not None and installs < 1) or (asked is not None and not 0 < asked <= 1):
+        raise ValueError("installs must be a whole number from 1, and asked above 0 and at most 1")
     definitions = registry if isinstance(registry, Registry) else Registry.load(Path(registry))
     if (tallies is None) == (collector is None):
         raise ValueError("give either tallies or collector")
@@ -141,6 +149,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         ranges=tuple(ranges),
         candidates=tuple(candidates),
         highlights=False,
+        installs=installs,
+        asked=asked,
     )
     return replace(make_report(definitions, fetched.tallies, selection, request), snapshot_at=fetched.snapshot_at)
 

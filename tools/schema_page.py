@@ -24,6 +24,7 @@ from estimator.results import (
     joint,
     learned,
     metric,
+    participation,
     poisoning,
     pooled,
     row,
@@ -48,6 +49,7 @@ MODULES: Final = (
     pooled,
     clusters,
     central,
+    participation,
     poisoning,
 )
 """The modules whose records make up a report."""

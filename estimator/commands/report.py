@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.registry.registry import Registry
 from estimator.atomic_file import write_whole
 from estimator.commands.archive import Kept, keep
-from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, WindowType, examples
+from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, NumberRange, WindowType, examples
 from estimator.commands.printing import TableLook, print_alerts, stdout
 from estimator.commands.progress import progress
 from estimator.commands.report_options import ReportOptions
@@ -25,6 +25,7 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
 from estimator.report.candidates import check_candidates
+from estimator.report.participation import check_installs
 from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
@@ -81,6 +82,18 @@ MEGABYTE = 10**6
     help="Of questions about texts: also the share of each text of this file, one a line.",
 )
 @click.option(
+    "--installs",
+    metavar="N",
+    type=click.IntRange(1),
+    help="Also bounds on the figures of all N installations: figures describe the devices that take part.",
+)
+@click.option(
+    "--asked",
+    metavar="SHARE",
+    type=NumberRange(0, 1, min_open=True),
+    help="The share of devices that are asked in a window, where the schedule does not say it.",
+)
+@click.option(
     "--format",
     "form",
     type=click.Choice([*FORMATS, *BINARY_FORMATS]),
@@ -135,6 +148,7 @@ def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the na
     selection, request = options.selection, options.request
     check_ranges(registry, request.ranges)
     check_candidates(registry, request.candidates)
+    check_installs(registry, request)
     if options.model is not None:
         check_model(registry, options.model[0])
     alerts = [read_alert(registry, text) for text in options.alerts]

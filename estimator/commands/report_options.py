@@ -68,6 +68,8 @@ class ReportOptions:
     fakes: float | None
     ranges: tuple[tuple[str, float, float], ...]
     candidates: Path | None
+    installs: int | None
+    asked: float | None
     alerts: tuple[str, ...]
     form: str | None
     html: Path | None
@@ -126,6 +128,8 @@ class ReportOptions:
             ranges=self.ranges,
             candidates=() if self.candidates is None else read_candidates(self.candidates),
             highlights=self.html is not None or self.printed == "table",
+            installs=self.installs,
+            asked=self.asked,
         )
 
     @property

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from estimator.results.report import POPULATION
+
 Document = dict[str, Any]
 
 
@@ -22,7 +24,10 @@ def _from_2(document: Document) -> Document:
 
 
 def _from_3(document: Document) -> Document:
-    return document | {"metrics": [_without_resampling(metric) for metric in document["metrics"]]}
+    return document | {
+        "population": POPULATION,
+        "metrics": [_without_resampling(metric) for metric in document["metrics"]],
+    }
 
 
 def _without_resampling(metric: Document) -> Document:

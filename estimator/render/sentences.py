@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from client_sdk.protocol.domain.label import Label, word
 from client_sdk.protocol.domain.text import CUT
-from estimator.render.rounding import SENTENCE_FIGURES, Range, number, percent
-from estimator.render.words import at_least_words, label_of, p_equals, text_label
+from estimator.render.rounding import SENTENCE_FIGURES, UNBROKEN, Range, number, percent
+from estimator.render.words import at_least_words, coordinate_words, label_of, p_equals, text_label
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate, Shares
 from estimator.results.metric import MetricEstimate
+from estimator.results.participation import AmongAll
 from estimator.results.texts import TextFindings
 from estimator.words import mean_word, plural
 
@@ -51,6 +52,8 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
         )
     if of_groups := _of_group_means(estimated):
         sentences.append(of_groups)
+    if estimated.among_all is not None:
+        sentences.append(_of_all(estimated, estimated.among_all))
     if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)
@@ -187,6 +190,73 @@ def _of_independence(names: tuple[str, str], p_value: float) -> str:
     if p_value <= SIGNIFICANT:
         return f"{first} and {second} go together: chance would seldom make them look so (p {p_equals(p_value)})."
     return f"There is no sign that {first} and {second} have to do with each other (p {p_equals(p_value)})."
+
+
+def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
+    """Return which share of all installations takes part, and bounds on the answer's figure."""
+    whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
+    bounds = headline_bounds(estimated, among_all)
+    if bounds is None:
+        return f"{whole}, and nothing bounds this figure among all."
+    label, interval = bounds
+    return f"{whole}; among all of them {label} is {interval}."
+
+
+def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[str, str] | None:
+    """Return the label of the answer's figure and its bounds among all; None if it has none."""
+    if among_all.at_least:
+        often = among_all.at_least[OFTEN]
+        return f"“{at_least_words(often.value)}”", interval_of(often)
+    shares = among_all.found or among_all.estimates
+    if shares:
+        share = shares[0 if among_all.found else leader(estimated)]
+        return f"“{text_label(share.value)}”", interval_of(share)
+    if among_all.coordinates is not None:
+        coordinate = among_all.coordinates[leader(estimated)]
+        rounded = number(None, coordinate.low, coordinate.high, possible=possible_coordinate(estimated))
+        return coordinate_words(coordinate.value), rounded.interval
+    if among_all.mean is not None:
+        mean = among_all.mean
+        rounded = number(None, mean.low, mean.high, None, estimated.unit, SENTENCE_FIGURES, estimated.mean_range)
+        return f"the {mean_word(estimated.kind)}", rounded.interval
+    return None
+
+
+def taking_part_words(among_all: AmongAll) -> str:
+    """Return which share of all installations takes part, as an interval unless it is known."""
+    share = among_all.taking_part
+    if share.low == share.high:
+        return f"{100 * share.low:.3g}{UNBROKEN}% take part"
+    return f"{interval_of(share)} take part"
+
+
+def interval_of(share: Figure | Estimate) -> str:
+    """Return the interval of a share for a sentence."""
+    return percent(None, share.low, share.high, figures=SENTENCE_FIGURES).interval
+
+
+def participation_of(windows: Sequence[MetricEstimate]) -> str:
+    """Return whom figures describe: the devices that take part, and about how many they are.
+
+    Args:
+        windows: those whose figures are shown.
+
+    """
+    described = "Figures describe the devices that take part; those whose users decline are in no tally."
+    reported = [each for each in windows if each.reports]
+    known = [(each.taking_part.estimate or 0.0, each) for each in reported if each.taking_part is not None]
+    if not known:
+        why = "the schedule does not say what share of them is asked in a window"
+        return f"{described} How many take part is unknown: {why}." if reported else described
+    _, largest = max(known, key=lambda pair: pair[0])
+    taking_part = largest.taking_part
+    assert taking_part is not None  # noqa: S101 of the known ones
+    devices = number(taking_part.estimate, taking_part.low, taking_part.high)
+    asked = "" if taking_part.asked == 1 else f" of the {100 * taking_part.asked:.3g}{UNBROKEN}% that are asked"
+    return (
+        f"{described} About {devices.estimate} devices take part: {plural(largest.reports, 'report')} of "
+        f"{largest.metric} in {largest.window}, one a device{asked}, if each has budget left and answers."
+    )
 
 
 def about_share(share: Estimate | Figure) -> str:

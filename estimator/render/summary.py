@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from estimator.render.sentences import answer_of
+from estimator.render.sentences import answer_of, participation_of
 from estimator.report.highlights import first_shown
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 def summary(shown: EstimateReport | MetricEstimate) -> str:
     """Return the answer to each question in its last closed window, a line each."""
     lines = [f"{line.question}, {line.window}: {line.answer} ({line.reports})" for line in _lines(shown)]
-    return "\n".join(lines or [NOTHING])
+    return "\n".join([*lines, participation_of(_windows(shown))] if lines else [NOTHING])
 
 
 def as_table(shown: EstimateReport | MetricEstimate) -> str:
@@ -46,14 +46,20 @@ def as_table(shown: EstimateReport | MetricEstimate) -> str:
         Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in line))
         for line in _lines(shown)
     )
-    return str(Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, rows))
+    caption = participation_of(_windows(shown))
+    whole = Markup("<table><caption>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
+    return str(whole.format(caption, head, rows))
 
 
 def _lines(shown: EstimateReport | MetricEstimate) -> list[Line]:
+    return [_line(estimated) for estimated in _windows(shown)]
+
+
+def _windows(shown: EstimateReport | MetricEstimate) -> list[MetricEstimate]:
+    """Return the window of each question that is shown."""
     if isinstance(shown, MetricEstimate):
-        return [_line(shown)]
-    by_metric = groupby(shown.metrics, key=lambda estimated: estimated.metric)
-    return [_line(first_shown(list(windows))) for _, windows in by_metric]
+        return [shown]
+    return [first_shown(list(windows)) for _, windows in groupby(shown.metrics, key=lambda estimated: estimated.metric)]
 
 
 def _line(estimated: MetricEstimate) -> Line:

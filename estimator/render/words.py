@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
 from client_sdk.protocol.domain.label import Label, word
+from estimator.results.changes import Changes
 from estimator.results.clusters import Cluster
 from estimator.results.distribution import Range
 from estimator.results.question import Question
@@ -80,6 +82,36 @@ def left_out_words(number: int, kind: str) -> str:
 def range_words(share: Range) -> str:
     """Return the ends of a range, as they were asked for."""
     return f"from {share.start:.12g} to {share.end:.12g}"
+
+
+AMONG_ALL_NOTE: Final = (
+    "Among all installations: bounds, whatever the devices that do not take part would answer. Other figures, such as "
+    "quantiles, the variance, shares and means within groups, coefficients and strata, have no such bounds."
+)
+
+UNTESTED: Final = {
+    "coordinate": "coordinates",
+    **dict.fromkeys(("coefficient", "log_odds"), "coefficients"),
+    **dict.fromkeys(("found_text", "named_text"), "texts"),
+    **dict.fromkeys(("variance", "quantile", "at_most", "bin", "range"), "the distribution"),
+    "share_at_least": "shares from a number of days on",
+    "share_of_answered": "shares of those who answered",
+    "mean_within": "means within groups",
+    **dict.fromkeys(("share_within", "auc", "share_from"), "shares within groups"),
+}
+"""The figures that people see and of which no change is tested, by their statistics."""
+
+
+def untested_words(statistics: Sequence[str]) -> str:
+    """Return which of the shown figures are not tested; empty if all are."""
+    names = [*dict.fromkeys(UNTESTED[each] for each in statistics if each in UNTESTED)]
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def tested_words(changes: Changes) -> str:
+    """Return which figures are tested."""
+    shares, mean = bool(changes.estimates), changes.mean is not None
+    return "shares or the mean" if shares and mean else "shares" if shares else "the mean"
 
 
 def p_words(p_value: float) -> str:

@@ -15,6 +15,9 @@ the people, and its error does not show that. The p-value is the smallest level 
 interval excludes 0, if it grows with the level as a normal one does. Intervals that hold together
 (``--simultaneous``) make both conservative.
 
+Other figures, such as quantiles and the mean of each group, are not tested. `untested_figures`
+names them, and no form of a report says that they did not change.
+
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
 its number of values, and divides it among them. The probability that any unchanged figure has a
@@ -37,6 +40,7 @@ from estimator.report.same_people import SamePeople
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
+from estimator.results.row import OF_MODELS
 from estimator.statistics.confidence import EXACT_BELOW, Z
 from estimator.statistics.holm import PAIR, holm
 
@@ -208,4 +212,28 @@ def _changes(question: Compared, corrected: list[float]) -> Changes:
         tests=question.tests,
         estimates=shares,
         mean=mean,
+        untested=untested_figures(question.last),
     )
+
+
+def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
+    """Return the figures of a window that are not compared with another's, by their statistics.
+
+    Shares and the mean are compared, unless the question's figures cannot be (`is_comparable`).
+    """
+    joint, texts, learned = estimated.joint, estimated.texts, estimated.learned
+    distribution = () if estimated.distribution is None else ("variance", "quantile", "at_most", "bin", "range")
+    present = {
+        OF_MODELS.get(estimated.kind, "coordinate"): estimated.coordinates is not None,
+        "found_text": texts is not None and texts.found is not None,
+        "named_text": texts is not None and texts.named is not None,
+        **dict.fromkeys(distribution, True),
+        "share_at_least": bool(estimated.at_least),
+        "sum": estimated.sum is not None,
+        "share_of_answered": bool(estimated.answered),
+        "mean_within": joint is not None and joint.is_of_means,
+        "share_within": joint is not None and not joint.is_of_means,
+        "auc": any(each is not None and each.auc is not None for each in (joint, learned)),
+        "share_from": joint is not None and bool(joint.roc),
+    }
+    return tuple(statistic for statistic, is_present in present.items() if is_present)

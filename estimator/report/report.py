@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -17,6 +19,7 @@ from estimator.report.central import composed_of, with_central
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.highlights import highlights_of
+from estimator.report.participation import check_installs, with_participation
 from estimator.report.pooling import pooled
 from estimator.report.ranges import check_ranges
 from estimator.report.strata import apart, counted_apart, effects_of
@@ -53,7 +56,8 @@ def make_report(
         advance: called with the number of tallies that are done.
 
     Raises:
-        RequestError: if a requested range cannot be had, or the share of a text.
+        RequestError: if a requested range cannot be had, or the share of a text, or bounds for all
+            installations.
         TalliesError: if there are too many to estimate at once.
         UnknownMetricError: if a range is requested of a metric that the registry does not define.
 
@@ -61,6 +65,7 @@ def make_report(
     undivided, registry = registry, apart(registry)
     check_ranges(registry, request.ranges)
     check_candidates(registry, request.candidates)
+    check_installs(undivided, request)
     of_metrics, skipped = _sorted_out(registry, counted_apart(undivided, tallies), selection, advance)
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []
@@ -70,6 +75,7 @@ def make_report(
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
+    estimated = with_participation(estimated, undivided, request)
     delta = request.central_delta
     if delta is not None:
         estimated = with_central(estimated, registry.metrics, undivided, delta)
@@ -84,6 +90,21 @@ def make_report(
         effects=effects_of(estimated, undivided),
         highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
     )
+
+
+def with_earlier(report: EstimateReport, earlier: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
+    """Return the report of one window with the estimates of earlier windows, for a page of both.
+
+    Args:
+        report: of the window.
+        earlier: of earlier windows, in the order of time.
+        registry: the definitions.
+
+    """
+    metrics = apart(registry).metrics
+    order = {name: position for position, name in enumerate(metrics)}
+    windows = sorted([*earlier, *report.metrics], key=lambda each: (order[each.metric], each.span.starts_at))
+    return replace(report, metrics=tuple(windows), highlights=highlights_of(windows, metrics))
 
 
 def _sorted_out(

@@ -48,6 +48,8 @@ class Changes(Plotted, Record, frozen=True, kw_only=True):
             schema.
         estimates: the change of each value's share; empty if answers have no shares.
         mean: the change of the mean. None if there is no mean.
+        untested: the question's other figures, by the names of their statistics in CSV. Nothing is
+            known of their changes.
 
     """
 
@@ -58,6 +60,7 @@ class Changes(Plotted, Record, frozen=True, kw_only=True):
     tests: int = 0
     estimates: tuple[ShareChange, ...] = ()
     mean: Change | None = None
+    untested: tuple[str, ...] = ()
 
     @property
     def p_value_corrected(self) -> float | None:

@@ -14,7 +14,7 @@ class Cluster(Record, frozen=True, kw_only=True):
     """Answers that lie close together.
 
     Attributes:
-        share: the share of people who gave one of these answers.
+        share: the share of devices that gave one of these answers.
         stability: how well resampled tallies reproduce the cluster, from 0 to 1.
         values: its answers, in the domain's order; empty for a number.
         start: for a number, the lower end of its answers; otherwise None. ``from`` in JSON.

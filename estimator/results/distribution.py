@@ -34,7 +34,7 @@ class Figure(Record, frozen=True):
 
 
 class Quantile(Figure, frozen=True, kw_only=True):
-    """The answer that a given part of the people do not exceed.
+    """The answer that a given part of the devices do not exceed.
 
     Attributes:
         quantile: that part, from 0 to 1.
@@ -45,7 +45,7 @@ class Quantile(Figure, frozen=True, kw_only=True):
 
 
 class AtMost(Figure, frozen=True, kw_only=True):
-    """The share of people who gave an answer or a lower one: the distribution function there.
+    """The share of devices that gave an answer or a lower one: the distribution function there.
 
     Attributes:
         at: the answer.
@@ -56,7 +56,7 @@ class AtMost(Figure, frozen=True, kw_only=True):
 
 
 class Range(Figure, frozen=True, kw_only=True):
-    """The share of people whose answers lie in a range.
+    """The share of devices whose answers lie in a range.
 
     Attributes:
         start: the lower end of the range; ``from`` in JSON.
@@ -69,7 +69,7 @@ class Range(Figure, frozen=True, kw_only=True):
 
 
 class Bin(Range, frozen=True, kw_only=True):
-    """The share of people whose answers lie in a bin; both ends are equal if it is one answer.
+    """The share of devices whose answers lie in a bin; both ends are equal if it is one answer.
 
     Attributes:
         maximum_likelihood: the maximum-likelihood share, without smoothing; the iteration may have

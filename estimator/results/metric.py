@@ -14,6 +14,7 @@ from estimator.results.distribution import Distribution
 from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.joint import Joint
 from estimator.results.learned import LearnedModel
+from estimator.results.participation import AmongAll, TakingPart
 from estimator.results.poisoning import Fakes
 from estimator.results.question import Question
 from estimator.results.shown import Shown
@@ -24,7 +25,7 @@ NOTHING = np.zeros(0)
 
 
 class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
-    """The figures of one tally.
+    """The figures of one tally. They describe the devices that take part.
 
     Attributes:
         window: the name of the day, week or month of the answers.
@@ -36,7 +37,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
             None for other kinds.
         mean_range: the least and the greatest possible mean, also of a group. None if there is no
             mean.
-        sum: of the answers of everybody who reported. None if answers cannot be added.
+        sum: of the answers of all devices that reported. None if answers cannot be added.
         texts: of texts that nobody listed, those that were found or named. None for other kinds.
         coordinates: of vectors, the mean of each coordinate, counted from 0; of a model by
             products, the coefficient of each scaled feature; by crosses, the log-odds of yes in
@@ -48,7 +49,7 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
         distribution: of a number's answers, in the metric's units. None unless the metric asks for
             it.
         answered: if windows without an answer are reported too, the share of each answer among the
-            people who answered; otherwise empty.
+            devices that answered; otherwise empty.
         at_least: of days of use, the share of devices that were used on at least a given number
             of days, by rising number; otherwise empty.
         joint: of two questions asked together, or of a number by group. None for other questions,
@@ -58,6 +59,10 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
         central: on request, what the tally reveals if nothing else is published. Otherwise None.
         fakes: on request, what made-up reports could have done. Otherwise None.
         clusters: on request, of answers on a scale or in a plane. Otherwise None.
+        taking_part: how many devices take part. None where the schedule does not say what share of
+            them it asks.
+        among_all: on request, bounds on the figures of all installations. Otherwise None, and
+            without reports.
 
     """
 
@@ -80,6 +85,8 @@ class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
     central: Central | None = None
     fakes: Fakes | None = None
     clusters: Clusters | None = None
+    taking_part: TakingPart | None = None
+    among_all: AmongAll | None = None
 
     @property
     def span(self) -> Window:

@@ -20,8 +20,10 @@ Adding or removing a field, or changing its meaning, takes a new number: readers
 schemas.
 """
 
-POPULATION: Final = "sampled"
-"""Standard errors and intervals describe a population of which the devices are a random sample."""
+POPULATION: Final = "taking-part"
+"""All figures describe the devices that take part: those whose users decline are in no tally.
+Standard errors and intervals describe a population of which these devices are a random sample.
+"""
 
 
 class Skipped(Record, frozen=True):
@@ -42,7 +44,7 @@ class Skipped(Record, frozen=True):
 
 
 class EstimateReport(Shown, Record, frozen=True, tag_field="population", tag=POPULATION):
-    """All figures of a set of tallies.
+    """All figures of a set of tallies. They describe the devices that take part.
 
     Attributes:
         confidence: of every interval.

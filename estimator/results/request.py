@@ -23,6 +23,8 @@ class Request:
         ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
         candidates: texts whose shares are wanted of questions about texts.
         highlights: what a table or a page shows first.
+        installs: the number of all installations, to bound figures of all; or None.
+        asked: the share of devices that are asked, or None to take it from the schedule.
 
     """
 
@@ -36,6 +38,8 @@ class Request:
     ranges: tuple[tuple[str, float, float], ...] = ()
     candidates: tuple[str, ...] = ()
     highlights: bool = True
+    installs: int | None = None
+    asked: float | None = None
 
 
 PLAIN = Request()

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
 from client_sdk.protocol.domain.label import word
+from estimator.results import participation
 from estimator.results.changes import Change, Effect
 from estimator.results.distribution import Bin, Distribution, Figure
 from estimator.results.estimate import Estimate
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
+from estimator.results.participation import AmongAll
 from estimator.results.pooled import Pooled
 from estimator.results.question import Question
 from estimator.results.report import POPULATION, EstimateReport
@@ -53,7 +55,9 @@ class Row(NamedTuple):
     ]
     confidence: Annotated[float, "of the interval"]
     population: Annotated[
-        str, f"`{POPULATION}`: intervals describe a population of which the devices are a random sample"
+        str,
+        f"`{POPULATION}`: figures describe the devices that take part, none that decline; intervals take them for a "
+        "random sample",
     ]
     unit: Annotated[
         str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"
@@ -69,12 +73,12 @@ TYPES: Final[dict[str, type]] = {
 """The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
 
 STATISTICS: Final = {
-    "share": "the share of people with the value",
+    "share": "the share of devices with the value",
     "mean": "the mean of the answers (a set has `mean_size`, a scale `mean_position`)",
     "mean_position": "the mean position on a scale, from 1",
     "mean_size": "the mean size of the sets",
-    "sum": "the sum of the answers of everybody who reported",
-    "share_of_answered": "the share with the value among the people who answered",
+    "sum": "the sum of the answers of all devices that reported",
+    "share_of_answered": "the share with the value among the devices that answered",
     "share_at_least": "the share of devices that were used on at least `value` days",
     "share_within": "the share with the value within a group: `group, value`",
     "mean_within": "the mean of the numbers within a group",
@@ -82,22 +86,31 @@ STATISTICS: Final = {
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
-    "found_text": "the share of people with a text that was found; `…` ends a text that may be longer",
-    "named_text": "the share of people with a text that was named by `--candidates`",
+    "found_text": "the share of devices with a text that was found; `…` ends a text that may be longer",
+    "named_text": "the share of devices with a text that was named by `--candidates`",
     "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
     "log_odds": "the log-odds of a model's label yes where a feature has a value",
     "auc": "how often a model, if scores are normal, or a scale ranks a yes above a no",
     "share_from": "of those who say no, or yes, the share at a step of a scale or above",
     "difference_of_means": "the difference of two groups' means: `first group less second group`",
     "variance": "the variance of a number's answers",
-    "quantile": "the answer that this fraction of the people do not exceed",
-    "at_most": "the share of people with this answer or a lower one; these intervals hold together",
-    "bin": "the share of people between two answers; the bins cover the whole range",
-    "range": "the share of people between two answers, on request",
+    "quantile": "the answer that this fraction of the devices do not exceed",
+    "at_most": "the share of devices with this answer or a lower one; these intervals hold together",
+    "bin": "the share of devices between two answers; the bins cover the whole range",
+    "range": "the share of devices between two answers, on request",
     "pooled_share": "as `share`, over all windows together",
     "pooled_mean": "as the mean, over all windows together",
     "pooled_coordinate": "as `coordinate`, over all windows together",
     "change": "the last window minus the first",
+    "devices_taking_part": "the number of devices that take part, where the schedule says what share of them it asks",
+    "share_taking_part": "the share of all installations that take part, by `--installs`",
+    "share_among_all": "bounds on `share` among all installations, by `--installs`",
+    "mean_among_all": "bounds on the mean among all installations",
+    "coordinate_among_all": "bounds on `coordinate` among all installations",
+    "share_at_least_among_all": "bounds on `share_at_least` among all installations",
+    "found_text_among_all": "bounds on `found_text` among all installations",
+    "named_text_among_all": "bounds on `named_text` among all installations",
+    "range_among_all": "bounds on `range` among all installations",
 }
 """The statistics, with their descriptions."""
 
@@ -105,9 +118,26 @@ OF_MODELS: Final = {"model": "coefficient", "model-of-crosses": "log_odds"}
 """The statistic of the coordinates of a model, by kind."""
 
 IN_UNITS: Final = frozenset(
-    {"mean", "mean_within", "difference_of_means", "effect_on_mean", "sum", "variance", "quantile", "pooled_mean"}
+    {
+        "mean",
+        "mean_within",
+        "difference_of_means",
+        "effect_on_mean",
+        "sum",
+        "variance",
+        "quantile",
+        "pooled_mean",
+        "mean_among_all",
+    }
 )
 """Statistics that are numbers in the metric's unit or its square; so is the change of a mean."""
+
+
+OF_PARTICIPATION: Final = frozenset({"devices_taking_part", "share_taking_part"})
+"""Statistics whose interval has the confidence of `estimator.results.participation`."""
+
+BOUNDS_MISS: Final = round((1 - participation.CONFIDENCE) / 2, 6)
+"""How much more often bounds among all installations miss than the intervals they are made of."""
 
 
 class RowFigure(NamedTuple):
@@ -138,6 +168,9 @@ def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[Row]:
     """Yield the rows of one tally. Rows that a rehearsal compares with the truth come first."""
     for row_figure in _figures_of(estimated):
         yield _row(estimated, estimated.reports, confidence, row_figure, estimated.window, closed=estimated.closed)
+    for row_figure in _participation_figures(estimated):
+        holds = participation.CONFIDENCE if row_figure.statistic in OF_PARTICIPATION else confidence - BOUNDS_MISS
+        yield _row(estimated, estimated.reports, holds, row_figure, estimated.window, closed=estimated.closed)
 
 
 def _pooled_rows(pooled: Pooled, confidence: float) -> Iterator[Row]:
@@ -215,6 +248,30 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
     yield from (RowFigure("share_of_answered", word(share.value), share) for share in estimated.answered)
     if estimated.joint is not None:
         yield from _joint_figures(estimated.joint)
+
+
+def _participation_figures(estimated: MetricEstimate) -> Iterator[RowFigure]:
+    if estimated.taking_part is not None:
+        yield RowFigure("devices_taking_part", None, estimated.taking_part)
+    if estimated.among_all is not None:
+        yield RowFigure("share_taking_part", str(estimated.among_all.installs), estimated.among_all.taking_part)
+        yield from bounds_of(estimated.among_all)
+
+
+def bounds_of(among_all: AmongAll) -> Iterator[RowFigure]:
+    """Yield each bound on a figure of all installations."""
+    for statistic, shares in (
+        ("share", among_all.estimates),
+        ("coordinate", among_all.coordinates),
+        ("share_at_least", among_all.at_least),
+        ("found_text", among_all.found),
+        ("named_text", among_all.named),
+    ):
+        values = ((word(each.value) or EMPTY_TEXT, each) for each in shares or ())
+        yield from (RowFigure(f"{statistic}_among_all", value, each) for value, each in values)
+    if among_all.mean is not None:
+        yield RowFigure("mean_among_all", None, among_all.mean)
+    yield from (RowFigure("range_among_all", f"{each.start} to {each.end}", each) for each in among_all.ranges)
 
 
 def _distribution_figures(distribution: Distribution) -> Iterator[RowFigure]:

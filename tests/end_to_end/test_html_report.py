@@ -310,7 +310,7 @@ def test_a_bin_of_rounded_answers_is_shown_without_a_lower_limit(numbers: Page, 
 def test_ranges_are_figures_of_their_own(numbers: Page, of_numbers: Written) -> None:
     rows = article(numbers, "startup_ms").locator(".numbers tbody[data-group='2'] tr").all_inner_texts()
     ranges = of_numbers.metric("startup_ms")["distribution"]["ranges"]
-    assert rows[0] == "Share of people within a range"
+    assert rows[0] == "Share of devices within a range"
     assert [row.split("\t")[0] for row in rows[1:]] == ["from 2 to 9", "from 0 to 2"]
     for row, entry in zip(rows[1:], ranges, strict=True):
         estimate = re.findall(NUMBER, row.split("\t")[1])[0]

@@ -16,7 +16,7 @@ from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
 from estimator.words import mean_word
 
-SHARES: Final = "Share of people"
+SHARES: Final = "Share of devices"
 
 COORDINATES: Final = "Mean of each coordinate"
 
@@ -96,7 +96,7 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[F
         yield FigureGroup(QUANTILES, unit_of(estimated.unit, estimated.mean_range), quantiles)
         ranges = tuple((range_words(share), plain_estimate(share)) for share in estimated.distribution.ranges)
         if ranges:
-            yield FigureGroup("Share of people within a range", PERCENT, ranges)
+            yield FigureGroup("Share of devices within a range", PERCENT, ranges)
 
 
 def _aucs(estimated: MetricEstimate) -> Iterator[FigureGroup]:

@@ -11,6 +11,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
 from estimator.render.html.questions import QuestionView, question_of, unasked
+from estimator.render.sentences import participation_of
 from estimator.report.strata import apart, clearest_effects
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
@@ -66,6 +67,11 @@ class Page:
     def confidence(self) -> int:
         """The confidence of the intervals in percent."""
         return round(100 * self.report.confidence)
+
+    @property
+    def participation(self) -> str:
+        """Whom the figures describe, and about how many devices take part."""
+        return participation_of([highlight.shown for highlight in self.report.highlights])
 
     @property
     def nothing(self) -> str | None:

@@ -18,6 +18,7 @@ from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.strata_differences import effects_table
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.sentences import answer_of, headline, leader
+from estimator.report.changes import untested_figures
 from estimator.results.changes import Change, Effect
 from estimator.results.estimate import Estimate
 from estimator.results.highlight import Highlight
@@ -127,7 +128,7 @@ def question_of(
         window=shown.window,
         preliminary=not shown.closed,
         reports=shown.reports,
-        verdict=verdict_of(metric, changes, with_reports),
+        verdict=verdict_of(metric, changes, with_reports, untested_figures(shown)),
         warning=too_few(shown, highlight.precision) if shown.reports else None,
         groups=groups,
         left_out=highlight.left_out,

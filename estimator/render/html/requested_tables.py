@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
-from estimator.render.sentences import made_up_words, text_notes
+from estimator.render.sentences import made_up_words, taking_part_words, text_notes
+from estimator.render.text.lines import SHARE_DECIMALS, bound_lines
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import ANY_COEFFICIENT, cluster_words, label_of, short, text_label
+from estimator.render.words import AMONG_ALL_NOTE, ANY_COEFFICIENT, cluster_words, label_of, short, text_label
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Share
 from estimator.results.metric import MetricEstimate
+from estimator.results.participation import AmongAll
 from estimator.results.poisoning import Fakes
 from estimator.results.texts import TextFindings
 from estimator.words import mean_word
@@ -49,6 +51,8 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
     """
     if estimated.texts is not None:
         yield from _text_tables(estimated.texts, estimated.reports)
+    if estimated.among_all is not None:
+        yield _among_all_table(estimated, estimated.among_all, positions)
     if estimated.clusters is not None:
         yield _clusters_table(estimated.clusters)
     if estimated.fakes is not None:
@@ -64,13 +68,26 @@ def _text_tables(texts: TextFindings, reports: int) -> Iterator[Extra]:
         if shares is not None:
             rows = tuple(_text_row(shares[position]) for position in range(min(len(shares), MOST_TEXTS)))
             more = [f"{len(shares) - MOST_TEXTS:,} more are in JSON and CSV."] if len(shares) > MOST_TEXTS else []
-            yield Extra(title, " ".join([*notes, *more]), ("Text", "Share of people", "Interval"), rows)
+            yield Extra(title, " ".join([*notes, *more]), ("Text", "Share of devices", "Interval"), rows)
             notes = []
 
 
 def _text_row(share: Share) -> tuple[str, ...]:
     rounded = PERCENT.rounded(share)
     return text_label(share.value), f"{rounded.estimate}{rounded.suffix}", rounded.interval
+
+
+def _among_all_table(estimated: MetricEstimate, among_all: AmongAll, positions: Sequence[int]) -> Extra:
+    units = {SHARE_DECIMALS: PERCENT, None: unit_of(estimated.unit, estimated.mean_range)}
+    return Extra(
+        title=f"Among all {among_all.installs:,} installations",
+        note=f"{taking_part_words(among_all)}. {AMONG_ALL_NOTE}",
+        head=("What", "Bounds"),
+        rows=tuple(
+            (short(str(line.label)), units[line.decimals].rounded(line.figure).interval)
+            for line in bound_lines(estimated, among_all, positions, label_of)
+        ),
+    )
 
 
 def _clusters_table(clusters: Clusters) -> Extra:
@@ -81,7 +98,7 @@ def _clusters_table(clusters: Clusters) -> Extra:
         title="Clusters of answers",
         note=f"{how_many}; this number in {how_often} of resampled tallies."
         + (" Found again: how much of a cluster they have in common, on average." if number > 1 else ""),
-        head=("Answers", "Share of people", "Interval", "Found again"),
+        head=("Answers", "Share of devices", "Interval", "Found again"),
         rows=tuple(map(_cluster_row, clusters.clusters)) if number > 1 else (),
     )
 

@@ -67,7 +67,10 @@ class _Scale:
     windows: int
 
     def line(self, run: Run) -> str:
-        points = [self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0) for position, estimate in run]
+        points = [
+            self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0)
+            for position, estimate in run
+        ]
         return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbour
 
     def band(self, run: Run) -> str:

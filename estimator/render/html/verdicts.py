@@ -11,7 +11,7 @@ from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
-from estimator.render.words import label_of, p_equals
+from estimator.render.words import label_of, p_equals, tested_words, untested_words
 from estimator.report.conclusions import (
     SIGNIFICANT,
     Conclusion,
@@ -58,16 +58,20 @@ class WordedConclusion:
     words: str
 
 
-def verdict_of(metric: Metric, changes: Changes | None, windows: int) -> WordedConclusion:
+def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: Sequence[str] = ()) -> WordedConclusion:
     """Return whether the answers to a question changed.
 
     Args:
         metric: the question.
         changes: from its first closed window to its last. None where there are no two windows to
-            compare.
+            compare, or nothing to compare in them.
         windows: how many closed windows have reports.
+        untested: the figures that are not compared, by their statistics.
 
     """
+    not_tested = untested_words(untested)
+    if changes is None and windows > 1:
+        return WordedConclusion("unknown", "not tested", f"Whether {not_tested} changed is not tested.")
     if changes is None:
         brief = "only one window so far" if windows else "no data"
         return WordedConclusion(
@@ -96,10 +100,13 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int) -> WordedC
             p_values = f"(p {alone}, corrected for everything compared here {corrected})"
             words = f"It may have changed {between}: {moved_within}; {doubt} {p_values}."
         case _:
-            brief = "no change seen"
+            brief = f"no change in {tested_words(changes)} seen"
             is_clear_alone = clearest.p_value <= SIGNIFICANT
             chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
-            words = f"No change was seen {between}; the clearest is {moved_within}{chance}."
+            words = f"No change in {tested_words(changes)} was seen {between}; the clearest is {moved_within}{chance}."
+    if not_tested:
+        brief += f"; {not_tested} not tested"
+        note += f" Not tested: whether {not_tested} changed."
     return WordedConclusion(CODES[conclusion], brief, words + note)
 
 

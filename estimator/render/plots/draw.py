@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHARE_LABEL: Final = "share of people, %"
+SHARE_LABEL: Final = "share of devices, %"
 INCHES_A_QUESTION: Final = 2.6
 
 
@@ -117,7 +117,7 @@ def _distribution(distribution: Distribution, axes: Axes) -> None:
     for quantile in distribution.quantiles:
         axes.hlines(100 * quantile.quantile, quantile.low, quantile.high, colors=VERMILION, linewidth=2)
     axes.set_xlabel("answer")
-    axes.set_ylabel("people up to there, %")
+    axes.set_ylabel("devices up to there, %")
     axes.grid(alpha=0.3)
 
 

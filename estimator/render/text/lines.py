@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from client_sdk.protocol.domain.label import word
+from client_sdk.protocol.domain.label import Label, word
 from estimator.render.rounding import size_of
-from estimator.render.sentences import text_notes
+from estimator.render.sentences import taking_part_words, text_notes
 from estimator.render.text import poisoning
 from estimator.render.text.style import TABLE_FIGURES, VALUE_WIDTH, Style
 from estimator.render.text.widths import columns_of, wrapped
@@ -27,6 +27,7 @@ from estimator.results.estimate import Estimate
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.joint import Joint
 from estimator.results.metric import MetricEstimate
+from estimator.results.participation import AmongAll
 from estimator.results.poisoning import Move
 from estimator.words import in_unit, mean_word, parts
 
@@ -165,6 +166,58 @@ def _group_mean_lines(estimated: MetricEstimate, joint: Joint, style: Style) -> 
     for group in joint.groups:
         yield style.row(word(group.group), "", group.estimates[0], None, estimated.mean_range, TOO_FEW)
     yield from _differences(joint, style, None)
+
+
+def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
+    """Yield the bounds on figures of all installations.
+
+    Args:
+        estimated: the figures of one window.
+        positions: which values are shown.
+        style: of the table.
+
+    """
+    among_all = estimated.among_all
+    if among_all is None:
+        return
+    whole = f"  among all {among_all.installs:,} installations, {window_of(estimated)}"
+    yield style.shown(f"{whole}; {taking_part_words(among_all)}")
+    for label, figure, decimals, ends in bound_lines(estimated, among_all, positions):
+        yield style.row(label, "", figure, decimals, ends, "bounds")
+
+
+def bound_lines(
+    estimated: MetricEstimate,
+    among_all: AmongAll,
+    positions: Sequence[int],
+    named: Callable[[Label], str | tuple[str, ...]] = parts,
+) -> Iterator[FigureLine]:
+    """Yield each bound that is shown, as a figure without an estimate.
+
+    Args:
+        estimated: the figures of one window.
+        among_all: its bounds.
+        positions: which values are shown.
+        named: returns the label of a value.
+
+    """
+    if among_all.estimates is not None:
+        for share in map(among_all.estimates.__getitem__, positions):
+            yield FigureLine(named(share.value), share, SHARE_DECIMALS, SHARES)
+    if among_all.coordinates is not None:
+        for coordinate in map(among_all.coordinates.__getitem__, positions):
+            yield FigureLine(coordinate_words(coordinate.value), coordinate, None, None)
+    if among_all.mean is not None:
+        label = _labelled(mean_word(estimated.kind), estimated.unit)
+        yield FigureLine(label, among_all.mean, None, estimated.mean_range)
+    for share in among_all.at_least:
+        yield FigureLine(at_least_words(share.value), share, SHARE_DECIMALS, SHARES)
+    for shares in (among_all.found, among_all.named):
+        for position in range(min(len(shares or ()), SHOWN_VALUES)):
+            share = (shares or ())[position]
+            yield FigureLine(text_label(share.value), share, SHARE_DECIMALS, SHARES)
+    for range_share in among_all.ranges:
+        yield FigureLine(range_words(range_share), range_share, SHARE_DECIMALS, SHARES)
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:

@@ -16,7 +16,6 @@ from estimator.render.text.lines import SHARE_DECIMALS, SHARES, TOO_FEW, FigureL
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
 from estimator.render.words import left_out_words, mechanism_words, text_label
 from estimator.report.highlights import left_out, shown_values
-from estimator.results.distribution import Figure
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.statistics.confidence import CONFIDENCE

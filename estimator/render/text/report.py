@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 
+from estimator.render.sentences import participation_of
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
     SHARE_DECIMALS,
     SHARES,
+    among_all_lines,
     answered_lines,
     cluster_lines,
     fakes_lines,
@@ -17,8 +19,18 @@ from estimator.render.text.lines import (
     text_lines,
     window_of,
 )
-from estimator.render.text.style import PLAIN, Style
-from estimator.render.words import coordinate_words, left_out_words, mechanism_words, p_equals
+from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style
+from estimator.render.text.widths import wrapped
+from estimator.render.words import (
+    AMONG_ALL_NOTE,
+    coordinate_words,
+    left_out_words,
+    mechanism_words,
+    p_equals,
+    tested_words,
+    untested_words,
+)
+from estimator.report.changes import untested_figures
 from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes, Effect
 from estimator.results.highlight import SHOWN_VALUES, Highlight
@@ -113,6 +125,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         central.FOOTNOTE: bool(report.composed),
         poisoning.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
+        _note(AMONG_ALL_NOTE): any(estimated.among_all is not None for estimated in report.metrics),
+        _note(participation_of([highlight.shown for highlight in report.highlights])): True,
         PRELIMINARY_FOOTNOTE: preliminary,
         _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
@@ -123,6 +137,10 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
     together += [central.composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
+
+
+def _note(sentences: str) -> str:
+    return "".join(f"{line}\n" for line in wrapped(sentences, LEAST_WIDTH))
 
 
 def _snapshot_note(report: EstimateReport) -> str:
@@ -160,7 +178,11 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         *(
             line
             for estimated in windows
-            for line in (*cluster_lines(estimated, style), *fakes_lines(estimated, highlight.positions, style))
+            for line in (
+                *among_all_lines(estimated, highlight.positions, style),
+                *cluster_lines(estimated, style),
+                *fakes_lines(estimated, highlight.positions, style),
+            )
         ),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
@@ -186,7 +208,11 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
     lines += [style.row(parts(change.value), "", change, decimals) for change in pooled.changes[:SHOWN_VALUES]]
     if changes is not None and changes.p_value_corrected is not None:
         between = f"from {changes.first} to {changes.last}"
-        lines.append(f"  if nothing had changed {between}: p {p_equals(changes.p_value_corrected)}, corrected")
+        null = f"if {tested_words(changes)} had not changed {between}"
+        lines += wrapped(f"{null}: p {p_equals(changes.p_value_corrected)}, corrected", style.width, "  ", "  ")
+    untested = untested_words(untested_figures(highlight.shown))
+    if untested:
+        lines += wrapped(f"not tested: whether {untested} changed", style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
@@ -196,7 +222,7 @@ def _effect_block(effect: Effect, style: Style) -> str:
     lines += [style.row(parts(change.value), "", change, decimals) for change in effect.estimates[:SHOWN_VALUES]]
     lines += [] if effect.mean is None else [style.row("mean", "", effect.mean, decimals)]
     if effect.p_value_corrected is not None:
-        lines.append(f"  if they did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
+        lines.append(f"  if these did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 

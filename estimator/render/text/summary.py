@@ -13,6 +13,7 @@ from estimator.render.sentences import (
     known_group_means,
     leader,
     made_up_words,
+    participation_of,
     possible_coordinate,
     text_notes,
 )
@@ -23,14 +24,18 @@ from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_F
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.text.widths import wrapped
 from estimator.render.words import (
+    AMONG_ALL_NOTE,
     at_least_words,
     coordinate_words,
     label_of,
     left_out_words,
     p_equals,
     range_words,
+    tested_words,
     text_label,
+    untested_words,
 )
+from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Change, Changes, ShareChange
 from estimator.results.distribution import Figure
@@ -61,7 +66,7 @@ POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond wh
 OUTCOMES = {
     Conclusion.DIFFER: "Changed",
     Conclusion.MAY_DIFFER: "Perhaps changed",
-    Conclusion.NO_DIFFERENCE: "No change seen",
+    Conclusion.NO_DIFFERENCE: "No change in {tested} seen",
     Conclusion.TOO_FEW: "Too few reports to see a change",
 }
 """What is said of the change between two windows."""
@@ -283,12 +288,17 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
         is_shown = changes.last == highlight.shown.window
         between = f"since {changes.first}" if is_shown else f"from {changes.first} to {changes.last}"
-        words.append(f"{OUTCOMES[conclusion]} {between}{size}{chance}")
+        outcome = OUTCOMES[conclusion].format(tested=tested_words(changes))
+        words.append(f"{outcome} {between}{size}{chance}")
+    untested = untested_words(untested_figures(highlight.shown)) if changes is not None or pooled is not None else ""
+    if untested:
+        words.append(f"not tested: whether {untested} changed")
     if pooled is not None:
         together = _pooled_words(pooled, highlight.shown)
         words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
     if words:
-        yield from _sentence(f"{'; '.join(words)}.", style)
+        sentence = "; ".join(words)
+        yield from _sentence(f"{sentence[0].upper()}{sentence[1:]}.", style)
 
 
 def _change_words(change: Change, unit: str) -> str:
@@ -318,7 +328,10 @@ def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
-    """Yield what is preliminary, and what looks more certain than it is."""
+    """Yield whom figures describe, what is preliminary, and what looks surer than it is."""
+    yield from _wrapped(participation_of([highlight.shown for highlight in report.highlights]), style)
+    if any(highlight.shown.among_all is not None for highlight in report.highlights):
+        yield from _wrapped(AMONG_ALL_NOTE, style)
     if any(has_a_point(highlight.shown) for highlight in report.highlights):
         yield from _wrapped(POINT_NOTE, style)
     if any(not estimated.closed for estimated in report.metrics):

@@ -339,7 +339,7 @@ function distributionFunction(question, slot, width, where) {
         Plot.tip(points, Plot.pointerX({ x: "at", y: "value", title })),
       ],
     }),
-    legend(key("line", "estimated share of people with an answer up to there"), key("band", "holds the whole function with the confidence of the intervals")),
+    legend(key("line", "estimated share of devices with an answer up to there"), key("band", "holds the whole function with the confidence of the intervals")),
   );
 }
 

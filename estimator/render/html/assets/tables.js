@@ -47,7 +47,7 @@ function bandTable(question, slot) {
     const text = words(estimate);
     return [String(at), valued(text.estimate, estimate.value), text.interval];
   });
-  return table(["Answer", "Share of people up to there", "Interval, all together"], rows);
+  return table(["Answer", "Share of devices up to there", "Interval, all together"], rows);
 }
 function fill(row, estimate) {
   const text = estimate === null ? { estimate: "no estimate", interval: "", likeliest: "" } : words(estimate);

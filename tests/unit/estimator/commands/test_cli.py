@@ -61,11 +61,11 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
     assert document["schema"] == 4
     assert list(document) == ["schema", "population", "confidence", "metrics", "skipped", "simultaneous"]
-    assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "sampled")
+    assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "taking-part")
     boolean, category, _, number = document["metrics"]
     common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
-    assert list(boolean) == list(category) == [*common, "estimates"]
-    assert list(number) == [*common, "mean", "mean_range", "sum"]
+    assert list(boolean) == list(category) == [*common, "estimates", "taking_part"]
+    assert list(number) == [*common, "mean", "mean_range", "sum", "taking_part"]
     assert [entry["value"] for entry in boolean["estimates"]] == [False, True]
     figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]
     assert list(boolean["estimates"][0]) == [*figures, "value"]
@@ -171,7 +171,8 @@ def test_two_names_of_one_file_are_not_both_written(registry: Path, tallies: Pat
 
 def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) -> None:
     result = _run("--registry", registry, "--tallies", tallies, "--preliminary", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    read = csv.DictReader(io.StringIO(result.stdout))
+    rows = [row for row in read if row["statistic"] != "devices_taking_part"]
     assert [row["metric"] for row in rows] == ["dark_mode"] * 4 + ["os"] * 4 + ["startup_ms"] * 3
     assert [row["value"] for row in rows[:4]] == ["false", "true"] * 2
     assert [row["closed"] for row in rows[:4]] == ["true"] * 2 + ["false"] * 2
@@ -195,8 +196,8 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
 def test_without_verbose_a_table_has_the_sentence_of_each_question(registry: Path, tallies: Path) -> None:
     text = _run("--registry", registry, "--tallies", tallies, "--preliminary").stdout
     assert text.splitlines()[0] == "Window 2026-11-20; estimate ± standard error, 95% interval; --verbose shows all"
-    assert "dark_mode: About 70 % (64 to 76 %) say yes; 1,000 reports.\n" in text
-    assert "  yes     70.0 % ± 3.1  63.9 to 76.0  " in text
+    assert "dark_mode: About 70 % (63 to 76 %) say yes; 1,000 reports.\n" in text
+    assert "  yes     70.0 % ± 3.1  63.8 to 76.0  " in text
     assert "  Other windows: yes 67 % in 2026-11-21*.\n" in text
     assert "*: preliminary" in text
     assert text == _run("--registry", registry, "--tallies", tallies, "--preliminary", "--no-color").stdout

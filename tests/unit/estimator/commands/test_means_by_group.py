@@ -110,8 +110,9 @@ def test_the_csv_has_shares_means_and_differences_in_the_numbers_unit(folder: Pa
     labels = [(row["statistic"], row["value"], row["unit"]) for row in rows(folder)]
     shares = [("share", group, "") for group in "abc"]
     means = [("mean_within", group, "ms") for group in "abc"]
+    devices = [("devices_taking_part", "", "")]
     differences = [("difference_of_means", f"{group} less {other}", "ms") for group, other in ("ab", "ac", "bc")]
-    assert labels == shares + means + differences
+    assert labels == shares + means + differences + devices
 
 
 def test_the_table_shows_the_means_and_the_clearest_difference(folder: Path) -> None:
@@ -163,7 +164,7 @@ def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -
     assert all(mean["holds"] for mean in means)
     assert metric["group_means_coverage"]["rounds"] == 3
     table = run(folder, *words, "table").stdout
-    assert re.search(r"^  mean, b +1500  ", table, re.MULTILINE)
+    assert re.search(r"^  mean, b +1,500\.0  ", table, re.MULTILINE)
     assert "    means of groups " in table
     truths = [
         row["truth"]

@@ -39,7 +39,7 @@ from tools.schema_page import PAGE, page, schema
 REQUESTS = {
     "plain": Request(),
     "covariance, pool and a range": Request(
-        covariance=True, pool=True, ranges=(("steps", 10, 20),), candidates=("the", "zebra")
+        covariance=True, pool=True, ranges=(("steps", 10, 20),), candidates=("the", "zebra"), installs=10_000
     ),
     "central": Request(central_delta=1e-6),
     "fakes": Request(fakes=0.01),

@@ -81,7 +81,7 @@ def test_a_column_stands_where_it_has_anything_to_say() -> None:
 
 def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
     assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("steps")) == ["Quantiles"]
-    assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("languages")) == ["Share of people"]
+    assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("languages")) == ["Share of devices"]
 
 
 @pytest.mark.parametrize("unit", [PERCENT, unit_of("ms")])

@@ -1,0 +1,167 @@
+"""Figures describe the devices that take part. Every form says so, with about how many they are,
+and `--installs` bounds the figures of all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import estimator
+from client_sdk.protocol import Registry, Window
+from estimator.errors import RequestError
+from estimator.report.participation import asked_share
+from tests.support.devices.clients import ask
+from tests.support.estimates.command_line import report
+
+BOOLEANS = '[metric.one]\nkind = "boolean"\n[metric.two]\nkind = "boolean"\n[metric.three]\nkind = "boolean"\n'
+NUMBER = '[metric.number]\nkind = "number"\nlow = 0\nhigh = 100\nstatistic = "distribution"\n'
+SPLIT = ""
+SAMPLE = 'strategy = "sample"\nanswers = 1'
+PACE = 'strategy = "pace"'
+EXPIRING = BOOLEANS.replace('"boolean"\n', '"boolean"\nexpires = 2026-12-31\n')
+WINDOW = "2026-11-20"
+COUNTS = [400, 600]
+
+DESCRIBED = "Figures describe the devices that take part; those whose users decline are in no tally."
+BY_REPORTS = "devices take part: 1,000 reports of one in 2026-11-20, one a device"
+UNKNOWN = "How many take part is unknown: the schedule does not say what share of them is asked in a window."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def written(folder: Path, budget: str, metrics: str = BOOLEANS) -> Registry:
+    """Write a registry and a tally of its first question."""
+    registry = ask(metrics, budget)
+    metric = next(iter(registry.metrics.values()))
+    counts = COUNTS if metric.kind == "boolean" else [10] * metric.channel.symbols
+    fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
+    (folder / "metrics.toml").write_text(registry.source)
+    (folder / "tallies").write_text(json.dumps(fields | {"reports": sum(counts), "counts": counts}) + "\n")
+    return registry
+
+
+def words(text: str) -> str:
+    return " ".join(text.replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("budget", "metrics", "number"),
+    [
+        (SPLIT, BOOLEANS, f"About 1,000 {BY_REPORTS}, if each has budget left"),
+        (SAMPLE, BOOLEANS, f"{BY_REPORTS} of the 33.3 % that are asked, if"),
+        (PACE, EXPIRING, UNKNOWN),
+    ],
+)
+def test_every_form_says_whom_its_figures_describe(folder: Path, budget: str, metrics: str, number: str) -> None:
+    registry = written(folder, budget, metrics)
+    page = folder / "report.html"
+    texts = [report(folder, "--html", str(page), "--format", "table"), report(folder, "--verbose")]
+    texts += [page.read_text()]
+    loaded = estimator.estimate(registry, folder / "tallies")
+    texts += [loaded.summary(), loaded._repr_html_(), loaded.metrics[0].summary()]
+    for text in texts:
+        assert words(text).count(DESCRIBED) == 1
+        assert number in words(text)
+    document = json.loads(report(folder, "--format", "json"))
+    assert document["population"] == "taking-part"
+    assert ("taking_part" in document["metrics"][0]) == (number != UNKNOWN)
+    rows = [*csv.DictReader(io.StringIO(report(folder, "--format", "csv")))]
+    assert {row["population"] for row in rows} == {"taking-part"}
+    assert any(row["statistic"] == "devices_taking_part" for row in rows) == (number != UNKNOWN)
+
+
+def test_the_share_that_is_asked_follows_from_the_schedule() -> None:
+    day = Window.parse(WINDOW)
+    assert asked_share(ask(BOOLEANS), day) == 1
+    assert asked_share(ask(BOOLEANS, SAMPLE), day) == pytest.approx(1 / 3, rel=0, abs=0)
+    assert asked_share(ask(BOOLEANS, SAMPLE.replace("1", "5")), day) == 1
+    expired = BOOLEANS.replace('"boolean"\n', '"boolean"\nexpires = 2026-11-19\n', 1)
+    assert asked_share(ask(expired, SAMPLE), day) == 1 / 2
+    assert asked_share(ask(BOOLEANS, "web_year = 50"), day) is None
+
+
+def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None:
+    registry = written(folder, SPLIT)
+    page = folder / "report.html"
+    texts = [report(folder, "--installs", "4000", "--html", str(page), "--format", "table")]
+    whole = estimator.estimate(registry, folder / "tallies", installs=4000)
+    texts += [page.read_text(), whole.summary(), whole._repr_html_()]
+    among_all = whole.metrics[0].among_all
+    assert among_all is not None
+    assert (among_all.taking_part.low, among_all.taking_part.high) == (0.25, 0.25)
+    assert among_all.estimates is not None
+    assert whole.metrics[0].estimates is not None
+    yes, of_all = whole.metrics[0].estimates[1], among_all.estimates[1]
+    assert (of_all.low, of_all.high) == (0.25 * yes.low, 1 - 0.25 * (1 - yes.high))
+    for text in texts:
+        assert "Of all 4,000 installations 25 % take part; among all of them “yes” is 16 to 95 %" in words(text)
+    assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95 %</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
+    verbose = words(report(folder, "--installs", "4000", "--verbose"))
+    assert "among all 4,000 installations, 2026-11-20; 25 % take part" in verbose
+    assert re.search(r"true bounds 0\.16\d\d … 0\.94\d\d", verbose)
+    (metric,) = json.loads(report(folder, "--installs", "4000", "--format", "json"))["metrics"]
+    assert metric["among_all"]["estimates"][1]["low"] == of_all.low
+    rows = [*csv.DictReader(io.StringIO(report(folder, "--installs", "4000", "--format", "csv")))]
+    bound = next(row for row in rows if (row["statistic"], row["value"]) == ("share_among_all", "true"))
+    read = [float(bound[name]) for name in ("low", "high", "confidence")]
+    assert read == [of_all.low, of_all.high, 0.949]
+    saved = io.StringIO(report(folder, "--installs", "4000", "--format", "json"))
+    assert estimator.load_report(saved).metrics[0].among_all == among_all
+
+
+def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds(folder: Path) -> None:
+    written(folder, SPLIT, NUMBER)
+    (metric,) = json.loads(report(folder, "--installs", "10000", "--format", "json"))["metrics"]
+    share, mean = metric["reports"] / 10_000, metric["mean"]
+    assert metric["among_all"]["mean"]["low"] == share * mean["low"]
+    assert metric["among_all"]["mean"]["high"] == 100 - share * (100 - mean["high"])
+    for text in (report(folder, "--installs", "10000"), report(folder, "--installs", "10000", "--verbose")):
+        assert "Other figures, such as quantiles, the variance" in words(text)
+        assert "have no such bounds" in words(text)
+
+
+@pytest.mark.parametrize(
+    ("budget", "metrics", "reason"),
+    [
+        (PACE, EXPIRING, 'strategy = "pace" asks each device in windows that'),
+        ("web_year = 50", BOOLEANS, "one that wipes its storage reports again as another device"),
+    ],
+)
+def test_installations_are_refused_where_the_schedule_does_not_say_what_share_is_asked(
+    folder: Path, budget: str, metrics: str, reason: str
+) -> None:
+    registry = written(folder, budget, metrics)
+    with pytest.raises(RequestError, match=re.escape(reason)):
+        estimator.estimate(registry, folder / "tallies", installs=10_000)
+    given = estimator.estimate(registry, folder / "tallies", installs=10_000, asked=0.2).metrics[0]
+    assert given.among_all is not None
+    assert given.taking_part is not None
+    assert given.taking_part.asked == 0.2
+    assert given.taking_part.low < 5000 < given.taking_part.high
+    assert given.among_all.taking_part.low == given.taking_part.low / 10_000
+
+
+def test_more_reports_than_installations_are_cut_at_all_of_them(folder: Path) -> None:
+    registry = written(folder, SPLIT)
+    metric = estimator.estimate(registry, folder / "tallies", installs=10).metrics[0]
+    assert metric.among_all is not None
+    assert metric.among_all.taking_part.estimate == 1
+    assert metric.among_all.estimates is not None
+    assert metric.estimates is not None
+    assert metric.among_all.estimates.lows.tolist() == metric.estimates.lows.tolist()
+
+
+@pytest.mark.parametrize("wrong", [{"installs": 0}, {"installs": 5, "asked": 0.0}, {"asked": 1.5}])
+def test_numbers_that_cannot_be_are_refused(folder: Path, wrong: dict[str, float]) -> None:
+    registry = written(folder, SPLIT)
+    with pytest.raises(ValueError, match="installs must be a whole number from 1"):
+        estimator.estimate(registry, folder / "tallies", **wrong)  # type: ignore[arg-type]

@@ -1,0 +1,96 @@
+"""No form of a report says that a figure did not change whose change was not tested."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import numpy as np
+
+from client_sdk.protocol import Registry
+from client_sdk.protocol.domain import MeanByGroup
+from estimator.decoders import inverse_of
+from estimator.formats.to_json import as_json
+from estimator.render.html.document import as_html
+from estimator.render.text.report import as_table
+from estimator.render.text.summary import as_summary
+from estimator.render.words import UNTESTED
+from estimator.report.changes import untested_figures
+from estimator.report.conclusions import SIGNIFICANT
+from estimator.report.report import make_report
+from estimator.results.report import EstimateReport
+from estimator.results.request import Request, Selection
+from estimator.results.row import OF_PARTICIPATION, metric_rows
+from estimator.tallies.read import decode
+from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
+from tests.support.estimates import every_kind
+
+REGISTRY = Registry.parse(registry_text(os=CATEGORY, startup_ms=NUMBER, startup_by_os=MEAN_BY_GROUP))
+REPORTS = 20_000
+CLEAR = 7.0
+"""Standard errors by which the mean of one group rises."""
+
+COMPARED = {"share", "mean", "mean_position", "mean_size"}
+WITHIN_A_WINDOW = {"difference", "difference_of_means"} | OF_PARTICIPATION
+NOTHING_CHANGED = re.compile(r"no change|nothing had changed|had not changed", re.IGNORECASE)
+NO_CHANGE_IN_SHARES = re.compile(r"no change in shares|shares had not changed", re.IGNORECASE)
+
+
+@cache
+def risen() -> EstimateReport:
+    """Return a report of two windows: groups keep their shares, and the mean of the first rises."""
+    metric = REGISTRY.metric("startup_by_os")
+    domain, inverse = metric.domain, inverse_of(metric.channel)
+    assert isinstance(domain, MeanByGroup)
+    lines = []
+    for window, part in (("2026-11-19", 0.2), ("2026-11-20", 0.8)):
+        within = np.zeros((3, domain.points))
+        within[:, 0], within[:, -1] = 1 / 3, 0.0
+        within[0, 0], within[0, -1] = (1 - part) / 3, part / 3
+        counts = np.rint(REPORTS * inverse.symbol_law(within.ravel())).astype(int).tolist()
+        fields = {"metric": metric.name, "edition": metric.edition, "window": window, "closed": True}
+        lines.append(json.dumps(fields | {"reports": sum(counts), "counts": counts}).encode())
+    return make_report(REGISTRY, decode(lines), Selection(), Request(pool=True))
+
+
+def test_a_groups_mean_rises_clearly_while_no_share_changes() -> None:
+    first, last = (each.joint.groups[0].estimates[0] for each in risen().metrics if each.joint is not None)
+    assert first.estimate is not None
+    assert last.estimate is not None
+    error = np.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
+    assert last.estimate - first.estimate > CLEAR * error
+    p_value = risen().changes[0].p_value_corrected
+    assert p_value is not None
+    assert p_value > SIGNIFICANT
+
+
+def test_no_form_says_that_nothing_changed_and_each_names_what_was_not_tested() -> None:
+    report = risen()
+    page = as_html(report, REGISTRY).partition('<script type="application/json"')[0]
+    for text in (page, as_summary(report), as_table(report)):
+        words = " ".join(text.split())
+        claims = NOTHING_CHANGED.findall(words)
+        assert claims
+        assert len(claims) == len(NO_CHANGE_IN_SHARES.findall(words))
+        assert "not tested" in words.lower()
+        assert "means within groups" in words
+    changes = json.loads(as_json(report))["changes"]
+    assert changes[0]["untested"] == ["mean_within"]
+
+
+def test_every_figure_of_every_kind_is_compared_or_named_as_untested() -> None:
+    report = make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines()), Selection(), Request())
+    for estimated in report.metrics:
+        statistics = {row.statistic for row in metric_rows(estimated, report.confidence)} - WITHIN_A_WINDOW
+        compared = COMPARED if estimated.is_comparable else set()
+        ranges = {"range"}  # has rows on request only
+        assert statistics - compared == set(untested_figures(estimated)) - (ranges - statistics)
+        assert set(untested_figures(estimated)) <= UNTESTED.keys() | {"sum"}
+
+
+def test_a_question_whose_windows_are_not_compared_is_not_said_to_have_one_window() -> None:
+    page = as_html(make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines())), every_kind.REGISTRY)
+    embedding = page.partition('id="q-embedding"')[2].partition("</article>")[0]
+    assert "Whether coordinates changed is not tested." in embedding
+    assert "there are not two yet" not in embedding
