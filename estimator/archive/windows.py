@@ -11,14 +11,16 @@ from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import CLOCK_SKEW_S, Window
 from estimator.archive.folder import REPORT, Archive
+from estimator.archive.history import History
 from estimator.errors import MissingLibraryError, UnfitTallyError
 from estimator.formats.frames import to_parquet
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json, as_line
 from estimator.render.html.document import as_html
 from estimator.report.alerts import judged
-from estimator.report.report import make_report
+from estimator.report.report import make_report, with_earlier
 from estimator.results.alert import Alert, JudgedAlert
+from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.tally import Tally
@@ -85,6 +87,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
         advance: called with the number of tallies just estimated.
 
     """
+    history = History(archive, registry)
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
     all_judged: list[JudgedAlert] = []
@@ -95,7 +98,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
         try:
             report = _report_of(registry, tallies, request, advance)
             of_window = judged(alerts, report.metrics)
-            archive.write(window, _files_of(registry, report, of_window))
+            archive.write(window, _files_of(registry, report, history.before(window), of_window))
             written.append(window)
             all_judged += of_window
         except HearsayError as error:
@@ -114,11 +117,14 @@ def _report_of(
     return report
 
 
-def _files_of(registry: Registry, report: EstimateReport, alerts: Sequence[JudgedAlert]) -> dict[str, bytes]:
+def _files_of(
+    registry: Registry, report: EstimateReport, earlier: Sequence[MetricEstimate], alerts: Sequence[JudgedAlert]
+) -> dict[str, bytes]:
+    """Return the files of a window. The page shows earlier windows, too, and what changed."""
     files = {
         REPORT: as_json(report).encode(),
         "report.csv": as_csv(report).encode(),
-        "report.html": as_html(report, registry).encode(),
+        "report.html": as_html(with_earlier(report, earlier, registry), registry).encode(),
     }
     with suppress(MissingLibraryError):
         files["report.parquet"] = to_parquet(report)

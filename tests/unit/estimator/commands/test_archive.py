@@ -21,6 +21,7 @@ from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
 from estimator import load_report
 from estimator.archive.folder import OF_A_COLLECTOR, Archive
+from estimator.archive.history import MOST_WINDOWS, History
 from estimator.atomic_file import write_through
 from estimator.commands.cli import command
 from estimator.report.report import make_report
@@ -86,6 +87,51 @@ def test_a_window_that_has_not_begun_is_not_written_so_that_it_can_be_once_it_is
     assert early.exit_code == PARTLY
     assert early.stderr.count("it has not begun; see whether the clocks") == 2
     assert folders(out) == {"2026-11-19"}
+
+
+def test_each_page_knows_the_closed_windows_before_its_own(out: Path) -> None:
+    days = [f"2026-11-{day}" for day in range(13, 20)]
+    assert _keep(out, "".join(line("dark_mode", day, more=20 * at) for at, day in enumerate(days))).exit_code == NEW
+    for at, day in enumerate(days):
+        page = (out / day / "report.html").read_text()
+        data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+        assert [name for name, _ in data["calendars"]["day"]] == days[: at + 1]
+        assert ("only one window so far" in page) == (at == 0)
+        assert (f"from {days[0]} to {day}" in page) == (at > 0)
+        assert [each.window for each in load_report(out / day / "report.json").metrics] == [day]
+
+
+def test_a_page_knows_windows_of_earlier_runs_but_none_of_other_editions_kinds_or_versions(out: Path) -> None:
+    _keep(out, MORE)
+    report = json.loads((out / "2026-11-20" / "report.json").read_text())
+    for metric in report["metrics"]:
+        metric["edition"] = "0" * 12
+    (out / "2026-11-20" / "report.json").write_text(json.dumps(report))
+    (out / "2026-11-18").mkdir()
+    (out / "2026-11-18" / "report.json").write_text("{}")
+    _keep(out, MORE + line("dark_mode", "2026-11-17"))
+    _keep(out, line("dark_mode", "2026-11-21"))
+    page = (out / "2026-11-21" / "report.html").read_text()
+    data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    shown = data["questions"]["dark_mode"]["n"]
+    calendar = [name for name, _ in data["calendars"]["day"]]
+    assert [name for name, reports in zip(calendar, shown, strict=True) if reports] == [
+        "2026-11-17",
+        "2026-11-19",
+        "2026-11-21",
+    ]
+    assert data["calendars"].keys() == {"day"}
+
+
+def test_a_page_looks_back_so_far_that_it_stays_small(out: Path) -> None:
+    far = [Window.parse("2024-01-01"), Window.parse("2026-08-01"), Window.parse("2026-11-19")]
+    _keep(out, "".join(line("dark_mode", window.text) for window in far))
+    history = History(Archive(out), REGISTRY)
+    last = Window.parse("2026-11-20")
+    days = [(last.starts_at - window.starts_at) // 86_400 for window in far]
+    assert [each.window for each in history.before(last)] == [
+        window.text for window, distance in zip(far, days, strict=True) if distance <= MOST_WINDOWS
+    ]
 
 
 def test_a_second_run_has_nothing_to_do_and_touches_nothing(out: Path) -> None:
