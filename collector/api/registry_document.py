@@ -1,6 +1,7 @@
 """The registry as the collector shows it to everybody.
 
-It has exact integers, and all that is needed to derive each edition.
+It has exact integers, all that is needed to derive each edition, and the stopped questions, which
+relays read here.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import json
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.wire.stopped import entry
 
 
 def registry_document(registry: Registry) -> bytes:
-    """Return the JSON document of every metric, in the file's order."""
+    """Return the JSON document of every metric and stop, in the file's order."""
     metrics = [
         {
             "metric": metric.name,
             "edition": metric.edition,
+            "editions": metric.editions,
             "symbols": metric.channel.symbols,
             "kind": metric.kind,
             "domain": metric.domain.definition,
@@ -32,7 +35,8 @@ def registry_document(registry: Registry) -> bytes:
         }
         for metric in registry.metrics.values()
     ]
-    return json.dumps({"metrics": metrics}, separators=(",", ":")).encode()
+    document = {"metrics": metrics, "stopped": [entry(stop) for stop in registry.stopped]}
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _texts(integers: int | tuple[int, ...]) -> str | list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.refusal import Refusal
 from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
+from client_sdk.protocol.wire.stopped import MAX_STOPPED
 from collector.api.batch import MAX_BULK_UPLOADS
 from collector.api.problem import Problem
 
@@ -117,11 +118,22 @@ SCHEMAS: Mapping[str, Schema] = {
         "enum": [refusal.value for refusal in Refusal],
         "description": "\n".join(f"* `{refusal.value}`: {refusal.sentence}" for refusal in Refusal),
     },
-    "Registry": _object("The definitions.", metrics=_list(reference("Metric"))),
+    "Registry": _object(
+        "The definitions, and the questions that devices ask no more.",
+        metrics=_list(reference("Metric")),
+        stopped={
+            **_list(_pattern(f"{METRIC_NAME.pattern}:{EDITION.pattern}"), maxItems=MAX_STOPPED),
+            "description": "Each as its metric and edition.",
+        },
+    ),
     "Metric": _object(
         "One question: everything that its edition is derived from, and what people are told about it.",
         metric=_pattern(METRIC_NAME.pattern),
         edition=_pattern(EDITION.pattern),
+        editions={
+            **_list(_pattern(EDITION.pattern), minItems=1),
+            "description": "All that devices report under: that edition, and one for each public stratum.",
+        },
         symbols=_COUNT,
         kind={"type": "string"},
         domain={"type": "object"},

@@ -29,15 +29,20 @@ Question = tuple[str, str]
 _ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
 
 
-def question(entry: object) -> Question | None:
-    """Return the question of an entry such as ``dark_mode:0123456789ab``; None if it names none."""
-    match = _ENTRY.fullmatch(entry) if isinstance(entry, str) else None
+def question(text: object) -> Question | None:
+    """Return the question that an entry names; None if it names none."""
+    match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
     return None if match is None else (match[1], match[2])
+
+
+def entry(question: Question) -> str:
+    """Return the entry of a question, such as ``dark_mode:0123456789ab``."""
+    return ":".join(question)
 
 
 def encode(questions: Iterable[Question]) -> str:
     """Return the header's value."""
-    return ",".join(f"{metric}:{edition}" for metric, edition in questions)
+    return ",".join(map(entry, questions))
 
 
 def decode(header: str | None) -> tuple[Question, ...]:
@@ -48,4 +53,4 @@ def decode(header: str | None) -> tuple[Question, ...]:
     if header is None or len(header) > MAX_STOPPED_CHARS:
         return ()
     entries = header.split(",")[:MAX_STOPPED]
-    return tuple(named for named in (question(entry.strip(" ")) for entry in entries) if named is not None)
+    return tuple(named for named in (question(text.strip(" ")) for text in entries) if named is not None)

@@ -41,11 +41,16 @@ EVERY_KIND = Registry.parse(
 )
 
 
-def shown() -> list[dict[str, Any]]:
+def document_of(registry: Registry) -> dict[str, Any]:
     client = create_app(
-        lambda: Served(EVERY_KIND, Access((), uploads_are_open=True)), MemoryStore(), clock=lambda: NOON
+        lambda: Served(registry, Access((), uploads_are_open=True)), MemoryStore(), clock=lambda: NOON
     ).test_client()
-    metrics: list[dict[str, Any]] = json.loads(client.get("/v1/registry").text)["metrics"]
+    document: dict[str, Any] = json.loads(client.get("/v1/registry").text)
+    return document
+
+
+def shown() -> list[dict[str, Any]]:
+    metrics: list[dict[str, Any]] = document_of(EVERY_KIND)["metrics"]
     return metrics
 
 
@@ -78,3 +83,14 @@ def test_the_edition_of_every_metric_can_be_derived_from_what_is_shown() -> None
 def test_how_long_tallies_are_kept_is_shown_where_the_registry_says_it() -> None:
     shown_by_name = {document["metric"]: document["retention"] for document in shown()}
     assert shown_by_name == {name: 400 if name == "visits" else None for name in EVERY_KIND.metrics}
+
+
+def test_stopped_questions_are_listed_and_the_editions_of_all_strata_by_which_they_are_stopped() -> None:
+    text = registry_text(dark_mode=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["ios", "android"]\n'
+    editions = Registry.parse(text).metric("dark_mode").editions
+    stopped = [f"dark_mode:{edition}" for edition in editions]
+    document = document_of(Registry.parse(f"stopped = {json.dumps(stopped)}\n{text}"))
+    assert document["stopped"] == stopped
+    assert [metric["editions"] for metric in document["metrics"]] == [list(editions)]
+    assert document_of(EVERY_KIND)["stopped"] == []
+    assert [[metric["edition"]] for metric in shown()] == [metric["editions"] for metric in shown()]
