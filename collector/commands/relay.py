@@ -16,7 +16,11 @@ from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
 KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 
 
-@click.command(epilog=examples("hearsay-collector relay --to https://telemetry.example.com --key-file relay.key"))
+@click.command(
+    epilog=examples(
+        "hearsay-collector relay --to https://telemetry.example.com --key-file relay.key --state relay.json"
+    )
+)
 @click.option("--to", "collector", metavar="URL", required=True, help="The collector's base URL.")
 @click.option(
     "--allow-plain-http",
@@ -24,6 +28,12 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     help="Send uploads to another machine over http, where everybody on the way can read them.",
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="A file that holds the relay key.")
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file of stopped questions that the relay hands out. It is begun if there is none, and must not get lost.",
+)
 @click.option("--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="Where to listen.")
 @click.option(
     "--gather",

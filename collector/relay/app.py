@@ -2,13 +2,13 @@
 
 Only the upload in the body of a request is used. It is encoded again, so that white space and the
 order of members reveal nothing about a device. No address and no other header is read, kept or sent
-on.
+on. Every answer lists the same stopped questions: the relay's own list, which no upload changes.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
@@ -17,7 +17,7 @@ from flask import Response
 
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
-from client_sdk.protocol.wire.stopped import STOPPED, encode
+from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large
 from collector.api.headers import NOT_CACHED
@@ -83,9 +83,24 @@ class Room:
 class RelayApp:
     """The ASGI application."""
 
-    def __init__(self, mixer: Mixer, room: Room, arrivals: Arrivals | None = None) -> None:
-        """Take what delivers uploads, and the limits of held uploads and of arriving bodies."""
+    def __init__(
+        self,
+        mixer: Mixer,
+        room: Room,
+        arrivals: Arrivals | None = None,
+        stopped: Callable[[], Collection[Question]] = tuple,
+    ) -> None:
+        """Prepare to answer.
+
+        Args:
+            mixer: delivers uploads.
+            room: the limit of held uploads.
+            arrivals: the limit of arriving bodies.
+            stopped: returns the stopped questions that every device is told.
+
+        """
         self._mixer = mixer
+        self._stopped = stopped
         self._room = room
         self._arrivals = arrivals or Arrivals()
         self._handlers = {
@@ -108,7 +123,8 @@ class RelayApp:
             # The log line names our code. It never holds the request, its address or its body.
             _log.exception("a request failed: %s", type(error).__name__)
             response = ProblemError(Problem.INTERNAL_ERROR).response()
-        own = [*NOT_CACHED, *([(STOPPED, encode(self._mixer.stopped))] if self._mixer.stopped else [])]
+        stopped = self._stopped()
+        own = [*NOT_CACHED, *([(STOPPED, encode(stopped))] if stopped else [])]
         headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *own)]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": response.get_data()})

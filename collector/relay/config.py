@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from collector.config import TOKEN, require_long
@@ -31,6 +32,7 @@ class RelayConfig:
     Attributes:
         collector: the base URL of the collector, such as ``https://telemetry.example.com``.
         key: the relay key that the collector knows.
+        state: the file in which the stops that the relay hands out are kept.
         host: the address to listen on.
         port: the TCP port to listen on, from 1 to 65535.
         gather_s: maximum number of seconds for which a batch gathers, above 0.
@@ -42,6 +44,7 @@ class RelayConfig:
 
     collector: str
     key: str = field(repr=False)
+    state: Path
     host: str
     port: int
     gather_s: float = DEFAULT_GATHER_S

@@ -12,10 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.stopped import Question
 from collector.api.batch import LineAnswer, decode_answers
 from collector.relay.batch import Batch, HeldUpload, Permute, gather_time_s
-from collector.relay.forward import BatchAnswer, CollectorUnavailableError
+from collector.relay.forward import CollectorUnavailableError
 
 FORWARDERS = 4
 """Batches that are sent at once: more than one, so that a slow batch does not delay the others."""
@@ -29,17 +28,11 @@ _log = logging.getLogger(__name__)
 
 
 class Mixer:
-    """Gathers uploads, sends them in batches in random order, and answers each.
-
-    Attributes:
-        stopped: the questions that the collector had stopped by its latest answer. Every device
-            hears of the same ones, because the collector says it of a batch.
-
-    """
+    """Gathers uploads, sends them in batches in random order, and answers each."""
 
     def __init__(
         self,
-        post: Callable[[bytes], BatchAnswer],
+        post: Callable[[bytes], bytes],
         *,
         gather_s: float,
         uniform: Callable[[float, float], float],
@@ -55,7 +48,6 @@ class Mixer:
             permute: the source of random orders.
 
         """
-        self.stopped: tuple[Question, ...] = ()
         self._post = post
         self._gather_s = gather_s
         self._uniform = uniform
@@ -134,11 +126,9 @@ class Mixer:
         """Send a batch and return the answers in the same order. Runs in a thread."""
         try:
             answer = self._post(b"".join(upload.body + b"\n" for upload in uploads))
-            answers = decode_answers(answer.body, [upload.upload for upload in uploads])
+            return decode_answers(answer, [upload.upload for upload in uploads])
         except MalformedError as error:
             raise CollectorUnavailableError(f"its answer does not match what was sent: {error}") from error
-        self.stopped = answer.stopped
-        return answers
 
     def _note_failure(self, error: CollectorUnavailableError) -> None:
         """Log the first of consecutive failures.

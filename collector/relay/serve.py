@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import resource
+import time
 from functools import partial
 from random import SystemRandom
 
@@ -15,6 +16,8 @@ from collector.relay.app import RelayApp, Room
 from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
+from collector.relay.stops_file import StopsFile
+from collector.relay.stops_reader import StopsReader
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 _log = logging.getLogger(__name__)
@@ -34,13 +37,15 @@ def serve(config: RelayConfig) -> None:
     """Serve until a signal ends it; held uploads are sent and answered first.
 
     Raises:
-        ConfigError: if the address cannot be used, or the collector refuses the relay key.
+        ConfigError: if the address or the file of stops cannot be used, or the collector refuses
+            the relay key.
 
     """
     configure(config.log_format)
     address = resolve(config.host)
     require_free_address(address, config.port)
     _allow_files(config.held + SPARE_CONNECTIONS + SPARE_FILES)
+    _check_file(StopsFile(config.state))
     _check_collector(config)
     announce_when_ready(config.host, config.port, "as a relay", config.log_format)
     run_workers(
@@ -59,13 +64,16 @@ def relay_app(config: RelayConfig) -> RelayApp:
     """Return the application. Run in the worker."""
     begin_worker()
     system = SystemRandom()
+    forwarder = Forwarder(config.collector, config.key)
+    stops = StopsReader(StopsFile(config.state), forwarder.get_registry, clock=time.time, uniform=system.uniform)
+    stops.start(time.sleep)
     mixer = Mixer(
-        Forwarder(config.collector, config.key).post,
+        forwarder.post,
         gather_s=config.gather_s,
         uniform=system.uniform,
         permute=lambda number: system.sample(range(number), number),
     )
-    return RelayApp(mixer, Room(config.held))
+    return RelayApp(mixer, Room(config.held), stopped=lambda: stops.handed_out)
 
 
 def _allow_files(needed: int) -> None:
@@ -78,6 +86,18 @@ def _allow_files(needed: int) -> None:
         )
     if soft != resource.RLIM_INFINITY and soft < needed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def _check_file(file: StopsFile) -> None:
+    """Begin the file of stops if there is none, and make sure that it can be written."""
+    with file.locked():
+        if not file.path.exists():
+            _log.warning(
+                "%s is new: no stop is handed out before the collector has listed it for a day; a relay that had a "
+                "file needs that one",
+                file.path,
+            )
+        file.write(file.read())
 
 
 def _check_collector(config: RelayConfig) -> None:

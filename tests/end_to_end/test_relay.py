@@ -10,13 +10,15 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+import requests
 
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Upload, Verdict
 from collector.api.batch import UploadVerdict, decode_batch, encode_answers
+from collector.relay.stops import Stops
 from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, today, upload
-from tests.support.services.processes import RunningCollector, free_port, wait_until
-from tests.support.services.relaying import RELAY_KEY, RunningRelay, collector_with_key, running_relay
+from tests.support.services.processes import RunningCollector, free_port, kill, wait_until
+from tests.support.services.relaying import RELAY_KEY, STATE, RunningRelay, collector_with_key, running_relay
 from tests.support.services.wire import chunked, post, raw_answer, tallies, with_length
 
 DEVICES = 5
@@ -207,7 +209,9 @@ def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path,
         assert post(relay.url, sent)[0] == 503
     said = relay.output.read_text()
     assert str(port) not in said.replace(relay.url, "")
-    assert "yet" in json.loads(said.splitlines()[0])["message"]
+    begun, unavailable = (json.loads(line)["message"] for line in said.splitlines()[:2])
+    assert f"{STATE} is new" in begun
+    assert "yet" in unavailable
 
 
 def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollector, tmp_path: Path) -> None:
@@ -216,3 +220,43 @@ def test_a_relay_whose_key_is_not_known_does_not_start(collector: RunningCollect
         with pytest.raises(RuntimeError, match=r"does not accept the key \(status 401\)") as caught:
             stack.enter_context(running_relay(collector.url, tmp_path))
     assert "another-key-of-the-tests" not in str(caught.value)
+
+
+def stops_told_by(relay: RunningRelay) -> str | None:
+    """Return the stops that a relay tells a device."""
+    answer = requests.post(f"{relay.url}/v1/reports", json={}, timeout=30)
+    return answer.headers.get("Hearsay-Stopped")
+
+
+def test_a_relay_hands_out_the_stops_of_its_file_whoever_is_killed_and_none_of_its_collectors_answers(
+    tmp_path: Path,
+) -> None:
+    registry, listed, kept = tmp_path / "metrics.toml", "os:0123456789ab", "dark_mode:ba9876543210"
+    registry.write_text(f'stopped = ["{listed}"]\n{REGISTRY_TEXT}', encoding="utf-8")
+    state = tmp_path / STATE
+    with collector_with_key(registry, tmp_path) as collector:
+        with running_relay(collector.url, tmp_path, "--gather", "0.1") as relay:
+            assert post(relay.url, upload(report(window=today())))[0] == 200
+            assert stops_told_by(relay) is None
+        state.write_bytes(Stops((("dark_mode", "ba9876543210"),)).encode())
+        with running_relay(collector.url, tmp_path, "--gather", "0.1") as relay:
+            assert post(relay.url, upload(report(window=today())))[0] == 200
+            assert stops_told_by(relay) == kept
+            worker = relay.worker_pid()
+            kill(worker)
+            wait_until(lambda: answers_again(relay, worker), what="another process to mix")
+            assert stops_told_by(relay) == kept
+        state.write_bytes(state.read_bytes()[:-9])
+        with (
+            pytest.raises(RuntimeError, match=rf"{STATE} is damaged: put back a copy of it"),
+            running_relay(collector.url, tmp_path),
+        ):
+            pass
+
+
+def answers_again(relay: RunningRelay, dead: int) -> bool:
+    """Whether a relay answers without the process that was killed."""
+    try:
+        return relay.worker_pid() != dead and stops_told_by(relay) is not None
+    except (StopIteration, requests.ConnectionError):
+        return False

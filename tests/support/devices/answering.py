@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 
 class AnsweringServer(HTTPServer):
-    """Gives every POST the same answer, and keeps the requests.
+    """Gives every request the same answer, and keeps the requests.
 
     Attributes:
         status: of each answer.
@@ -38,8 +38,11 @@ class AnsweringServer(HTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: AnsweringServer
 
+    def do_GET(self) -> None:
+        self.do_POST()
+
     def do_POST(self) -> None:
-        content = self.rfile.read(int(self.headers["Content-Length"]))
+        content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.server.requests.append((self.path, dict(self.headers), content))
         self.send_response(self.server.status)
         for name, value in self.server.headers.items():

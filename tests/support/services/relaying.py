@@ -25,6 +25,8 @@ from tests.support.services.processes import (
 
 RELAY_KEY = "relay-key-of-the-tests"
 
+STATE = "relay.json"
+
 
 @dataclass
 class RunningRelay:
@@ -66,10 +68,11 @@ def collector_with_key(registry: Path, folder: Path, port: int | None = None) ->
 
 @contextlib.contextmanager
 def running_relay(collector: str, folder: Path, *options: str, port: int | None = None) -> Iterator[RunningRelay]:
-    """Run ``hearsay-collector relay`` until the context ends."""
+    """Run ``hearsay-collector relay`` until the context ends. Its list of stops is in `STATE`."""
     port = port or free_port()
     output = folder / f"relay-{port}.out"
-    command = [sys.executable, "-m", "collector", "relay", "--to", collector, "--bind", f"127.0.0.1:{port}", *options]
+    command = [sys.executable, "-m", "collector", "relay", "--to", collector, "--bind", f"127.0.0.1:{port}"]
+    command += ["--state", str(folder / STATE), *options]
     with output.open("ab") as sink:
         seen = output.stat().st_size
         process = subprocess.Popen(

@@ -16,7 +16,7 @@ from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode
 from collector.live_config.state import Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
-from collector.relay.forward import BatchAnswer, CollectorUnavailableError
+from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 from tests.support.services.collecting import NOON, REGISTRY, report, upload
 from tests.support.services.memory_store import MemoryStore
@@ -35,21 +35,25 @@ class Collector:
 
     def __init__(self, answer: Callable[[Upload], UploadVerdict | LineProblem] | None = None) -> None:
         self.sent: list[bytes] = []
-        self.stopped: tuple[Question, ...] = ()
         self._answer = answer or (lambda sent: UploadVerdict(sent.id, Verdict(len(sent.reports))))
 
-    def post(self, body: bytes) -> BatchAnswer:
+    def post(self, body: bytes) -> bytes:
         self.sent.append(body)
         lines = [self._answer(line) for line in decode_batch(body) if isinstance(line, Upload)]
-        return BatchAnswer(encode_answers(lines), self.stopped)
+        return encode_answers(lines)
 
 
 ANNOUNCED = JSON | {"content-length": str(MAX_UPLOAD_BYTES)}
 
 
-def relay(collector: Collector, room: Room | None = None, arrivals: Arrivals | None = None) -> RelayApp:
+def relay(
+    collector: Collector,
+    room: Room | None = None,
+    arrivals: Arrivals | None = None,
+    stopped: Callable[[], tuple[Question, ...]] = tuple,
+) -> RelayApp:
     mixer = Mixer(collector.post, gather_s=0.001, uniform=lambda low, _: low, permute=lambda n: list(range(n)))
-    return RelayApp(mixer, room or Room(10), arrivals)
+    return RelayApp(mixer, room or Room(10), arrivals, stopped)
 
 
 async def ask(
@@ -90,16 +94,15 @@ def test_a_device_gets_the_collectors_own_verdict() -> None:
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_every_device_hears_of_the_questions_that_the_collector_stopped_in_its_latest_answer() -> None:
-    collector = Collector()
-    app = relay(collector)
+def test_every_answer_lists_the_stops_that_the_relay_has_now_whatever_was_asked() -> None:
+    stops: list[tuple[Question, ...]] = [()]
+    app = relay(Collector(), stopped=lambda: stops[0])
     assert "hearsay-stopped" not in answer_of(app, upload().encode()).headers
-    collector.stopped = (("os", "0123456789ab"), ("dark_mode", "ba9876543210"))
+    stops[0] = (("os", "0123456789ab"), ("dark_mode", "ba9876543210"))
     listed = "os:0123456789ab,dark_mode:ba9876543210"
     assert answer_of(app, upload().encode()).headers["hearsay-stopped"] == listed
     assert answer_of(app, b"no upload").headers["hearsay-stopped"] == listed
-    collector.stopped = ()
-    assert "hearsay-stopped" not in answer_of(app, upload().encode()).headers
+    assert answer_of(app, method="GET", path="/healthz").headers["hearsay-stopped"] == listed
 
 
 def test_only_the_upload_is_sent_on_as_if_all_devices_wrote_alike() -> None:

@@ -10,7 +10,8 @@ from collector.commands.cli import cli
 from collector.errors import ConfigError
 from collector.relay import serve
 
-TO = ("--to", "https://telemetry.example.com")
+STATE = ("--state", "relay.json")
+TO = ("--to", "https://telemetry.example.com", *STATE)
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,11 @@ TO = ("--to", "https://telemetry.example.com")
         ((*TO, "--key-file", "key"), {"HEARSAY_RELAY_KEY": "secret-1"}, ("keep one of them", 1)),
         ((*TO, "--key-file", "key", "--gather", "60"), {}, ("--gather must be above 0 and at most 10.0 seconds", 2)),
         ((*TO, "--key-file", "key", "--bind", "8081"), {}, ("--bind must be HOST:PORT", 2)),
+        ((*TO, "--key-file", "key", "--state", "key"), {}, ("key is damaged: put back a copy of it", 1)),
+        ((*TO, "--key-file", "key", "--state", "none/relay.json"), {}, ("name a file with --state in a folder", 1)),
+        ((*TO[:2], "--key-file", "key"), {}, ("Missing option '--state'", 2)),
         (
-            ("--to", "https://me:secret-2@example.com", "--key-file", "key"),
+            ("--to", "https://me:secret-2@example.com", *STATE, "--key-file", "key"),
             {},
             ("--to must be a URL such as https://", 2),
         ),

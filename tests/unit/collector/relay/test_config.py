@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from collector.relay.mixer import ANSWER_DEADLINE_S
 GOOD: dict[str, Any] = {
     "collector": "https://telemetry.example.com",
     "key": "key-canary-of-the-tests",
+    "state": Path("relay.json"),
     "host": "127.0.0.1",
     "port": 8081,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from collector.relay import forward
-from collector.relay.forward import BatchAnswer, CollectorUnavailableError, Forwarder
+from collector.relay.forward import CollectorUnavailableError, Forwarder
 from tests.support.devices.answering import AnsweringServer, answering_server
 from tests.support.devices.dripping import BEGINNINGS, dripping_server
 from tests.support.services.outer_environment import PROXY_VARIABLES, without_proxies
@@ -24,7 +24,7 @@ def server() -> Iterator[AnsweringServer]:
 
 
 def test_a_batch_travels_with_the_key_and_nothing_else(server: AnsweringServer) -> None:
-    assert Forwarder(f"{server.url}/below/", KEY).post(b"line\n") == BatchAnswer(b"answer\n")
+    assert Forwarder(f"{server.url}/below/", KEY).post(b"line\n") == b"answer\n"
     ((path, headers, body),) = server.requests
     assert (path, body) == ("/below/v1/uploads", b"line\n")
     assert headers == {
@@ -38,11 +38,16 @@ def test_a_batch_travels_with_the_key_and_nothing_else(server: AnsweringServer) 
     }
 
 
-def test_the_list_of_stopped_questions_comes_with_the_answer_and_garbage_in_it_goes_no_further(
-    server: AnsweringServer,
-) -> None:
-    server.headers["Hearsay-Stopped"] = "os:0123456789ab, *, x"
-    assert Forwarder(server.url, KEY).post(b"line\n").stopped == (("os", "0123456789ab"),)
+def test_the_registry_is_read_without_the_key(server: AnsweringServer) -> None:
+    assert Forwarder(f"{server.url}/below/", KEY).get_registry() == b"answer\n"
+    ((path, headers, body),) = server.requests
+    assert (path, body) == ("/below/v1/registry", b"")
+    assert headers == {
+        "Host": server.url.removeprefix("http://"),
+        "Accept": "application/json",
+        "Accept-Encoding": "identity",
+        "User-Agent": "hearsay-relay",
+    }
 
 
 def test_no_cookie_is_kept_and_no_password_is_taken_from_netrc(
@@ -88,8 +93,11 @@ def test_a_status_that_is_not_ok_is_no_answer_and_redirects_are_not_followed(
 
 def test_an_answer_without_end_is_none(server: AnsweringServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forward, "MAX_ANSWER_BYTES", 6)
+    monkeypatch.setattr(forward, "MAX_REGISTRY_BYTES", 6)
     with pytest.raises(CollectorUnavailableError, match="no end"):
         Forwarder(server.url, KEY).post(b"")
+    with pytest.raises(CollectorUnavailableError, match="no end"):
+        Forwarder(server.url, KEY).get_registry()
 
 
 @pytest.mark.parametrize("drips", BEGINNINGS)

@@ -18,7 +18,7 @@ from collector.api.batch import (
     encode_answers,
 )
 from collector.relay import mixer
-from collector.relay.forward import BatchAnswer, CollectorUnavailableError
+from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 from tests.support.services.collecting import report, upload
 
@@ -36,9 +36,9 @@ class Collector:
         self.batches: list[bytes] = []
         self._ways = list(ways)
 
-    def post(self, body: bytes) -> BatchAnswer:
+    def post(self, body: bytes) -> bytes:
         self.batches.append(body)
-        return BatchAnswer((self._ways.pop(0) if len(self._ways) > 1 else self._ways[0])(body))
+        return (self._ways.pop(0) if len(self._ways) > 1 else self._ways[0])(body)
 
 
 def mixing(collector: Collector, gather_s: float = 0.01) -> Mixer:

@@ -1,0 +1,153 @@
+"""The stopped questions that a relay hands out: which, and since when. Pure.
+
+A device asks a stopped question no more until its user opts out. If a collector could have a relay
+tell one device of a stop and not the next, it would know that device again by what it no longer
+sends. Therefore:
+
+* What a relay hands out depends on no upload and no answer to one. The relay reads the registry at
+  times of its own, and every device gets the same list.
+* A stop is handed out once the collector has listed it for a day, in every reading. Until then the
+  operator can take it back.
+* A stop that was handed out is handed out for good. A collector that lists it no more changes
+  nothing, so that every device has it after its next upload. The question's own ``expires`` does
+  not end it either: the collector would say when that is.
+* Only an edition that the same document defines counts, and the list is as long as a device reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final
+
+from client_sdk.protocol.wire import strict_json
+from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, entry, question
+
+LISTED_FOR_S: Final = 86_400
+"""Seconds for which the collector must have listed a stop before it is handed out."""
+
+MAX_FILE_BYTES: Final = 65_536
+"""Far more than two lists of the most entries take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """What a relay knows of stopped questions.
+
+    Attributes:
+        handed_out: what every device is told, the first first.
+        listed_since: Unix seconds of the reading from which on every reading listed a stop, for
+            those that are not handed out.
+
+    """
+
+    handed_out: tuple[Question, ...] = ()
+    listed_since: Mapping[Question, int] = field(default_factory=dict)
+
+    def after(self, listed: Iterable[Question], now_s: int) -> Stops:
+        """Return what is known after a reading of the registry.
+
+        Args:
+            listed: what the collector lists.
+            now_s: Unix seconds of the reading. A clock that was set back begins the day anew.
+
+        """
+        since = {stop: min(self.listed_since.get(stop, now_s), now_s) for stop in listed if stop not in self.handed_out}
+        confirmed = [stop for stop, since_s in since.items() if now_s - since_s >= LISTED_FOR_S]
+        return replace(self, listed_since=since).handing_out(confirmed)
+
+    def handing_out(self, more: Iterable[Question]) -> Stops:
+        """Return the same with more stops handed out, as far as the list has room."""
+        handed_out = self.handed_out
+        for stop in more:
+            longer = (*handed_out, stop)
+            if stop not in handed_out and _is_read_by_devices(longer):
+                handed_out = longer
+        waiting = {stop: since_s for stop, since_s in self.listed_since.items() if stop not in handed_out}
+        return Stops(handed_out, waiting)
+
+    def without_room(self, now_s: int) -> list[Question]:
+        """Return the stops that would be handed out if the list had room."""
+        return [stop for stop, since_s in self.listed_since.items() if now_s - since_s >= LISTED_FOR_S]
+
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        document = {
+            "handed_out": [entry(stop) for stop in self.handed_out],
+            "listed_since": {entry(stop): since_s for stop, since_s in self.listed_since.items()},
+        }
+        return json.dumps(document, indent=1).encode() + b"\n"
+
+    @classmethod
+    def decode(cls, content: bytes) -> Stops:
+        """Read the file's bytes.
+
+        Raises:
+            ValueError: if they are not what `encode` returns.
+
+        """
+        if len(content) > MAX_FILE_BYTES:
+            raise ValueError
+        document = _object(content)
+        since = document.get("listed_since")
+        if document.keys() != {"handed_out", "listed_since"} or not isinstance(since, dict):
+            raise ValueError
+        if not all(type(since_s) is int for since_s in since.values()):
+            raise ValueError
+        handed_out = _questions(_items(document, "handed_out"))
+        if cls().handing_out(handed_out).handed_out != handed_out:
+            raise ValueError
+        return cls(handed_out, dict(zip(_questions(since), since.values(), strict=True)))
+
+
+def listed_in(document: bytes) -> list[Question]:
+    """Return the stops that a collector's registry lists.
+
+    Entries of another form, and editions that the registry does not define, are left out; so is
+    what comes after the most entries.
+
+    Raises:
+        ValueError: if it is no registry.
+
+    """
+    registry = _object(document)
+    defined = {
+        (metric["metric"], edition)
+        for metric in _items(registry, "metrics")
+        if isinstance(metric, dict) and isinstance(metric.get("metric"), str)
+        for edition in _items(metric, "editions")
+        if isinstance(edition, str)
+    }
+    named = filter(None, map(question, _items(registry, "stopped")))
+    return list(islice((stop for stop in dict.fromkeys(named) if stop in defined), MAX_STOPPED))
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        document = strict_json.load(content)
+    except MalformedError:
+        raise ValueError from None
+    if not isinstance(document, dict):
+        raise ValueError  # noqa: TRY004 a damaged document, and no argument of a wrong type
+    return document
+
+
+def _items(document: Mapping[str, Any], name: str) -> list[Any]:
+    items = document.get(name)
+    if not isinstance(items, list):
+        raise ValueError  # noqa: TRY004 as above
+    return items
+
+
+def _questions(entries: Iterable[object]) -> tuple[Question, ...]:
+    named = tuple(map(question, entries))
+    if not all(named):
+        raise ValueError
+    return tuple(filter(None, named))
+
+
+def _is_read_by_devices(stops: tuple[Question, ...]) -> bool:
+    return len(stops) <= MAX_STOPPED and len(encode(stops)) <= MAX_STOPPED_CHARS
