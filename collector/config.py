@@ -125,14 +125,7 @@ class CollectorConfig:
         require_option(
             not self.is_cluster or self.redis_url is not None, "--cluster needs --redis with the URL of any node"
         )
-        require_option(
-            self.store_memory_bytes is None or self.redis_url is None,
-            "--store-memory is for the embedded store: set maxmemory on the server of --redis",
-        )
-        require_option(
-            self.store_memory_bytes is None or self.store_memory_bytes >= LEAST_STORE_BYTES,
-            f"--store-memory must be at least {LEAST_STORE_BYTES // 2**20}M",
-        )
+        require_store_memory(self.store_memory_bytes, self.redis_url)
         promised(self.durability, self.copies, self.redis_url)
         for origin in self.cors_origins:
             require_option(
@@ -144,6 +137,23 @@ class CollectorConfig:
     def promise(self) -> Promise:
         """What an acknowledgement promises."""
         return promised(self.durability, self.copies, self.redis_url)
+
+
+def require_store_memory(store_memory_bytes: int | None, redis_url: str | None) -> None:
+    """Refuse a limit of the embedded store that cannot work.
+
+    Raises:
+        OptionError: if there is no embedded store, or the limit is too low.
+
+    """
+    require_option(
+        store_memory_bytes is None or redis_url is None,
+        "--store-memory is for the embedded store: set maxmemory on the server of --redis",
+    )
+    require_option(
+        store_memory_bytes is None or store_memory_bytes >= LEAST_STORE_BYTES,
+        f"--store-memory must be at least {LEAST_STORE_BYTES // 2**20}M",
+    )
 
 
 def require_long(secret: str | None, what: str) -> None:

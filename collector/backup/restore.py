@@ -10,6 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+from client_sdk.protocol.registry.registry import Registry
+from collector.backup.alphabets import Alphabets
+from collector.backup.demand import Demand
 from collector.backup.fields import LineError
 from collector.backup.format import LONGEST_LINE, decode
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
@@ -28,6 +31,7 @@ class Backup(NamedTuple):
             twice.
         tallies: the number of tallies.
         digest: the SHA-256 digest that identifies the backup, in hex.
+        demand: the memory that it takes.
 
     """
 
@@ -35,6 +39,7 @@ class Backup(NamedTuple):
     ids: int
     tallies: int
     digest: str
+    demand: Demand
 
 
 def read_backup(path: Path) -> Iterator[BackupLine]:
@@ -91,27 +96,38 @@ class _Reading:
         return line
 
 
-def check(path: Path) -> Backup:
+def check(path: Path, registry: Registry | None = None) -> Backup:
     """Read a backup to its end, and return a description of its contents.
 
+    Args:
+        path: the file.
+        registry: the definitions, if they are known. A backup may have tallies of earlier editions,
+            which they lack.
+
     Raises:
-        BackupError: if a line is damaged, or the file is cut, cannot be read or can be read only
-            once, as a pipe.
+        BackupError: if a line is damaged or does not fit the others or the registry, or the file is
+            cut, cannot be read or can be read only once, as a pipe.
 
     """
     if path.exists() and not path.is_file():
         raise BackupError(f"{path} is no regular file, and a backup is read twice: write it to a file first")
     header, digest, ids, tallies = Header(0, 1, None, None), "", 0, 0
-    for line in read_backup(path):
+    demand, alphabets, own = Demand(), Alphabets(registry), dict[str, str]()
+    for number, line in enumerate(read_backup(path), 1):
+        demand.add(number, line)
         if isinstance(line, Header):
             header = line
         elif isinstance(line, End):
             digest = line.sha256
         elif isinstance(line, Bucket):
             ids += len(line.members)
+        elif isinstance(line, Editions):
+            own |= line.own
         elif isinstance(line, TallyLine):
             tallies += 1
-    return Backup(header, ids, tallies, digest)
+            alphabets.add(number, line)
+    alphabets.require_same_in_strata(own)
+    return Backup(header, ids, tallies, digest, demand)
 
 
 def restore(path: Path, backup: Backup, filler: StoreFiller, on_ids: Callable[[int], None]) -> bool:

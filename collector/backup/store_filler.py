@@ -6,16 +6,21 @@ import struct
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
+from collector.backup.demand import Demand
 from collector.backup.lines import Bucket, TallyLine
 from collector.backup.redis_scripts import PUT, REMEMBER
 from collector.backup.store_reader import StoreReader
-from collector.errors import ConfigError
+from collector.errors import ConfigError, require
+from collector.redis_servers.memory import Memory
+from collector.redis_servers.server import parse_info
 from collector.store import keys
 from collector.store.count_script import ID_BYTES
+from collector.store.handle import StoreHandle
 from collector.store.packed_verdict import pack, unpack
 from collector.store.redis_store import RedisStore
-from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING
+from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
 from collector.store.store_protocol import OwnEditions
+from collector.store.tally_memory import free_bytes
 
 COUNTED_MEANWHILE = (
     "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
@@ -23,6 +28,37 @@ COUNTED_MEANWHILE = (
 
 IDS_A_SCRIPT = 1000
 """A script puts this many ids in a few milliseconds."""
+
+WINDOWS_A_COMMAND = 1000
+"""Other commands wait while so many are added, and a server limits the words of a command."""
+
+
+def require_room(store: StoreHandle, digest: str, demand: Demand) -> None:
+    """Refuse a backup that does not fit into a store's memory, before anything is written.
+
+    An import that was begun had room, and has taken some of it since.
+
+    Args:
+        store: the store, which need not be prepared.
+        digest: identifies the backup.
+        demand: the memory that it takes.
+
+    Raises:
+        ConfigError: if it does not fit, or a server cannot keep the promise.
+        StoreUnavailableError: if a server does not answer.
+
+    """
+    store.require_promise()
+    facts = store.facts()
+    if digest in (facts.get(IMPORTING), facts.get(IMPORTED)):
+        return
+    needed_bytes = demand.total_bytes(int(facts.get(SHARDS_FIELD, store.shards_of_new)))
+    of_tallies = Memory.of(parse_info(store.run(0, "INFO", "memory")))
+    for needed, room in (
+        (demand.tally_bytes, max(0, of_tallies.most_bytes - of_tallies.used_bytes)),
+        (needed_bytes, sum(store.ask_servers(free_bytes))),
+    ):
+        require(needed <= room, demand.lack(needed, room))
 
 
 class StoreFiller:
@@ -87,8 +123,10 @@ class StoreFiller:
     def close_all(self, windows: Iterable[str]) -> None:
         """Close windows in every shard."""
         names = list(windows)
-        for shard in range(self._store.shards if names else 0):
-            self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *names)
+        for start in range(0, len(names), WINDOWS_A_COMMAND):
+            for shard in range(self._store.shards):
+                part = names[start : start + WINDOWS_A_COMMAND]
+                self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
     def remember_editions(self, editions: OwnEditions) -> None:
         """Remember the editions of the tallies, before they can be read."""

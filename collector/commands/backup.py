@@ -16,15 +16,23 @@ from collector.backup.export import backup
 from collector.backup.fields import LineError
 from collector.backup.format import decode
 from collector.backup.lines import BackupError, Header
-from collector.backup.store_filler import StoreFiller
+from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
 from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
-from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
+from collector.commands.options import (
+    cluster_option,
+    data_dir_option,
+    examples,
+    redis_option,
+    store_memory_option,
+)
 from collector.commands.progress import progress
+from collector.config import require_store_memory
 from collector.embedded.store import EmbeddedStore
 from collector.errors import require, require_option
 from collector.plural import plural
+from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.required_settings import IN_MEMORY
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
@@ -33,10 +41,6 @@ from collector.store.schema import Purpose
 STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
 
-_registry = click.option(
-    "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."
-)
-
 
 @click.command("export", epilog=examples("hearsay-collector export --data-dir hearsay-data --to backup.ndjson"))
 @click.option(
@@ -44,7 +48,9 @@ _registry = click.option(
     type=click.Path(path_type=Path),
     help="The file to write; standard output by default. It replaces no file but a backup.",
 )
-@_registry
+@click.option(
+    "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."
+)
 @data_dir_option
 @redis_option
 @cluster_option
@@ -82,22 +88,41 @@ def export_store(
 
 @click.command("import", epilog=examples("hearsay-collector import --from backup.ndjson --data-dir hearsay-data"))
 @click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The file that export wrote.")
-@_registry
+@click.option(
+    "--registry",
+    type=click.Path(path_type=Path),
+    help="The file of definitions: the backup must be of its app, with its alphabets.",
+)
 @data_dir_option
 @redis_option
 @cluster_option
-def import_store(path: Path, registry: Path | None, data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
+@store_memory_option
+def import_store(  # noqa: PLR0913 the options, by name
+    path: Path,
+    registry: Path | None,
+    data_dir: Path,
+    redis_url: str | None,
+    *,
+    is_cluster: bool,
+    store_memory_bytes: int | None,
+) -> None:
     """Put a backup into an empty store, while no collector runs on it.
 
-    If the import is interrupted, start it again in the same way: nothing is counted twice.
+    The whole file is checked first, against the registry if you name it, and whether the store has
+    room. If the import is interrupted, start it again in the same way: nothing is counted twice.
     """
-    contents = restore.check(path)
+    require_store_memory(store_memory_bytes, redis_url)
+    definitions = None if registry is None else Registry.read(registry)
+    contents = restore.check(path, definitions)
     app = contents.header.app
-    _require_same("the backup", app, None if registry is None else Registry.read(registry).app)
+    _require_same("the backup", app, None if definitions is None else definitions.app)
     with contextlib.ExitStack() as stack:
-        # refused while a collector runs
-        url = stack.enter_context(EmbeddedStore(data_dir)).url if redis_url is None else redis_url
+        url = redis_url
+        if url is None:  # refused while a collector runs
+            memory_bytes = store_memory_bytes or embedded_limit_bytes()
+            url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+        require_room(store.handle, contents.digest, contents.demand)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
         has_changed = restore.restore(path, contents, StoreFiller(store), on_ids)

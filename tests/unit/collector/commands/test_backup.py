@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,13 @@ import redis
 from click.testing import CliRunner, Result
 
 from collector.backup import restore
+from collector.backup.format import MOST_SYMBOLS, encode
+from collector.backup.lines import End, Header, TallyLine
 from collector.commands.cli import cli
 from collector.store.app_name import agree_on_app
 from collector.store.redis_store import RedisStore
-from tests.support.services.collecting import REGISTRY
+from collector.store.schema import SCHEMA
+from tests.support.services.collecting import REGISTRY, TODAY
 
 
 def run(*words: str | Path) -> Result:
@@ -111,3 +115,15 @@ def test_a_pipe_is_refused_because_a_backup_is_read_twice(tmp_path: Path) -> Non
     assert refused.exit_code == 1
     assert f"{pipe} is no regular file, and a backup is read twice: write it to a file first" in refused.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_that_the_embedded_store_has_no_room_for_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    tally = TallyLine("os", "0123456789ab", TODAY, MOST_SYMBOLS, {MOST_SYMBOLS - 1: 1})
+    content = encode(Header(SCHEMA, 1, None, None)) + encode(tally)
+    (tmp_path / "backup").write_bytes(content + encode(End(2, sha256(content).hexdigest())))
+    importing = ("import", "--from", tmp_path / "backup", "--data-dir", tmp_path / "new")
+    refused = run(*importing, "--store-memory", "100M")
+    assert refused.exit_code == 1
+    assert "give the server more memory (maxmemory, or --store-memory)" in refused.stderr
+    again = run("export", "--data-dir", tmp_path / "new").stderr
+    assert again.endswith("the backup holds 0 remembered uploads, 0 tallies and 0 closed windows\n")

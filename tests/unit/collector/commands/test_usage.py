@@ -41,7 +41,7 @@ BAD = {
 }
 """Bad values of options and arguments, by their names or by command and name."""
 
-PATHS = {"--registry", "--access", "--read-token-file", "--key-file", "--data-dir", "--from"}
+PATHS = {"--registry", "--access", "--read-token-file", "--key-file", "--data-dir", "--from", "--state"}
 """Any text may name a file: whether there is one is no question of the command line."""
 
 NEEDED = {
@@ -50,6 +50,7 @@ NEEDED = {
     "--before": "2026-11-20",
     "--to": "https://h.example",
     "--from": "none",
+    "--state": "relay.json",
     "name": "edge",
     "shell": "bash",
 }
