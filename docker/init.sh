@@ -55,9 +55,10 @@ secret() {
 [ -d config ] || mkdir -m 0755 config
 [ -d secrets ] || mkdir -m 0700 secrets
 
-if is_missing secrets/store_users secrets/store_url secrets/backup_url secrets/store_replication; then
+if is_missing secrets/store_users secrets/store_url secrets/backup_url secrets/restore_url secrets/store_replication; then
     collector=$(secret)
     backup=$(secret)
+    restore=$(secret)
     replica=$(secret)
     admin=$(secret)
     # The program comes by standard input: everybody can read a command line.
@@ -65,6 +66,7 @@ if is_missing secrets/store_users secrets/store_url secrets/backup_url secrets/s
 $(sed -f - users.example.acl <<RULES
 s/COLLECTOR_PASSWORD/$collector/
 s/BACKUP_PASSWORD/$backup/
+s/RESTORE_PASSWORD/$restore/
 s/REPLICA_PASSWORD/$replica/
 s/ADMIN_PASSWORD/$admin/
 RULES
@@ -72,6 +74,7 @@ RULES
 END
     echo "redis://hearsay:$collector@$address" | write secrets/store_url
     echo "redis://backup:$backup@$address" | write secrets/backup_url
+    echo "redis://restore:$restore@$address" | write secrets/restore_url
     printf 'primaryuser replica\nprimaryauth %s\n' "$replica" | write secrets/store_replication
 fi
 

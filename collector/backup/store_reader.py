@@ -19,7 +19,7 @@ from collector.store.store_protocol import OwnEditions
 
 
 class StoreReader:
-    """Reads a store, which may be counting.
+    """Reads a store, which may be counting. It needs no right to write.
 
     Every method raises StoreUnavailableError if the store does not answer.
     """
@@ -66,7 +66,7 @@ class StoreReader:
         """
         cursor = b"0"
         while True:
-            cursor, page = self._store.run(shard, "EVAL", READ_BUCKETS, 1, keys.prefix(shard), cursor, ids)
+            cursor, page = self._store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, ids)
             yield from map(_stored_bucket, page)
             if cursor == b"0":
                 return
@@ -78,7 +78,7 @@ class StoreReader:
         before are left out.
         """
         lines = b"".join(b"%b %d %d\n" % (key, *state) for key, state in known.items())
-        changed, closed, index, open_parts = self._store.run(shard, "EVAL", CUT, 1, keys.prefix(shard), lines)
+        changed, closed, index, open_parts = self._store.run(shard, "EVAL_RO", CUT, 1, keys.prefix(shard), lines)
         names = [name.decode() for name in index[::2]]
         symbols_by_name = dict(zip(names, map(int, index[1::2]), strict=True))
         return ShardCut(

@@ -72,7 +72,7 @@ def export_store(
     with contextlib.ExitStack() as stack:
         url = embedded_url(data_dir, stack) if redis_url is None else redis_url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
-        store.prepare()
+        store.prepare(Purpose.READ)
         on_ids = stack.enter_context(progress("uploads written"))
         owner = app_of(store.handle)
         _require_same("the store", owner, served)

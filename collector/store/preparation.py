@@ -27,16 +27,23 @@ NAME_BYTES = 8
 def prepare(store: StoreHandle, purpose: Purpose = Purpose.USE) -> None:
     """Agree on schema and shards, and make sure that every server keeps the promise.
 
+    A store that is to be read only is left as it is.
+
     Raises:
         ConfigError: if the store has another schema, is too old, cannot keep the promise, holds
-            part of a backup, or has lost shards.
+            part of a backup, has lost shards, or is to be read and was never used.
         StoreUnavailableError: if the store does not answer.
 
     """
     store.expect_any()
     store.require_promise()
     shard_names = store.shard_names(store.shards_of_new)
-    require_facts(store.facts(), shard_names)
+    facts = store.facts()
+    require_facts(facts, shard_names)
+    if purpose is Purpose.READ:
+        require_usable(facts, purpose)
+        store.adopt(facts)
+        return
     for field, value in (
         (SCHEMA_FIELD, SCHEMA),
         (SHARDS_FIELD, store.shards_of_new),

@@ -40,6 +40,7 @@ class Purpose(Enum):
     """The purpose that a store is opened for."""
 
     USE = auto()
+    READ = auto()
     IMPORT = auto()
     UPGRADE = auto()
 
@@ -50,12 +51,14 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
     Args:
         facts: the store's facts.
         purpose: what it is opened for. An older store may be opened for an upgrade, and one with
-            part of a backup for the import of the rest.
+            part of a backup for the import of the rest. One that was never used cannot be read.
 
     Raises:
         ConfigError: if the store cannot be used; it says what to do.
 
     """
+    if SCHEMA_FIELD not in facts:
+        raise ConfigError("the store is empty, and was never used: name the one that a collector counts in")
     stored = int(facts[SCHEMA_FIELD])
     if stored > SCHEMA:
         raise ConfigError(

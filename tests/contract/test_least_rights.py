@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,14 +15,14 @@ import redis
 from client_sdk.protocol import HearsayError, Verdict, Window
 from collector.backup.export import backup
 from collector.backup.restore import check, restore
-from collector.backup.store_filler import StoreFiller
+from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
 from collector.check.result import Level
 from collector.check.store import check_store
 from collector.errors import QuotaExceededError
 from collector.judgement import Allowance
 from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
-from collector.store.app_name import agree_on_app
+from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
 from collector.store.stored_grace import agree_on_grace
@@ -35,9 +35,12 @@ from tests.support.services.processes import START_DEADLINE_S, wait_until
 from tests.support.services.rights import (
     BACKUP_USER,
     PASSWORD,
+    RESTORE_USER,
     RULES,
     RULES_OF_BACKUPS,
     RULES_OF_BACKUPS_ON_A_CLUSTER,
+    RULES_OF_RESTORES,
+    RULES_OF_RESTORES_ON_A_CLUSTER,
     RULES_ON_A_CLUSTER,
     USER,
     commands,
@@ -56,8 +59,9 @@ def administrator(embedded_url: str) -> Iterator[redis.Redis]:
         client.config_resetstat()
         client.execute_command("ACL", "SETUSER", USER, *RULES)
         client.execute_command("ACL", "SETUSER", BACKUP_USER, *RULES_OF_BACKUPS)
+        client.execute_command("ACL", "SETUSER", RESTORE_USER, *RULES_OF_RESTORES)
         yield client
-        client.acl_deluser(USER, BACKUP_USER)
+        client.acl_deluser(USER, BACKUP_USER, RESTORE_USER)
 
 
 @pytest.fixture
@@ -75,6 +79,14 @@ def kept(embedded_url: str, administrator: redis.Redis) -> Iterator[RedisStore]:
     counting.disconnect()
     administrator.config_resetstat()
     used = RedisStore(embedded_url.replace("unix://", f"unix://{BACKUP_USER}:{PASSWORD}@"))
+    yield used
+    used.disconnect()
+
+
+@pytest.fixture
+def filled(embedded_url: str) -> Iterator[RedisStore]:
+    """The same store, as seen by the user who restores backups."""
+    used = RedisStore(embedded_url.replace("unix://", f"unix://{RESTORE_USER}:{PASSWORD}@"))
     yield used
     used.disconnect()
 
@@ -110,16 +122,22 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     assert not [result for result in check_store(store, ON_DISK, REGISTRY) if result.level is Level.FAILED]
 
 
-def back_up(store: RedisStore, empty: Callable[[], object], folder: Path) -> None:
-    """Take a backup of a store with one upload, and restore it after the store was emptied."""
-    store.prepare()
-    file = folder / "backup.ndjson"
+def back_up(store: RedisStore, file: Path) -> Path:
+    """Take a backup of a store with one upload."""
+    store.prepare(Purpose.READ)
     ids: list[int] = []
-    file.write_bytes(b"".join(backup(StoreReader(store), None, ids.append)))
-    empty()
+    file.write_bytes(b"".join(backup(StoreReader(store), app_of(store.handle), ids.append)))
+    assert sum(ids) == 1
+    return file
+
+
+def put_back(store: RedisStore, file: Path) -> None:
+    """Restore a backup in an empty store."""
+    contents = check(file)
+    require_room(store.handle, contents.digest, contents.demand)
     store.prepare(Purpose.IMPORT)
-    assert restore(file, check(file), StoreFiller(store), ids.append)
-    assert sum(ids) == 2
+    assert restore(file, contents, StoreFiller(store), lambda _: None)
+    agree_on_app(store.handle, "acme-notes")
 
 
 def used(administrator: redis.Redis) -> set[str]:
@@ -137,11 +155,49 @@ def test_the_page_grants_enough_and_nothing_that_is_not_used(administrator: redi
     assert used(administrator) == set(commands(RULES))
 
 
-def test_the_page_grants_enough_for_backups_and_nothing_that_is_not_used(
-    administrator: redis.Redis, kept: RedisStore, tmp_path: Path
+def test_the_page_grants_enough_for_backups_and_restores_and_nothing_that_is_not_used(
+    administrator: redis.Redis, kept: RedisStore, filled: RedisStore, tmp_path: Path
 ) -> None:
-    back_up(kept, administrator.flushall, tmp_path)
-    assert used(administrator) - {"flushall"} == set(commands(RULES_OF_BACKUPS))
+    file = back_up(kept, tmp_path / "backup.ndjson")
+    assert used(administrator) == set(commands(RULES_OF_BACKUPS))
+    administrator.flushall()
+    administrator.config_resetstat()
+    put_back(filled, file)
+    assert used(administrator) == set(commands(RULES_OF_RESTORES))
+
+
+def test_the_user_who_takes_backups_can_write_nothing(
+    administrator: redis.Redis, kept: RedisStore, embedded_url: str, tmp_path: Path
+) -> None:
+    def content() -> dict[bytes, bytes | None]:
+        return {key: administrator.dump(key) for key in administrator.scan_iter()}
+
+    before = content()
+    back_up(kept, tmp_path / "backup.ndjson")
+    assert set(administrator.acl_cat("write")) & set(commands(RULES_OF_BACKUPS)) == set()
+    with redis.Redis.from_url(embedded_url.replace("unix://", f"unix://{BACKUP_USER}:{PASSWORD}@")) as client:
+        for words in WRITES:
+            with pytest.raises(redis.exceptions.ResponseError, match=REFUSED):
+                client.execute_command(*words)
+    assert content() == before
+
+
+REFUSED = "no permissions|No permissions|can't run this command|Write commands are not allowed"
+
+WRITES: tuple[tuple[str | int, ...], ...] = (
+    ("SET", "hearsay:x", 1),
+    ("HSET", "hearsay:store", "schema", 9),
+    ("SADD", "{0}:closed", "2026-11-21"),
+    ("UNLINK", "{0}:tallies"),
+    ("EXPIREAT", "{0}:tallies", 1),
+    ("FLUSHALL",),
+    ("CONFIG", "SET", "maxmemory", 1),
+    ("EVAL", "return redis.call('SET', KEYS[1], 1)", 1, "hearsay:x"),
+    ("EVAL", "return 1", 0),
+    ("EVAL_RO", "return redis.call('SET', KEYS[1], 1)", 1, "hearsay:x"),
+    ("EVAL_RO", "return redis.call('HSET', 'hearsay:store', 'schema', 9)", 0),
+)
+"""Ways to change a store, also by scripts."""
 
 
 @pytest.mark.parametrize("command", commands(RULES))
@@ -159,7 +215,18 @@ def test_without_any_of_its_rights_a_backup_fails(
 ) -> None:
     allow(administrator, f"-{command}", user=BACKUP_USER)
     with pytest.raises(HearsayError):
-        back_up(kept, administrator.flushall, tmp_path)
+        back_up(kept, tmp_path / "backup.ndjson")
+
+
+@pytest.mark.parametrize("command", commands(RULES_OF_RESTORES))
+def test_without_any_of_its_rights_a_restore_fails(
+    administrator: redis.Redis, kept: RedisStore, filled: RedisStore, tmp_path: Path, command: str
+) -> None:
+    file = back_up(kept, tmp_path / "backup.ndjson")
+    administrator.flushall()
+    allow(administrator, f"-{command}", user=RESTORE_USER)
+    with pytest.raises(HearsayError):
+        put_back(filled, file)
 
 
 @contextlib.contextmanager
@@ -194,7 +261,7 @@ def store_of(cluster: Cluster, url: str, promise: Promise) -> Iterator[RedisStor
     finally:
         store.disconnect()
         for node in cluster.nodes:
-            node.ask("ACL", "DELUSER", USER, BACKUP_USER)
+            node.ask("ACL", "DELUSER", USER, BACKUP_USER, RESTORE_USER)
 
 
 @pytest.mark.parametrize("missing", ["", *RULES_ON_A_CLUSTER])
@@ -222,8 +289,29 @@ def test_a_backup_of_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Pat
         store_of(cluster, url, IN_MEMORY) as store,
         pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
     ):
-        back_up(store, cluster.empty, tmp_path)
+        back_up(store, tmp_path / "backup.ndjson")
         cluster.empty()
-        store.prepare()
+        begun = RedisStore(cluster.url, is_cluster=True)
+        begun.prepare()
+        begun.disconnect()
+        store.prepare(Purpose.READ)
         with asking(cluster):
             assert store.closed_windows() == frozenset()
+
+
+@pytest.mark.parametrize("missing", ["", *RULES_OF_RESTORES_ON_A_CLUSTER])
+def test_a_restore_into_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Path, missing: str) -> None:
+    cluster.empty()
+    with store_of(cluster, cluster.url, ON_DISK) as counting:
+        count_upload(counting)
+        file = back_up(counting, tmp_path / "backup.ndjson")
+    cluster.empty()
+    url = as_user(cluster, RESTORE_USER, [*RULES_OF_RESTORES, *RULES_OF_RESTORES_ON_A_CLUSTER], missing)
+    with (
+        store_of(cluster, url, IN_MEMORY) as store,
+        pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
+    ):
+        put_back(store, file)
+        cluster.empty()
+        with asking(cluster):
+            store.prepare(Purpose.IMPORT)

@@ -115,9 +115,9 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
 ) -> None:
     words = project("compose.yaml")["services"]["backup"]["command"]
     export = [str(registry_file) if word == "/etc/hearsay/metrics.toml" else word for word in words]
-    page = (FOLDER.parent / "docs" / "how-to" / "operating.md").read_text(encoding="utf-8")
-    (restored,) = re.findall(r"backup\.ndjson:ro backup (import [^`]*)`", page)
     file = tmp_path / "backup.ndjson"
+    words = project("compose.yaml")["services"]["restore"]["command"]
+    restored = [str(file) if word == "/backup.ndjson" else word for word in words]
     with running_store(tmp_path, "valkey.conf") as port:
         url = url_here(tmp_path / "backup_url", port)
         counting = RedisStore(url_here(tmp_path / "store_url", port).read_text(encoding="utf-8").strip())
@@ -128,7 +128,7 @@ def test_the_backup_of_the_compose_file_is_taken_and_put_into_an_empty_store(
         file.write_text(taken.stdout, encoding="utf-8")
         with redis.Redis(port=port, username="admin", password=admin_password(tmp_path)) as admin:
             admin.flushall()
-        put = collector_command(url, *restored.replace("/backup.ndjson", str(file)).split())
+        put = collector_command(url_here(tmp_path / "restore_url", port), *restored)
         assert "1 remembered upload and 1 tally are in the store" in put.stdout
         counting.disconnect()
 

@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 def test_every_file_that_compose_mounts_is_there_but_for_the_registry(folder: Path) -> None:
     mounted = {secret["file"].removeprefix("./") for file in FILES for secret in project(file)["secrets"].values()}
     assert contents(folder).keys() == mounted | {"config/access.toml", "init.sh", "users.example.acl"}
-    assert len(mounted) == 7
+    assert len(mounted) == 8
 
 
 def test_users_of_containers_may_read_and_others_may_not(folder: Path) -> None:
@@ -53,11 +53,12 @@ def test_the_token_is_that_of_the_key_and_every_secret_is_another(folder: Path) 
     assert (key.role, key.digest) == (Role.READ, digest_of(token))
     users = (folder / "secrets/store_users").read_text()
     passwords = re.findall(r"^user (\w+) on >([0-9a-f]{64}) ", users, re.MULTILINE)
-    assert [user for user, _ in passwords] == ["hearsay", "backup", "replica", "admin"]
-    assert len({password for _, password in passwords} | {token}) == 5
+    assert [user for user, _ in passwords] == ["hearsay", "backup", "restore", "replica", "admin"]
+    assert len({password for _, password in passwords} | {token}) == 6
     by_user = dict(passwords)
     assert (folder / "secrets/store_url").read_text() == f"redis://hearsay:{by_user['hearsay']}@store:6379\n"
-    assert (folder / "secrets/backup_url").read_text() == f"redis://backup:{by_user['backup']}@store:6379\n"
+    for user in ("backup", "restore"):
+        assert (folder / f"secrets/{user}_url").read_text() == f"redis://{user}:{by_user[user]}@store:6379\n"
     replication = f"primaryuser replica\nprimaryauth {by_user['replica']}\n"
     assert (folder / "secrets/store_replication").read_text() == replication
 
@@ -85,7 +86,7 @@ def test_the_certificate_is_of_the_host_and_fits_its_key(
 def test_the_stores_address_is_the_clusters_if_that_is_asked_for(tmp_path: Path) -> None:
     secrets = initialised(tmp_path, "--cluster", "telemetry.example.com") / "secrets"
     nodes = project("compose.cluster.yaml")["services"]["store-1"]["networks"]["back"]
-    for name in ("store_url", "backup_url"):
+    for name in ("store_url", "backup_url", "restore_url"):
         assert (secrets / name).read_text().strip().endswith(f"@{nodes['ipv4_address']}:6379")
 
 

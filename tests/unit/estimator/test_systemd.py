@@ -12,6 +12,7 @@ from pathlib import Path
 
 from estimator.commands.archive import Kept
 from estimator.commands.report import report
+from estimator.tallies.read_token import TOKEN_VARIABLE
 
 UNITS = Path(__file__).parents[3] / "docs" / "systemd"
 
@@ -29,6 +30,14 @@ def test_the_command_of_the_service_is_one() -> None:
     options = report.make_context("report", words).params
     assert options["every"] == "window"
     assert str(options["out"]) == f"/var/lib/{unit('hearsay-report.service')['Service']['StateDirectory']}"
+
+
+def test_the_token_of_the_service_is_a_credential_and_the_collectors_own() -> None:
+    settings = unit("hearsay-report.service")["Service"]
+    credential, _, file = settings["LoadCredential"].partition(":")
+    assert settings["Environment"] == f"{TOKEN_VARIABLE}_FILE=%d/{credential}"
+    assert file == unit("hearsay-collector.service")["Service"]["LoadCredential"].partition(":")[2]
+    assert "EnvironmentFile" not in settings
 
 
 def test_nothing_new_is_no_failure_of_the_service() -> None:

@@ -127,3 +127,12 @@ def test_a_backup_that_the_embedded_store_has_no_room_for_is_refused_and_nothing
     assert "give the server more memory (maxmemory, or --store-memory)" in refused.stderr
     again = run("export", "--data-dir", tmp_path / "new").stderr
     assert again.endswith("the backup holds 0 remembered uploads, 0 tallies and 0 closed windows\n")
+
+
+def test_an_export_changes_nothing_also_of_a_store_that_was_never_used(embedded_url: str) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+        refused = run("export", "--redis", embedded_url)
+        assert refused.exit_code == 1
+        assert "the store is empty, and was never used: name the one that a collector counts in" in refused.stderr
+        assert client.dbsize() == 0
