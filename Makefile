@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test system lint style types layers prose quick whole architecture bench faults programs \
-	with-system typescript test-browsers assets vendored screenshots reference docs images test-images clean
+	with-system typescript test-browsers assets vendored screenshots reference docs images requirements test-images clean
 
 setup: $(DEV_READY)
 
@@ -121,6 +121,10 @@ programs:
 
 images:
 	$(PYTHON) -m tools.images
+
+# The hashes of what the images install, from constraints.txt: after every change of a version there.
+requirements: setup
+	$(BIN)/python -m tools.requirements
 
 # Takes minutes: a root of Debian, and three builds.
 test-images: PROGRAMS += buildah mmdebstrap

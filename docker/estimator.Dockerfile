@@ -5,10 +5,14 @@ FROM python:3.11.14-slim-bookworm AS build
 ARG EXTRAS=estimator
 WORKDIR /src
 COPY . .
-# What installs stays out of the image. The secret is the builder's own configuration of pip, if pip needs one.
+# What installs stays out of the image. The secret is the builder's own configuration of pip, if pip needs one. Whichever
+# index serves the wheels, each must have the hash that docker/requirements names (`make requirements`).
 RUN ["python", "-m", "venv", "/opt/hearsay-pip"]
 RUN ["python", "-m", "venv", "--without-pip", "/opt/hearsay"]
-RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["sh", "-c", "exec /opt/hearsay-pip/bin/python -m pip --python /opt/hearsay/bin/python install --no-cache-dir --constraint constraints.txt ./client_sdk \".[$EXTRAS]\""]
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["/opt/hearsay-pip/bin/python", "-m", "pip", "install", "--no-cache-dir", "--require-hashes", "--requirement", "docker/requirements/build.txt"]
+RUN ["/opt/hearsay-pip/bin/python", "-m", "pip", "wheel", "--no-cache-dir", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheels", "./client_sdk", "."]
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=pip_cert,target=/etc/pip.crt ["sh", "-c", "exec /opt/hearsay-pip/bin/python -m pip --python /opt/hearsay/bin/python install --no-cache-dir --require-hashes $(printf -- ' --requirement docker/requirements/%s.txt' $(echo $EXTRAS | tr , ' '))"]
+RUN ["/opt/hearsay-pip/bin/python", "-m", "pip", "--python", "/opt/hearsay/bin/python", "install", "--no-cache-dir", "--no-index", "--no-deps", "--find-links", "wheels", "hearsay-ldp-client", "hearsay-ldp"]
 # SciPy's own tests take as much room as its libraries of linear algebra.
 RUN ["find", "/opt/hearsay", "-path", "*/scipy/*/tests", "-prune", "-exec", "rm", "-r", "{}", "+"]
 

@@ -1,0 +1,84 @@
+"""Writes docker/requirements: what the images install, each wheel by its hash.
+
+    python -m tools.requirements
+
+pip resolves the extras of `pyproject.toml` within `constraints.txt`, once for each processor, as
+the images' own pip will. A file names no index: whichever serves the wheels, they are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+FOLDER: Final = ROOT / "docker" / "requirements"
+
+EXTRAS: Final = ("collector", "estimator", "parquet")
+
+PROCESSORS: Final = ("x86_64", "aarch64")
+
+PYTHON: Final = "311"
+"""The Python of the images."""
+
+GLIBC: Final = 36
+"""The minor version of the images' C library, Debian 12's: wheels for an older one run, too."""
+
+HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
+
+
+def requirements(name: str) -> list[str]:
+    """Return what one of the files installs, as `pyproject.toml` names it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    if name == "build":
+        return list(project["build-system"]["requires"])
+    client = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = list(project["project"]["optional-dependencies"][name])
+    return needed if name == "parquet" else [*client["project"]["dependencies"], *needed]
+
+
+def page(name: str) -> str:
+    """Return the content of a file."""
+    hashes: dict[str, set[str]] = defaultdict(set)
+    for processor in PROCESSORS:
+        for wheel in resolved(requirements(name), processor):
+            about, digests = wheel["metadata"], wheel["download_info"]["archive_info"]["hashes"]
+            hashes[f"{about['name'].lower()}=={about['version']}"].add(digests["sha256"])
+    lines = [
+        " \\\n".join((pinned, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))))
+        for pinned, digests in sorted(hashes.items())
+    ]
+    return "\n".join((HEAD.format(processors=" and ".join(PROCESSORS)) + lines[0], *lines[1:], ""))
+
+
+def resolved(needed: list[str], processor: str) -> list[dict[str, Any]]:
+    """Return pip's report on each wheel that it would install on a processor."""
+    platforms = [f"manylinux_2_{minor}_{processor}" for minor in range(GLIBC, 16, -1)] + [f"manylinux2014_{processor}"]
+    with tempfile.TemporaryDirectory() as folder:
+        options = ["--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:", "--target", folder]
+        options += ["--constraint", str(ROOT / "constraints.txt"), "--report", f"{folder}/report.json"]
+        options += ["--implementation", "cp", "--python-version", PYTHON]
+        options += [word for abi in (f"cp{PYTHON}", "abi3", "none") for word in ("--abi", abi)]
+        options += [word for platform in platforms for word in ("--platform", platform)]
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, *needed], check=True)
+        report = json.loads(Path(folder, "report.json").read_text(encoding="utf-8"))
+    wheels: list[dict[str, Any]] = report["install"]
+    return wheels
+
+
+def main() -> None:
+    """Write the files."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in ("build", *EXTRAS):
+        (FOLDER / f"{name}.txt").write_text(page(name), encoding="utf-8")
+        print(f"wrote docker/requirements/{name}.txt")
+
+
+if __name__ == "__main__":
+    main()
