@@ -21,7 +21,7 @@ def test_the_causes_and_their_advice_are_those_of_the_vectors() -> None:
 def test_the_page_on_failures_lists_every_cause_in_its_words() -> None:
     page = (Path(__file__).parents[5] / "docs" / "reference" / "failures.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
-    listed = [(what, advice) for what, advice in rows if what != "what is said" and what != "---"]
+    listed = [(what, advice) for what, advice in rows if what not in {"what is said", "---"}]
     assert listed == [(each.what, each.advice) for each in Failure]
 
 
