@@ -80,7 +80,7 @@ def test_show_speaks_the_readers_language(
     assert "dark_mode  2026-11-20  ja                  angenommen\n" in out
     assert "system     2026-11-20  macos               abgelehnt: Der Zeitraum ist abgeschlossen\n" in out
     assert "Etwa 75 von 100 Meldungen dazu entsprechen der Wahrheit" in out
-    assert "Bisher verbrauchter Datenschutz: Epsilon 2,197" in out
+    assert f"Bisher verbrauchter Datenschutz: Epsilon {shipped('de').number(Fraction(spent(used)), 9)}\n" in out
     assert main(["forget", "--data-dir", str(used), "--language", "de"]) == 0
     assert capsys.readouterr().out.startswith("Warteschlange, Liste und Geheimnis sind gelöscht.")
 
