@@ -12,12 +12,15 @@ however many strata it has.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import combinations, groupby
 from operator import add
 from typing import Final
+
+import numpy as np
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -26,7 +29,7 @@ from estimator.report.changes import Compared, can_be_compared, compare, figures
 from estimator.results.changes import Effect
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import holm
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import INT64, Tally
 
 OTHERS: Final = "others"
 """The stratum of devices whose values the registry does not list, and of those that the collector
@@ -82,17 +85,16 @@ def _added(first: Tally, second: Tally) -> Tally:
     closed, reports = first.closed and second.closed, first.reports + second.reports
     if first.symbols is None and second.symbols is None and len(first.counts) == len(second.counts):
         return replace(first, closed=closed, reports=reports, counts=list(map(add, first.counts, second.counts)))
-    counts: dict[int, int] = {}
-    for tally in (first, second):
-        symbols = range(len(tally.counts)) if tally.symbols is None else tally.symbols
-        for symbol, count in zip(symbols, tally.counts, strict=True):
-            counts[symbol] = counts.get(symbol, 0) + count
+    of_both = [tally.counted() for tally in (first, second)]
+    symbols, where = np.unique(np.concatenate([symbols for symbols, _ in of_both]), return_inverse=True)
+    counts = np.zeros(symbols.size, np.int64)
+    np.add.at(counts, where, np.concatenate([counts for _, counts in of_both]))
     return replace(
         first,
         closed=closed,
         reports=reports,
-        counts=[counts[symbol] for symbol in sorted(counts)],
-        symbols=sorted(counts),
+        counts=array(INT64, counts.tobytes()),
+        symbols=array(INT64, symbols.tobytes()),
     )
 
 

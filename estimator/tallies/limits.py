@@ -68,33 +68,32 @@ class Bounds:
         symbols = max((metric.channel.symbols for metric in registry.metrics.values()), default=0)
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
-    def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
         """Yield the lines of a text that comes in pieces, without line ends.
 
-        Only one line is held at a time.
+        Only one line is held at a time, and only once.
 
         Raises:
             TalliesError: if a line is longer than any tally, or the text is longer than all of
                 them.
 
         """
-        begun: list[bytes] = []
-        number, of_line, of_all = 1, 0, 0
+        begun, number, of_all = bytearray(), 1, 0
         for piece in pieces:
             of_all += len(piece)
             if of_all > MOST_BYTES:
                 raise TalliesError(f"there are more than {MOST_BYTES:,} bytes; {FEWER}")
             first, *others = piece.split(b"\n")
             for part in (first, *others[:-1]) if others else ():
-                self._check(number, of_line + len(part))
-                yield b"".join((*begun, part))
-                begun, of_line, number = [], 0, number + 1
+                self._check(number, len(begun) + len(part))
+                begun += part
+                yield begun
+                begun, number = bytearray(), number + 1
             rest = others[-1] if others else first
-            of_line += len(rest)
-            self._check(number, of_line)
-            begun.append(rest)
-        if of_line:
-            yield b"".join(begun)
+            self._check(number, len(begun) + len(rest))
+            begun += rest
+        if begun:
+            yield begun
 
     def _check(self, number: int, line_bytes: int) -> None:
         if line_bytes > self.line_bytes:

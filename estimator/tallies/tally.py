@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from client_sdk.protocol.window import Window
 from estimator.errors import UnfitTallyError
 from estimator.statistics.arrays import Counts
+
+INT64: Final = "q"
+"""The type code of arrays of counts: a large tally takes eight bytes for each count, not an
+object.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,14 @@ class Tally:
         if self.symbols is None:
             return np.array(self.counts, dtype=np.int64)
         dense = np.zeros(symbols, dtype=np.int64)
-        dense[list(self.symbols)] = self.counts
+        places, counts = self.counted()
+        dense[places] = counts
         return dense
+
+    def counted(self) -> tuple[Counts, Counts]:
+        """Return the counted symbols, rising, and their counts."""
+        counts = np.array(self.counts, dtype=np.int64)
+        return np.arange(counts.size) if self.symbols is None else np.array(self.symbols, dtype=np.int64), counts
 
     def check(self, symbols: int) -> None:
         """Refuse a tally of another alphabet than 0..symbols-1.
