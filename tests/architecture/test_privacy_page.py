@@ -1,4 +1,6 @@
-"""The page to sign names a setting and a test for every row, and these exist."""
+"""The page to sign names a setting and a test for every row. These exist, and a wrong product fails
+each test.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.devices.declared import DECLARED
+from tests.support.mutants.promises import WRONG_PRODUCTS
 from tools.reference.registry_page import BUDGET, METRIC
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +30,7 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
-THREATS, STEPS = rows("Who sees what"), rows("The accounting")
+THREATS, STEPS, EXCEPTIONS = map(rows, ("Who sees what", "The accounting", "Declared exceptions"))
 TESTS = sorted({test for row in (*THREATS, *STEPS) for test in re.findall(r"`(tests/[^`]+)`", row[-1])})
 
 
@@ -41,6 +45,19 @@ def test_every_row_names_a_test() -> None:
 def test_a_test_that_the_page_names_is_there(test: str) -> None:
     path, _, name = test.partition("::")
     assert re.search(rf"^(    )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_for_every_row_and_test_there_is_a_wrong_product_that_it_refuses() -> None:
+    refused_by: dict[str, set[str]] = {}
+    for row, product in WRONG_PRODUCTS.values():
+        refused_by.setdefault(row, set()).update(product.refused_by)
+    assert all(product.refused_by for _, product in WRONG_PRODUCTS.values())
+    assert refused_by == {row[0]: set(re.findall(r"`(tests/[^`]+)`", row[-1])) for row in (*THREATS, *STEPS)}
+
+
+def test_the_page_lists_the_true_answers_on_disk_that_the_comparison_leaves_out() -> None:
+    listed = {(setting.strip("`"), place.strip("`")) for setting, _, place, _ in EXCEPTIONS}
+    assert listed == {(each.setting, f"{each.table}.{each.columns}") for each in DECLARED}
 
 
 def imported(path: Path) -> Iterator[str]:

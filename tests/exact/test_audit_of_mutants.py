@@ -63,6 +63,8 @@ PLAYED: set[ModuleType] = {
 NOT_PLAYED = {
     "amplification",  # wrong bounds
     "estimators",  # wrong estimates
+    "leaks",  # wrong SDKs whose reports are right
+    "promises",  # wrong products, one for each row of the page to sign
 }
 """The modules with other wrong things."""
 

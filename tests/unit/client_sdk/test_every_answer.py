@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from client_sdk import Recorded, recorder
+from client_sdk.ledger import thread
 from client_sdk.ledger.charges import SlotKey
 from client_sdk.ledger.thread import READ
 from client_sdk.protocol import Refusal, Upload
@@ -74,9 +75,10 @@ class EveryAnswer(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_hanging)
     @rule()
     def hang(self) -> None:
-        """Let the ledger hang, so that answers wait in memory."""
+        """Let the ledger hang: two answers wait in memory, and more are lost."""
         patch = self.hanging.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
+        patch.setattr(thread, "MAX_LEFT", 2)
         self.hanging.enter_context(busy_ledger(self.device))
         self.is_hanging = True
 

@@ -1,0 +1,305 @@
+"""No true answer on disk, in a log or on the wire: two devices with different answers whose coins
+make both draw the same symbols leave the same bytes everywhere, after each step of their lives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client_sdk import Registry
+from client_sdk.answers.consent import Consent
+from client_sdk.protocol import Metric, Refusal, RegistryError
+from client_sdk.protocol.domain import Activity, Count
+from client_sdk.protocol.mechanisms import catalogue
+from estimator.audit.answers import extremes
+from tests.support.devices.clients import DAY_S, Answer, accept, nothing, problem, refuse, status
+from tests.support.devices.definitions import (
+    ACTIVITY,
+    BOOLEAN,
+    CATEGORY,
+    COUNT,
+    CROSS,
+    CROSSED_MODEL,
+    GAUSSIAN,
+    MEAN_BY_GROUP,
+    MODEL,
+    NEAREST,
+    NUMBER,
+    ORDINAL,
+    SET,
+    TEXT,
+    USEFUL,
+    VECTOR,
+    Field,
+    Toml,
+    registry_text,
+)
+from tests.support.devices.twins import Step, Twin, differ
+from tests.support.mutants.leaks import LEAK_MUTANTS
+
+LARGE = CATEGORY | {"values": [f"value {number}" for number in range(40)], "epsilon": 3}
+SPREAD = NUMBER | {"statistic": "distribution"}
+HISTORY: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+PATTERN: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
+
+KINDS: dict[str, dict[str, Field]] = {
+    "dark_mode": BOOLEAN,
+    "os": CATEGORY,
+    "cyclic": LARGE | {"mechanism": "cyclic-design"},
+    "projective": LARGE | {"mechanism": "projective-geometry"},
+    "balanced": CATEGORY | {"values": list("abcdefg"), "mechanism": "balanced-design"},
+    "k_ary": LARGE | {"mechanism": "k-ary-randomized-response"},
+    "mood": ORDINAL,
+    "mood_on_average": CATEGORY | {"kind": "ordinal", "statistic": "mean"},
+    "useful": USEFUL,
+    "languages": SET,
+    "topic": NEAREST,
+    "one_bit": NUMBER | {"mechanism": "one-bit"},
+    "piecewise": NUMBER | {"mechanism": "piecewise"},
+    "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 3},
+    "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 2},
+    "gaussian": GAUSSIAN,
+    "optimal": NUMBER | {"mechanism": "optimal-mean", "epsilon": 3},
+    "square_wave": SPREAD | {"mechanism": "square-wave"},
+    "tree": NUMBER | {"statistic": "quantiles", "mechanism": "hierarchical", "epsilon": 3},
+    "startup_ms": NUMBER,
+    "crashes": COUNT,
+    "steps": COUNT | {"statistic": "mean", "max": 1000},
+    "seen": BOOLEAN | {"fill_in": True},
+    "chosen": CATEGORY | {"fill_in": True},
+    "both": CROSS,
+    "startup_by_os": MEAN_BY_GROUP,
+    "embedding": VECTOR | {"epsilon": 4},
+    "unknown_word": TEXT,
+    "words": TEXT | {"max_items": 2},
+    "limitation": MODEL,
+    "limitation_by_feature": CROSSED_MODEL,
+    "constant": BOOLEAN | HISTORY,
+    "constant_category": CATEGORY | HISTORY,
+    "constant_number": NUMBER | HISTORY,
+}
+"""Questions of every kind and mechanism of which nothing true is on disk."""
+
+DECLARED: dict[str, dict[str, Field]] = {
+    "starts": COUNT | {"persist": True},
+    "errors": COUNT | {"persist": True, "fill_in": True, "fill_value": 0, "statistic": "mean"},
+    "pattern": CATEGORY | PATTERN,
+    "used": ACTIVITY | {"fill_in": True},
+    "used_too": ACTIVITY | {"fill_in": True},
+}
+"""Questions of which something true is on disk, as declared."""
+
+ALL = KINDS | DECLARED
+PURPOSES = ("u", "w")
+CONSENTS: tuple[Consent, ...] = (True, True, frozenset({"u"}), frozenset({"u", "w"}))
+BUDGET = "per_window = 20\nlifetime = 400\n"
+COMPANIONS = {"both": ("dark_mode", "os"), "startup_by_os": ("os", "startup_ms"), "used": ("used_too",)}
+"""Questions that only make sense beside others."""
+
+COLLECTORS: tuple[tuple[Answer, ...], ...] = (
+    (accept,),
+    (accept,),
+    (nothing, accept),
+    (status(503, "40"), accept),
+    (status(429), nothing, accept),
+    (problem(400), accept),
+    (refuse(Refusal.UNKNOWN_EDITION), accept),
+    (refuse(Refusal.WINDOW_CLOSED), accept),
+)
+WAITS_S = (1.0, 70.0, 3600.0, DAY_S / 2.0, DAY_S, DAY_S, DAY_S, 4 * DAY_S, 9 * DAY_S, -3600.0, -2.0 * DAY_S)
+OFTEN = (9, 3, 2, 4, 3, 1, 2, 2, 1, 1)
+"""How often each step is taken, in the order of `history`."""
+
+HISTORIES, STEPS, VERSIONS = 12, 22, 3
+ERRORS = {"UnknownMetricError", "OutsideDomainError", "ClockError", "LedgerError"}
+"""What a host's mistakes, and a clock that was set back, may raise."""
+
+SENDERS = ("thread", "process")
+PERMANENT = {name for name, fields in ALL.items() if "permanent_epsilon" in fields}
+OF_DECLARED = {"days of use in a file"}
+"""Mutants that leak what the ledger may hold."""
+
+
+def registry_of(names: Sequence[str], budget: str = BUDGET, **changes: dict[str, Field]) -> Registry:
+    """Return a registry of some of the questions, and of those that they need."""
+    needed = dict.fromkeys(other for name in names for other in (*COMPANIONS.get(name, ()), name))
+    return Registry.parse(
+        registry_text(**{name: ALL[name] | changes.get(name, {}) for name in needed}).replace(BUDGET, budget)
+    )
+
+
+EVERYTHING = registry_of(tuple(ALL), "per_window = 900\nlifetime = 90000\n")
+
+
+def answers_of(name: str) -> list[object]:
+    """Return answers to a question."""
+    metric = EVERYTHING.metric(name)
+    return [answer.value for answer in extremes(metric)]
+
+
+def life(name: str) -> list[Step]:
+    """Return a short life in which every question of a kind is answered differently."""
+    first, *_, last = answers_of(name)
+    if isinstance(EVERYTHING.metric(name).domain, Count):
+        return [("count", (name, (1, 7))), ("wait", (DAY_S,)), ("flush", ()), ("wait", (DAY_S,))]
+    return [
+        ("record", (name, (first, last))),
+        ("flush", ()),
+        ("wait", (DAY_S,)),
+        ("record", (name, (last, first))),
+        ("wait", (70.0,)),
+        ("look", ()),
+        ("restart", (True, 0)),
+        ("wait", (DAY_S,)),
+        ("flush", ()),
+    ]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_two_answers_of_any_kind_that_are_reported_alike_leave_the_same_bytes(name: str, tmp_path: Path) -> None:
+    where, twin = differ(tmp_path / "world", [registry_of([name])], life(name))
+    assert where is None
+    assert twin.seen[-1]["uploads"]
+
+
+def test_the_kinds_and_mechanisms_are_all_there() -> None:
+    channels = {metric.channel.name.removeprefix("permanent ") for metric in EVERYTHING.metrics.values()}
+    assert channels >= set(catalogue.NAMES) - {catalogue.AUTO}
+    assert {metric.kind for metric in EVERYTHING.metrics.values()} == set(catalogue._BUILDERS)
+    assert {name for name, metric in EVERYTHING.metrics.items() if is_declared(metric)} == set(DECLARED)
+
+
+def is_declared(metric: Metric) -> bool:
+    """Whether a question leaves on disk what is declared."""
+    return metric.persist or isinstance(metric.domain, Activity) or metric.reserve_nanos > 0
+
+
+def versions(rng: random.Random, *, declared: bool) -> list[Registry]:
+    """Return three versions of an app: questions come, go, and change their epsilon."""
+    names = rng.sample(sorted(KINDS), 5)
+    purposes: dict[str, dict[str, Field]] = {
+        name: {"consent": rng.choice(PURPOSES)} for name in names if rng.random() < 1 / 2
+    }
+    registries: list[Registry] = []
+    while len(registries) < VERSIONS:
+        strategy = "split" if declared or not registries else rng.choice(["split", "split", "sample", "pace"])
+        budget = rng.choice([BUDGET, "per_window = 90\nlifetime = 900\n"]) + f'strategy = "{strategy}"\n'
+        budget += "answers = 2\n" if strategy == "sample" else ""
+        changes: dict[str, dict[str, Field]] = {}
+        for name in KINDS:
+            changes[name] = dict(purposes.get(name, {}))
+            changes[name] |= {"epsilon": 4.5} if rng.random() < 1 / 4 and name not in PERMANENT else {}
+            changes[name] |= {"expires": Toml("2027-06-30")} if strategy == "pace" else {}
+        with contextlib.suppress(RegistryError):  # no ceiling allows it
+            chosen = [*rng.sample(names, rng.randrange(3, len(names) + 1)), *(DECLARED if declared else ())]
+            registries.append(registry_of(chosen, budget, **changes))
+    return registries
+
+
+def history(rng: random.Random, registries: Sequence[Registry], *, declared: bool) -> list[Step]:
+    """Return a life of an app in these versions; its user answers the questions of all of them.
+
+    Twins with other days of use agree to everything for good. A day of use before the next window
+    begins is of no report, and yet randomised: each twin would do so for its own question.
+    """
+    consents = (True,) if declared else CONSENTS
+    names = sorted({name for registry in registries for name in registry.metrics} - {"used", "used_too"})
+    counts = [name for name in names if EVERYTHING.metric(name).kind == "count"]
+    methods: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "record": lambda: (name := rng.choice(names), tuple(rng.choices(answers_of(name), k=2))),
+        "count": lambda: (rng.choice(counts or names), (rng.randrange(9), rng.randrange(9))),
+        "active": lambda: (("used", "used_too") if declared else ("used", "used"),),
+        "wait": lambda: (rng.choice(WAITS_S),),
+        "restart": lambda: (rng.choice(consents), rng.randrange(VERSIONS)),
+        "agree": lambda: (rng.choice(consents),),
+        "hear": lambda: rng.choice(COLLECTORS),
+        "flush": tuple,
+        "look": tuple,
+        "forget": tuple,
+    }
+    steps: list[Step] = []
+    often = [0 if declared and name == "forget" else number for name, number in zip(methods, OFTEN, strict=True)]
+    for name in rng.choices([*methods], often, k=STEPS):
+        steps.append((name, methods[name]()))
+        steps += [("restart", (True, rng.randrange(VERSIONS)))] if name == "forget" else []
+    last = [name for name, metric in registries[0].metrics.items() if not isinstance(metric.domain, Count)]
+    steps += [("hear", (accept,)), ("wait", (9.0 * DAY_S,)), ("restart", (True, 0))]
+    steps += [("record", (name, tuple(rng.choices(answers_of(name), k=2)))) for name in last]
+    return [*steps, ("flush", ()), ("wait", (DAY_S,)), ("flush", ())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_over_random_histories_different_answers_that_are_reported_alike_leave_the_same_bytes(
+    seed: int, tmp_path: Path
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 a test's
+    registries = versions(rng, declared=False)
+    steps = history(rng, registries, declared=False)
+    where, twin = differ(tmp_path / "world", registries, steps, sender=SENDERS[seed % 2])
+    assert where is None
+    assert twin.seen[-1]["uploads"]
+    assert twin.errors <= ERRORS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(HISTORIES, 3 * HISTORIES // 2))
+def test_of_running_counts_days_of_use_and_permanent_answers_all_but_the_declared_columns_is_the_same(
+    seed: int, tmp_path: Path
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 a test's
+    registries = versions(rng, declared=True)
+    steps = history(rng, registries, declared=True)
+    where, twin = differ(tmp_path / "world", registries, steps, sender=SENDERS[seed % 2], is_declared=True)
+    assert where is None
+    assert twin.seen[-1]["uploads"]
+
+
+LEAKING: list[Step] = [
+    ("record", ("os", ("b", "a"))),
+    ("record", ("dark_mode", (True, False))),
+    ("count", ("crashes", (2, 5))),
+    ("active", (("used", "used_too"),)),
+    ("wait", (70.0,)),
+    *(step for _ in range(3) for step in [("wait", (DAY_S,)), ("record", ("os", ("a", "b")))]),
+    ("record", ("mood", ("c", "b"))),
+    ("end", ()),
+    ("start", (True, 0)),
+]
+"""A life that gives every mutant what it leaks."""
+
+
+def lives(folder: Path, *, declared: bool) -> tuple[str | None, Twin]:
+    """Return where two devices of the SDK, as it is now, differ after a life, and the first one."""
+    steps = LEAKING if declared else [step for step in LEAKING if step[0] != "active"]
+    names = ["os", "dark_mode", "crashes", "mood", "used"]
+    return differ(folder, [registry_of(names)], steps, sender="process", is_declared=declared)
+
+
+@pytest.mark.parametrize("declared", [False, True])
+def test_the_right_sdk_leaves_no_trace_in_the_life_that_reveals_the_mutants(tmp_path: Path, *, declared: bool) -> None:
+    where, twin = lives(tmp_path / "world", declared=declared)
+    assert where is None
+    assert twin.errors == set()
+    (helper,) = twin.helpers
+    assert helper["job"]["app"] == "acme"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEAK_MUTANTS)
+def test_an_sdk_that_leaks_an_answer_is_seen(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        LEAK_MUTANTS[name](patch)
+        where, _ = lives(tmp_path / "world", declared=name in OF_DECLARED)
+    assert where is not None
+
+
+def test_the_list_of_mutants_is_not_empty() -> None:
+    assert len(LEAK_MUTANTS) > 30
+    assert LEAK_MUTANTS.keys() > OF_DECLARED

@@ -1,0 +1,28 @@
+"""The page to sign names no test that a wrong product passes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.mutants.promises import REFUSALS, WRONG_PRODUCTS, environment
+
+TIMEOUT_S = 600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "test"), REFUSALS)
+def test_a_wrong_product_fails_the_test_that_the_page_names(name: str, test: str, tmp_path: Path) -> None:
+    _, product = WRONG_PRODUCTS[name]
+    product.plant(tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "--tb=short", "-p", "no:cacheprovider", test]
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+    )
+    assert run.returncode == pytest.ExitCode.TESTS_FAILED, run.stdout + run.stderr
+    assert re.search(r"^FAILED ", run.stdout, re.MULTILINE), run.stdout
+    assert not re.search(r"^ERROR ", run.stdout, re.MULTILINE), run.stdout

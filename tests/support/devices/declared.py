@@ -1,0 +1,33 @@
+"""True answers that a device's disk holds although nothing else does: declared exceptions.
+
+The page to sign shows this table, and `tests/exact/test_answers_leave_no_trace.py` compares
+everything else.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Declared(NamedTuple):
+    """A true answer on disk.
+
+    Attributes:
+        setting: what in the registry causes it, as the page names it.
+        table: where in the ledger's file it is.
+        columns: which part of the table's rows; ``*`` for whole rows.
+        blanked: the statement that takes it out of a copy.
+
+    """
+
+    setting: str
+    table: str
+    columns: str
+    blanked: str
+
+
+DECLARED = (
+    Declared("persist", "counts", "count", "UPDATE counts SET count = 0 WHERE edition <> ''"),
+    Declared('kind = "activity"', "counts", "*", "DELETE FROM counts WHERE edition = ''"),
+    Declared('protects = "pattern"', "permanents", "*", "DELETE FROM permanents"),
+)

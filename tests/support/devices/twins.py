@@ -1,0 +1,340 @@
+"""Twins: two devices with different answers whose scripted coins let both draw the same symbols.
+
+Every symbol is possible for every answer, so that such coins exist for any two answers. The first
+twin lives, and notes the symbols; the second one's coins are searched until the channel draws the
+noted symbol of its own answer. Of an answer that both know beforehand, the first symbol is taken
+that some coins of both draw. The channels under the coins are the product's own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from client_sdk import Registry, Reply, Telemetry, telemetry
+from client_sdk.answers.consent import Consent
+from client_sdk.ledger.retry_times import jitter
+from client_sdk.protocol import COIN_SCALE, Coins, Metric, Upload
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.sending import helper
+from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
+from tests.support.devices.traces import Seen, World, difference, wake
+
+MOST_SCRIPTS = 200_000
+"""After so many scripts the symbol is impossible for the answer, or as good as."""
+
+MANY = 10_000
+"""Symbols of channels whose first coin chooses a rotation or a group, for any answer."""
+
+FLUSH_S = 60.0
+
+Pair = tuple[object, object]
+"""What the first and the second twin are given."""
+
+
+class SeededCoins:
+    """Coins from a seed. The first integer is that of the script's group, if it has one.
+
+    A channel of many symbols draws a rotation or a group first: coins of one group meet soon.
+
+    Attributes:
+        tossed: the number of coins so far.
+
+    """
+
+    def __init__(self, seed: int, group: int | None = None) -> None:
+        self._generator = random.Random(seed)  # noqa: S311 a test's
+        self._group = group
+        self.tossed = 0
+
+    def bernoulli(self, numerator: int) -> bool:
+        self.tossed += 1
+        return self._generator.getrandbits(64) < numerator
+
+    def below(self, bound: int) -> int:
+        assert 1 <= bound <= COIN_SCALE
+        self.tossed += 1
+        if self._group is not None:
+            drawn, self._group = self._group % bound, None
+            return drawn
+        return self._generator.randrange(bound)
+
+
+class Drawn(NamedTuple):
+    """A randomisation: of what, the symbol, and how many coins it took."""
+
+    what: tuple[str, ...]
+    symbol: int
+    coins: int
+
+
+class Randomness:
+    """The coins of one twin.
+
+    Attributes:
+        drawn: its randomisations, in order.
+        other: the coins of everything else.
+        failure: why the twins cannot draw alike; the SDK takes it for an answer that it lost.
+        pair: the answers that both twins are about to give to a metric, by its name.
+
+    """
+
+    def __init__(self, first: Randomness | None) -> None:
+        self.drawn: list[Drawn] = []
+        self.pair: tuple[str, Pair] | None = None
+        self.other = SeededCoins(0)
+        self.failure: str | None = None
+        self._first = first
+        self._settled: dict[tuple[str, ...], int] = {}
+        self._right, self._right_in, self._settle = Metric.perturb, Metric.perturb_in, Permanent.settle
+
+    @contextmanager
+    def scripted(self) -> Iterator[None]:
+        """Give every randomisation a script that draws what it is to draw."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Metric, "perturb", lambda metric, answer, _: self._perturb(metric, answer, None))
+            patch.setattr(Metric, "perturb_in", lambda metric, window, answer, _: self._perturb(metric, answer, window))
+            patch.setattr(
+                Permanent,
+                "settle",
+                lambda channel, encode, coins_of, *labels: self._settled_alike(channel, encode, coins_of, labels),
+            )
+            yield
+
+    def _perturb(self, metric: Metric, answer: object, window: str | None) -> int:
+        turn = len(self.drawn)
+        what = (metric.name, metric.edition, window or "")
+
+        def draw(answer: object, seed: int) -> Drawn:
+            coins = SeededCoins(seed, turn if metric.channel.symbols > MANY else None)
+            if window is None:
+                symbol = self._right(metric, answer, coins)
+            else:
+                symbol = self._right_in(metric, window, answer, coins)
+            return Drawn(what, symbol, coins.tossed)
+
+        draw(answer, first := turn * MOST_SCRIPTS)  # raises for a mistake before anything is searched
+        if self._first is not None:
+            wanted = self._first.drawn[turn] if turn < len(self._first.drawn) else None
+            if wanted is None or wanted.what != what:
+                raise self._fail(f"the twins randomise {wanted and wanted.what} and {what}")
+            draws: Iterator[Drawn] = (each for each in _draws(draw, answer, first) if each.symbol == wanted.symbol)
+        else:
+            pair = self.pair[1] if self.pair is not None and self.pair[0] == metric.name else None
+            draws = _common(draw, pair, first) if pair else _draws(draw, answer, first)
+        drawn = next(draws, None)
+        if drawn is None:
+            raise self._fail(f"no coins draw one symbol of {what} for both twins")
+        self.drawn.append(drawn)
+        return drawn.symbol
+
+    def _settled_alike(
+        self, channel: Permanent, encode: Callable[[Coins], int], coins_of: Callable[..., Coins], labels: Sequence[str]
+    ) -> tuple[int, int]:
+        """Settle a permanent answer; all answers of an edition get that which the first one got.
+
+        It is as possible as any other, whatever the secret.
+        """
+        key = tuple(labels)
+        for seed in range(MOST_SCRIPTS):
+            coins = partial(_labelled, coins_of, seed)
+            value, symbol = self._settle(channel, encode, coins, *labels)
+            if symbol == self._settled.setdefault(key, symbol if self._first is None else self._first._settled[key]):
+                return value, symbol
+        raise self._fail(f"no coins draw one permanent answer of {labels[0]} for both twins")
+
+    def _fail(self, failure: str) -> AssertionError:
+        self.failure = failure
+        return AssertionError(failure)
+
+
+def _labelled(coins_of: Callable[..., Coins], seed: int, *labels: str) -> Coins:
+    return coins_of(*labels, f"script {seed}") if seed else coins_of(*labels)
+
+
+def _draws(draw: Callable[[object, int], Drawn], answer: object, seed: int) -> Iterator[Drawn]:
+    return (draw(answer, seed + further) for further in range(MOST_SCRIPTS))
+
+
+def _common(draw: Callable[[object, int], Drawn], pair: Pair, seed: int) -> Iterator[Drawn]:
+    """Yield what some coins draw of the first answer of a pair, and others of the second."""
+    ours: dict[int, Drawn] = {}
+    theirs: set[int] = set()
+    for first, second in zip(_draws(draw, pair[0], seed), _draws(draw, pair[1], seed), strict=True):
+        ours.setdefault(first.symbol, first)
+        theirs.add(second.symbol)
+        for symbol in (first.symbol, second.symbol):
+            if symbol in ours and symbol in theirs:
+                yield ours[symbol]
+
+
+Step = tuple[str, tuple[Any, ...]]
+"""The name of a method of `Twin`, and what it is called with."""
+
+
+class Twin:
+    """One of two devices, in a world that both know one after the other.
+
+    Attributes:
+        seen: what can be seen after each step.
+        errors: the names of what steps raised.
+
+    """
+
+    def __init__(
+        self, world: World, registries: Sequence[Registry], first: Twin | None, *, sender: str = "thread"
+    ) -> None:
+        self.seen: list[Seen] = []
+        self.errors: set[str] = set()
+        self.randomness: Randomness = Randomness(None if first is None else first.randomness)
+        self.device: Telemetry | None = None
+        self._world = world
+        self._registries = registries
+        self._installed = registries[0]
+        self._side = 0 if first is None else 1
+        self._sender = sender
+        self._consent: Consent = True
+        self._transport = ScriptedTransport()
+
+    def live(self, steps: Sequence[Step]) -> None:
+        """Live through a history, from an empty world to its end."""
+        with self._world.lived_in(), self.randomness.scripted(), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(telemetry, "_SYSTEM_COINS", self.randomness.other)
+            patch.setattr(telemetry, "HttpTransport", lambda *_, **__: self._transport)
+            for name, arguments in (("start", (True, 0)), *steps, ("end", ())):
+                result = self._outcome(name, arguments)
+                self.seen.append(
+                    self._world.see(self.device)
+                    | {
+                        "step": name,
+                        "result": result,
+                        "uploads": list(self._transport.bodies),
+                        "coins": [drawn.coins for drawn in self.randomness.drawn],
+                        "other coins": self.randomness.other.tossed,
+                    }
+                )
+
+    def _outcome(self, name: str, arguments: tuple[Any, ...]) -> object:
+        """Take a step; return its result, or what can be read in its error."""
+        try:
+            return getattr(self, name)(*arguments)
+        except AssertionError:
+            raise
+        except Exception as error:  # noqa: BLE001 whatever it is, both twins must raise it
+            self.errors.add(type(error).__qualname__)
+            return type(error).__qualname__, str(error), repr(error.args), sorted(vars(error))
+
+    @property
+    def helpers(self) -> list[dict[str, Any]]:
+        """The helper processes that it started: what each was given."""
+        return self._world.started
+
+    @property
+    def _living(self) -> Telemetry:
+        assert self.device is not None
+        return self.device
+
+    def start(self, consent: Consent, number: int) -> None:
+        """Start the app, perhaps with another registry."""
+        self._consent, self._installed = consent, self._registries[number]
+        self.device = Telemetry(
+            self._installed,
+            collector=COLLECTOR,
+            data_dir=self._world.folder / "app",
+            consent=consent,
+            clock=self._world.clock,
+            coins=self.randomness.other,
+            sender=self._sender,  # type: ignore[arg-type] # one of the two
+        )
+
+    def end(self) -> None:
+        """End the program; a helper that it starts does its work at once."""
+        device, self.device = self._living, None
+        started = len(self._world.started)
+        device.close()
+        device._processes.exit()
+        for noted in self._world.started[started:]:
+            job = noted["job"]
+            helper.send(
+                helper.BriefLedger(Path(job["path"]), job["app"]),
+                self._transport,
+                self._world.clock,
+                self._world.advance,
+                jitter,
+                groups=job["groups"],
+                monotonic=self._world.monotonic,
+            )
+
+    def restart(self, consent: Consent, number: int) -> None:
+        """End the program and start it again."""
+        self.end()
+        self.start(consent, number)
+
+    def record(self, metric: str, pair: Pair) -> object:
+        """Record each twin's own answer."""
+        self.randomness.pair = metric, pair
+        try:
+            return self._living.record(metric, pair[self._side])
+        finally:
+            self.randomness.pair = None
+
+    def count(self, metric: str, pair: tuple[int, int]) -> object:
+        """Count each twin's own number."""
+        return self._living.count(metric, pair[self._side])
+
+    def active(self, pair: tuple[str, str]) -> object:
+        """Note a day of use, each twin of its own question."""
+        return self._living.active(pair[self._side])
+
+    def wait(self, by_s: float) -> None:
+        """Let time pass, or set the clock back."""
+        self._world.advance(by_s)
+        wake(self._living)
+
+    def flush(self) -> object:
+        """Send what waits."""
+        return self._living.flush(FLUSH_S)
+
+    def hear(self, *answers: Callable[[Upload], Reply | None]) -> None:
+        """Let the collector answer otherwise from now on."""
+        self._transport.answer(*answers)
+
+    def agree(self, consent: Consent) -> None:
+        """Agree to other purposes."""
+        self._living.consent = consent
+
+    def forget(self) -> None:
+        """Opt out."""
+        self._living.forget()
+
+    def look(self) -> object:
+        """Read what the SDK tells its user."""
+        return self._living.history(), self._living.budget(), self._living.dropped()
+
+
+def differ(
+    folder: Path,
+    registries: Sequence[Registry],
+    steps: Sequence[Step],
+    *,
+    sender: str = "thread",
+    is_declared: bool = False,
+) -> tuple[str | None, Twin]:
+    """Return where twins differ who live through one history, or None; and the first of them."""
+    first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender)
+    first.live(steps)
+    second = Twin(World(folder, NOON, is_declared=is_declared), registries, first, sender=sender)
+    second.live(steps)
+    failure = first.randomness.failure or second.randomness.failure
+    if failure:
+        return failure, first
+    outside = [seen for seen in first.seen for events in seen.values() if "outside" in repr(events)]
+    if outside:
+        return f"written outside: {outside[0]}", first
+    return difference(first.seen, second.seen), first

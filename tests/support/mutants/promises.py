@@ -1,0 +1,369 @@
+"""What proves the rows of the page to sign: for each row, wrong products that its tests refuse.
+
+A wrong product is the right one with a few words of one file replaced. It is a tree of links to
+everything else, so that all processes of a test run it: devices, collectors and relays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+
+FOLDERS = ("client_sdk", "collector", "estimator", "tests", "tools", "examples", "docker", "docs", "benchmarks")
+FILES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "Makefile")
+
+
+class WrongProduct(NamedTuple):
+    """The product with a few words replaced.
+
+    Attributes:
+        file: which file is wrong.
+        right: words that it holds once.
+        wrong: what stands there instead.
+        refused_by: the tests that must fail, as the page names them.
+
+    """
+
+    file: str
+    right: str
+    wrong: str
+    refused_by: tuple[str, ...]
+
+    def plant(self, folder: Path) -> None:
+        """Make the tree in an empty folder."""
+        for name in (*FOLDERS, *FILES):
+            (folder / name).symlink_to(ROOT / name)
+        here, there = folder, ROOT
+        for part in Path(self.file).parts:
+            here, there = here / part, there / part
+            here.unlink()
+            if there.is_file():
+                here.write_text(self._replaced(there.read_text(encoding="utf-8")), encoding="utf-8")
+                return
+            here.mkdir()
+            for entry in there.iterdir():
+                if entry.name != "__pycache__":
+                    (here / entry.name).symlink_to(entry)
+
+    def _replaced(self, text: str) -> str:
+        assert text.count(self.right) == 1, f"{self.file} holds {text.count(self.right)} times: {self.right}"
+        return text.replace(self.right, self.wrong)
+
+
+def environment(folder: Path) -> Mapping[str, str]:
+    """Return the environment in which every process takes the tree of a folder for the product."""
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+RECORDED_LAW = "tests/exact/test_recorded_law.py::test_what_leaves_a_device_has_the_declared_law_of_its_answer"
+LAWS = "tests/exact/test_laws.py::test_no_symbol_is_likelier_than_e_to_the_declared_epsilon_times_that_of_another_input"
+CEILINGS = (
+    "tests/unit/client_sdk/ledger/test_charges.py::test_no_ceiling_is_ever_exceeded_and_nothing_is_refused_that_fits_"
+    "whatever_the_periods_are_called"
+)
+SAME_PERMANENT = (
+    "tests/unit/client_sdk/answers/test_permanent.py::test_the_same_answer_has_the_same_permanent_answer_and_another_"
+    "metric_another"
+)
+ATTACK = (
+    "tests/exact/test_permanent_attack.py::test_the_best_attack_recovers_a_permanent_answer_as_often_as_epsilon_says"
+)
+HOSTILE = "tests/faults/test_hostile_collector.py::test_no_answer_to_an_upload_marks_another"
+SILENCE = (
+    "tests/unit/client_sdk/sending/test_silence.py::test_what_is_sent_has_the_same_number_time_and_length_with_and_"
+    "without_answers"
+)
+RELAY = (
+    "tests/end_to_end/test_relay.py::test_nothing_of_a_device_but_its_upload_gets_to_the_collector_or_into_the_relays_"
+    "log"
+)
+REWRITE = (
+    "tests/end_to_end/test_canaries.py::test_after_a_rewrite_nothing_tells_which_answers_came_together_or_in_which_"
+    "order"
+)
+LOGS = (
+    "tests/end_to_end/test_canaries.py::test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_"
+    "the_collector"
+)
+AMPLIFICATION = "tests/exact/test_amplification.py::test_no_channel_reveals_more_than_the_bound"
+TRACES = (
+    "tests/exact/test_answers_leave_no_trace.py::test_two_answers_of_any_kind_that_are_reported_alike_leave_the_same_"
+    "bytes"
+)
+HISTORIES = (
+    "tests/exact/test_answers_leave_no_trace.py::test_over_random_histories_different_answers_that_are_reported_alike_"
+    "leave_the_same_bytes"
+)
+DECLARED = (
+    "tests/exact/test_answers_leave_no_trace.py::test_of_running_counts_days_of_use_and_permanent_answers_all_but_the_"
+    "declared_columns_is_the_same"
+)
+TAGS = (
+    "tests/unit/client_sdk/answers/test_permanent.py::test_without_the_secret_a_tag_says_nothing_and_no_file_holds_an_"
+    "answer"
+)
+WIPING = "tests/unit/client_sdk/ledger/test_erase.py::test_wiping_leaves_nothing_but_charges_and_the_app"
+EVERY_ANSWER = "tests/unit/client_sdk/test_every_answer.py::test_every_answer_is_in_the_history_or_waits_or_is_dropped"
+SUMS = "tests/exact/test_accounting.py::test_a_few_reports_compose_as_exact_sums_say"
+KILLS = "tests/faults/test_ledger_survives_kill.py::test_a_killed_process_leaves_ledger_and_queue_consistent"
+CLOCK = "tests/unit/client_sdk/ledger/test_charges.py::test_a_clock_that_goes_back_renews_no_window"
+OPTING_IN = "tests/unit/client_sdk/test_telemetry.py::test_opting_in_again_renews_no_budget"
+COPIES = (
+    "tests/unit/client_sdk/ledger/test_origin.py::test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_"
+    "number_spends_nothing"
+)
+PURPOSES = (
+    "tests/unit/client_sdk/test_consent.py::test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_"
+    "charged_or_sent"
+)
+WITHDRAWING = (
+    "tests/unit/client_sdk/test_consent.py::test_withdrawing_a_purpose_drops_what_waits_of_it_and_nothing_else"
+)
+VECTORS = (
+    "tests/exact/test_laws_of_vectors.py::test_every_path_obeys_the_declared_law_and_the_ratio_is_exactly_e_to_epsilon"
+)
+VECTORS_COINS = "tests/exact/test_laws_of_vectors.py::test_every_vector_takes_the_same_coins"
+VECTORS_SENT = "tests/exact/test_audit_of_vectors.py::test_the_whole_epsilon_and_no_more_is_proved_of_a_report"
+PARTICIPATION = (
+    "tests/exact/test_participation.py::test_what_is_charged_is_the_same_for_who_records_everything_nothing_or_the_"
+    "opposite"
+)
+
+METRIC, TELEMETRY = "client_sdk/protocol/metric.py", "client_sdk/telemetry.py"
+SCHEDULE, CHARGES = "client_sdk/answers/schedule.py", "client_sdk/ledger/charges.py"
+AXES = "client_sdk/protocol/mechanisms/rotated/axes.py"
+
+FORGETS_VALUE = "            del value  # no frame of anything that fails from here on holds it\n"
+"""Where `record` holds an answer last."""
+
+TRUTH = "self.encode(answer, coins)"
+
+WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
+    "the answer itself is sent": (
+        "the collector, and whoever breaks into it",
+        WrongProduct(METRIC, f"return self.channel.perturb({TRUTH}, coins)", f"return int({TRUTH})", (RECORDED_LAW,)),
+    ),
+    "epsilon is declared smaller than it is": (
+        "the collector, and whoever breaks into it",
+        WrongProduct(
+            "client_sdk/protocol/mechanisms/k_ary_randomized_response.py",
+            "Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)",
+            "Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)",
+            (LAWS,),
+        ),
+    ),
+    "no ceiling is enforced": (
+        "the same, over a device's life",
+        WrongProduct(CHARGES, "    if allowed:\n", "    if allowed := True:\n", (CEILINGS,)),
+    ),
+    "a permanent answer is drawn anew for each report": (
+        "the same, over an answer that never changes",
+        WrongProduct(
+            "client_sdk/answers/permanent.py",
+            "coins_for = partial(coin_sources.PrfCoins, secret.key)",
+            "coins_for = lambda *_: coin_sources.SystemCoins()",
+            (SAME_PERMANENT,),
+        ),
+    ),
+    "a permanent answer is the true one too often": (
+        "the same, over an answer that never changes",
+        WrongProduct(
+            "client_sdk/protocol/mechanisms/permanent.py",
+            "return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))",
+            "return value, value",
+            (ATTACK,),
+        ),
+    ),
+    "a cookie is kept": (
+        "a collector that answers as it likes",
+        WrongProduct(
+            "client_sdk/sending/transport.py",
+            "                    headers = response.headers\n",
+            "                    headers = response.headers\n"
+            '                    self._headers = {**self._headers, "Cookie": headers.get("Set-Cookie", "")}\n',
+            (HOSTILE,),
+        ),
+    ),
+    "what was answered leaves at once": (
+        "whoever watches the network",
+        WrongProduct(
+            "client_sdk/recorder.py",
+            "if recorded is Recorded.COUNTED or definition.fill is not None:",
+            "if recorded is Recorded.COUNTED:",
+            (SILENCE,),
+        ),
+    ),
+    "the relay logs the head of a request": (
+        "the operator of a relay",
+        WrongProduct(
+            "collector/relay/app.py",
+            '        content_length = headers.get(b"content-length", "")\n',
+            '        content_length = headers.get(b"content-length", "")\n        _log.warning("%s", headers)\n',
+            (RELAY,),
+        ),
+    ),
+    "the store keeps the order of uploads": (
+        "whoever reads the store, or a backup",
+        WrongProduct(
+            "collector/store/count_script.py",
+            "  local tally, symbols, reported = unpack(",
+            "  redis.call('RPUSH', shard .. 'order', id)\n  local tally, symbols, reported = unpack(",
+            (REWRITE,),
+        ),
+    ),
+    "the collector logs what it counted": (
+        "whoever reads logs and metrics",
+        WrongProduct(
+            "collector/http/routes.py",
+            "    counted = service.store.count(judgement)\n",
+            "    counted = service.store.count(judgement)\n    current_app.logger.error(upload.id)\n",
+            (LOGS,),
+        ),
+    ),
+    "clones are thought likelier than they are": (
+        "readers of published tallies",
+        WrongProduct(
+            "estimator/privacy/clones.py",
+            "return math.exp(-local_epsilon), -math.expm1(-local_epsilon)",
+            "return 0.01 + 0.99 * math.exp(-local_epsilon), -0.99 * math.expm1(-local_epsilon)",
+            (AMPLIFICATION,),
+        ),
+    ),
+    "a digest of the answer in a file": (
+        "whoever reads the device's disk or logs",
+        WrongProduct(
+            TELEMETRY,
+            FORGETS_VALUE,
+            "            if self._path is not None and self._path.parent.exists():\n"
+            '                self._path.with_name("cache").write_text(str(hash(str(value)) % 97))\n' + FORGETS_VALUE,
+            (TRACES, HISTORIES, DECLARED),
+        ),
+    ),
+    "a digest of the answer in the log": (
+        "whoever reads the device's disk or logs",
+        WrongProduct(
+            TELEMETRY,
+            FORGETS_VALUE,
+            '            warn("took %d ms", hash(str(value)) % 97)\n' + FORGETS_VALUE,
+            (TRACES,),
+        ),
+    ),
+    "a tag says which answer it is of": (
+        "the same, with permanent answers",
+        WrongProduct(
+            "client_sdk/answers/permanent.py",
+            "tag = coin_sources.derive(secret.key, coin_sources.TAG, *labels, str(value))",
+            "tag = str(value).encode()",
+            (TAGS,),
+        ),
+    ),
+    "opting out keeps permanent answers": (
+        "the same, with permanent answers",
+        WrongProduct("client_sdk/ledger/erase.py", '    "permanents",\n', "", (WIPING,)),
+    ),
+    "busy answers are not counted": (
+        "the user",
+        WrongProduct("client_sdk/recorder.py", "        Recorded.BUSY,\n", "", (EVERY_ANSWER,)),
+    ),
+    "the last report of a kind is not added": (
+        "the sum of a few reports is exact",
+        WrongProduct(
+            "estimator/privacy/composition.py",
+            "_distribution_of(loss).times(number, tail)",
+            "_distribution_of(loss).times(max(1, number - 1), tail)",
+            (SUMS,),
+        ),
+    ),
+    "the charge is committed before its report": (
+        "a kill keeps charge and report together",
+        WrongProduct(
+            SCHEDULE,
+            "            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)\n",
+            '            connection.execute("COMMIT")\n'
+            '            connection.execute("BEGIN IMMEDIATE")\n'
+            "            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)\n",
+            (KILLS,),
+        ),
+    ),
+    "the ledger's time goes back": (
+        "a clock that goes back renews nothing",
+        WrongProduct(
+            CHARGES,
+            '            "gets there: set the clock"\n        )\n',
+            '            "gets there: set the clock"\n        )\n    return clock_s\n',
+            (CLOCK,),
+        ),
+    ),
+    "opting out forgets what was spent": (
+        "opting in again renews nothing",
+        WrongProduct(
+            "client_sdk/ledger/erase.py",
+            'connection.execute("UPDATE charges SET reported = 1")  #',
+            'connection.execute("DELETE FROM charges")  #',
+            (OPTING_IN,),
+        ),
+    ),
+    "a copy is not recognised by its birth": (
+        "a copy spends nothing",
+        WrongProduct(
+            "client_sdk/ledger/origin.py",
+            "for pair in zip(self, other, strict=True))",
+            "for pair in [(self.inode, other.inode)])",
+            (COPIES,),
+        ),
+    ),
+    "any purpose covers every question": (
+        "without consent to its purpose, nothing of a question is recorded, charged or sent",
+        WrongProduct(
+            "client_sdk/answers/consent.py",
+            "return metric is not None and bool(metric.consent) and metric.consent <= consent",
+            "return metric is not None",
+            (PURPOSES,),
+        ),
+    ),
+    "the queue outlives its purpose": (
+        "withdrawing a purpose drops what waits of it",
+        WrongProduct(
+            "client_sdk/ledger/erase.py",
+            'for table in ("queue", "history", "permanents", "counts")\n',
+            'for table in ("history", "permanents", "counts")\n',
+            (WITHDRAWING,),
+        ),
+    ),
+    "as many axes are favoured as coordinates are not 0": (
+        "a vector is protected whatever it is: as many axes are favoured, and as many coins are drawn",
+        WrongProduct(
+            AXES,
+            ".__getitem__)[: self.favoured]",
+            ".__getitem__)[: self.favoured + (0 in turned)]",
+            (VECTORS,),
+        ),
+    ),
+    "coins of an axis that is not reported are saved": (
+        "a vector is protected whatever it is: as many axes are favoured, and as many coins are drawn",
+        WrongProduct(
+            AXES,
+            "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
+            "other = 0 if keep else self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
+            (VECTORS_COINS,),
+        ),
+    ),
+    "what is drawn is paid for when it is recorded": (
+        "under `sample` and `pace`, and with `fill_in`, what is charged does not depend on answers",
+        WrongProduct(
+            "client_sdk/answers/participation.py",
+            "return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None",
+            "return definition.fill is not None",
+            (PARTICIPATION,),
+        ),
+    ),
+}
+"""Wrong products by name, each with the first cell of the page's row that it breaks."""
+
+
+REFUSALS = [(name, test) for name, (_, product) in WRONG_PRODUCTS.items() for test in product.refused_by]
+"""Each wrong product's name with each test that refuses it."""
