@@ -90,6 +90,7 @@ LOGS = (
     "the_collector"
 )
 AMPLIFICATION = "tests/exact/test_amplification.py::test_no_channel_reveals_more_than_the_bound"
+ENUMERATION = "tests/exact/test_amplification.py::test_delta_is_that_of_the_enumeration_rounded_up"
 TRACES = (
     "tests/exact/test_answers_leave_no_trace.py::test_two_answers_of_any_kind_that_are_reported_alike_leave_the_same_"
     "bytes"
@@ -110,7 +111,14 @@ WIPING = "tests/unit/client_sdk/ledger/test_erase.py::test_wiping_leaves_nothing
 EVERY_ANSWER = "tests/unit/client_sdk/test_every_answer.py::test_every_answer_is_in_the_history_or_waits_or_is_dropped"
 SUMS = "tests/exact/test_accounting.py::test_a_few_reports_compose_as_exact_sums_say"
 KILLS = "tests/faults/test_ledger_survives_kill.py::test_a_killed_process_leaves_ledger_and_queue_consistent"
-CLOCK = "tests/unit/client_sdk/ledger/test_charges.py::test_a_clock_that_goes_back_renews_no_window"
+CLOCK_BY_A_DAY = (
+    "tests/unit/client_sdk/ledger/test_charges.py::test_a_clock_that_is_set_back_by_up_to_a_day_is_read_as_standing_"
+    "still"
+)
+CLOCK_FARTHER = (
+    "tests/unit/client_sdk/ledger/test_charges.py::test_a_clock_that_is_set_back_farther_is_not_believed_until_it_gets_"
+    "there"
+)
 OPTING_IN = "tests/unit/client_sdk/test_telemetry.py::test_opting_in_again_renews_no_budget"
 COPIES = (
     "tests/unit/client_sdk/ledger/test_origin.py::test_on_fresh_disks_and_in_layers_of_images_a_copy_with_the_same_"
@@ -127,7 +135,6 @@ VECTORS = (
     "tests/exact/test_laws_of_vectors.py::test_every_path_obeys_the_declared_law_and_the_ratio_is_exactly_e_to_epsilon"
 )
 VECTORS_COINS = "tests/exact/test_laws_of_vectors.py::test_every_vector_takes_the_same_coins"
-VECTORS_SENT = "tests/exact/test_audit_of_vectors.py::test_the_whole_epsilon_and_no_more_is_proved_of_a_report"
 PARTICIPATION = (
     "tests/exact/test_participation.py::test_what_is_charged_is_the_same_for_who_records_everything_nothing_or_the_"
     "opposite"
@@ -152,7 +159,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         WrongProduct(
             "client_sdk/protocol/mechanisms/k_ary_randomized_response.py",
             "Fraction(self.keep_numerator * (self.inputs - 1), COIN_SCALE - self.keep_numerator)",
-            "Fraction(self.keep_numerator, COIN_SCALE - self.keep_numerator)",
+            "Fraction(99 * self.keep_numerator * (self.inputs - 1), 100 * (COIN_SCALE - self.keep_numerator))",
             (LAWS,),
         ),
     ),
@@ -191,9 +198,9 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "what was answered leaves at once": (
         "whoever watches the network",
         WrongProduct(
-            "client_sdk/recorder.py",
-            "if recorded is Recorded.COUNTED or definition.fill is not None:",
-            "if recorded is Recorded.COUNTED:",
+            "client_sdk/ledger/queue.py",
+            "UPDATE queue SET symbol = :symbol WHERE metric",
+            "UPDATE queue SET symbol = :symbol, release = 0 WHERE metric",
             (SILENCE,),
         ),
     ),
@@ -229,7 +236,16 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         WrongProduct(
             "estimator/privacy/clones.py",
             "return math.exp(-local_epsilon), -math.expm1(-local_epsilon)",
-            "return 0.01 + 0.99 * math.exp(-local_epsilon), -0.99 * math.expm1(-local_epsilon)",
+            "return 2 / (math.exp(local_epsilon) + 1), math.tanh(local_epsilon / 2)",
+            (ENUMERATION,),
+        ),
+    ),
+    "half of delta is declared": (
+        "readers of published tallies",
+        WrongProduct(
+            "estimator/privacy/clones.py",
+            "return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)",
+            "return min(1.0, (known + self.missed + UNDERFLOW) / 2)",
             (AMPLIFICATION,),
         ),
     ),
@@ -291,12 +307,11 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     ),
     "the ledger's time goes back": (
         "a clock that goes back renews nothing",
-        WrongProduct(
-            CHARGES,
-            '            "gets there: set the clock"\n        )\n',
-            '            "gets there: set the clock"\n        )\n    return clock_s\n',
-            (CLOCK,),
-        ),
+        WrongProduct(CHARGES, "return max(clock_s, float(seen_s))", "return clock_s", (CLOCK_BY_A_DAY,)),
+    ),
+    "a clock that was set back far is believed": (
+        "a clock that goes back renews nothing",
+        WrongProduct(CHARGES, "if clock_s < seen_s - CLOCK_BACK_S:", "if clock_s < 0:", (CLOCK_FARTHER,)),
     ),
     "opting out forgets what was spent": (
         "opting in again renews nothing",
@@ -334,12 +349,12 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (WITHDRAWING,),
         ),
     ),
-    "as many axes are favoured as coordinates are not 0": (
+    "of some vectors one axis alone is favoured": (
         "a vector is protected whatever it is: as many axes are favoured, and as many coins are drawn",
         WrongProduct(
             AXES,
-            ".__getitem__)[: self.favoured]",
-            ".__getitem__)[: self.favoured + (0 in turned)]",
+            "kept = favoured[coins.below(self.favoured)]",
+            "kept = favoured[coins.below(self.favoured) * (value[0] <= 0)]",
             (VECTORS,),
         ),
     ),

@@ -75,12 +75,14 @@ class EveryAnswer(RuleBasedStateMachine):
     @precondition(lambda self: not self.is_hanging)
     @rule()
     def hang(self) -> None:
-        """Let the ledger hang: two answers wait in memory, and more are lost."""
+        """Let the ledger hang: one answer waits in memory, and more are lost."""
         patch = self.hanging.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(recorder, "RECORD_DEADLINE_S", 0.0)
-        patch.setattr(thread, "MAX_LEFT", 2)
+        patch.setattr(thread, "MAX_LEFT", 1)
         self.hanging.enter_context(busy_ledger(self.device))
         self.is_hanging = True
+        for name in NAMES:
+            self.give(name, value=True)
 
     @precondition(lambda self: self.is_hanging)
     @rule()
