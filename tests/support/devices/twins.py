@@ -121,10 +121,10 @@ class Randomness:
 
         draw(answer, first := turn * MOST_SCRIPTS)  # raises for a mistake before anything is searched
         if self._first is not None:
-            wanted = self._first.drawn[turn] if turn < len(self._first.drawn) else None
-            if wanted is None or wanted.what != what:
-                raise self._fail(f"the twins randomise {wanted and wanted.what} and {what}")
-            draws: Iterator[Drawn] = (each for each in _draws(draw, answer, first) if each.symbol == wanted.symbol)
+            target = self._first.drawn[turn] if turn < len(self._first.drawn) else None
+            if target is None or target.what != what:
+                raise self._fail(f"the twins randomise {target and target.what} and {what}")
+            draws: Iterator[Drawn] = (each for each in _draws(draw, answer, first) if each.symbol == target.symbol)
         else:
             pair = self.pair[1] if self.pair is not None and self.pair[0] == metric.name else None
             draws = _common(draw, pair, first) if pair else _draws(draw, answer, first)

@@ -127,49 +127,49 @@ def _problem(device: Telemetry, number: int) -> None:
 
 
 def _helpers_arguments(patch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
-    by_recording(lambda _, number: told.append(number))(patch)
+    numbers: list[int] = []
+    by_recording(lambda _, number: numbers.append(number))(patch)
     right = detached._options
-    patch.setattr(detached, "_options", lambda: [*right(), *(f"-Xhint={number}" for number in told[-1:])])
+    patch.setattr(detached, "_options", lambda: [*right(), *(f"-Xhint={number}" for number in numbers[-1:])])
 
 
 def _helpers_job(patch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
-    by_recording(lambda _, number: told.append(number))(patch)
+    numbers: list[int] = []
+    by_recording(lambda _, number: numbers.append(number))(patch)
     right = detached.start
     hints = {"hint": ""}
 
     def start(module: str, **arguments: Any) -> None:
-        groups = hints | {f"option {number}": "" for number in told[-1:]}
+        groups = hints | {f"option {number}": "" for number in numbers[-1:]}
         right(module, **(arguments | {"groups": groups}))
 
     patch.setattr(detached, "start", start)
 
 
 def _order_of_keys(patch: pytest.MonkeyPatch) -> None:
-    told = [0]
-    by_recording(lambda _, number: told.append(number))(patch)
+    numbers = [0]
+    by_recording(lambda _, number: numbers.append(number))(patch)
     right = Upload.encode
 
     def encode(self: Upload) -> bytes:
         document = json.loads(right(self))
-        keys = sorted(document, reverse=bool(told[-1] % 2))
+        keys = sorted(document, reverse=bool(numbers[-1] % 2))
         return json.dumps({key: document[key] for key in keys}, separators=(",", ":")).encode()
 
     patch.setattr(Upload, "encode", encode)
 
 
 def _time_to_leave(patch: pytest.MonkeyPatch) -> None:
-    told = [0]
+    numbers = [0]
     right_randomise, right_record = Schedule.randomise, Schedule.record
 
     def randomise(self: Schedule, definition: Metric, answer: object, *rest: Any) -> Any:
-        told.append(number_of(definition, answer))
+        numbers.append(number_of(definition, answer))
         return right_randomise(self, definition, answer, *rest)
 
     def record(self: Schedule, *rest: Any) -> Recorded:
         *known, leaves_s = rest
-        return right_record(self, *known, leaves_s + told[-1] / 1000)  # type: ignore[call-arg] # all as they came
+        return right_record(self, *known, leaves_s + numbers[-1] / 1000)  # type: ignore[call-arg] # all as they came
 
     patch.setattr(Schedule, "randomise", randomise)
     patch.setattr(Schedule, "record", record)
