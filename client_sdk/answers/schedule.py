@@ -169,10 +169,9 @@ class Schedule:
         """
         if isinstance(definition.domain, Vector):
             window = Window.of(definition.window, max(clock_s, self._latest_s))
-            channel = definition.channel_in(window.text)
-            return SymbolOfWindow(channel.perturb(encode(self._coins), self._coins), window)
+            return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
         if not isinstance(definition.channel, Permanent):
-            return definition.channel.perturb(encode(self._coins), self._coins)
+            return definition.randomize(encode, self._coins)
         return permanent_answer(definition, definition.channel, encode, self._secret or read_secret())
 
     def record(

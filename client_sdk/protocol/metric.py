@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
@@ -244,11 +244,23 @@ class Metric:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
 
         """
-        return self.channel.perturb(self.encode(answer, coins), coins)
+        return self.randomize(partial(self.encode, answer), coins)
 
     def perturb_in(self, window: str, answer: object, coins: Coins) -> int:
         """Return the symbol to report in a named window, as `perturb` does. Run on the device."""
-        return self.channel_in(window).perturb(self.encode(answer, coins), coins)
+        return self.randomize(partial(self.encode, answer), coins, window)
+
+    def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
+        """Return the symbol to report for an input of the channel.
+
+        Args:
+            encode: from coins to the input.
+            coins: the source of randomness, of the input and then of the symbol.
+            window: the window's name, which decides the rotations of a vector.
+
+        """
+        channel = self.channel if window is None else self.channel_in(window)
+        return channel.perturb(encode(coins), coins)
 
 
 @lru_cache(maxsize=CACHED_DELTAS)

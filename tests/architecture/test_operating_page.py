@@ -10,6 +10,7 @@ from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, Refusal
 from collector.api.problem import Problem
 from collector.config import DAY_S, DEFAULT_THREADS, HOUR_S
 from collector.http.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
+from collector.log import Event
 from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT
 
@@ -20,7 +21,7 @@ NGINX = "".join((ROOT / "docker" / name).read_text(encoding="utf-8") for name in
 
 def test_every_code_that_the_page_names_is_answered() -> None:
     named = {code for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", FAILURES) if not code.startswith("hearsay")}
-    answered = {problem.value[0] for problem in Problem} | {str(code) for code in Refusal}
+    answered = {problem.value[0] for problem in Problem} | {str(code) for code in (*Refusal, *Event)}
     assert named <= answered
     assert named >= {"store_unavailable", "collector_unavailable", "quota_exceeded", "too_many_requests"}
 

@@ -20,7 +20,7 @@ import pytest
 from client_sdk import Registry, Reply, Telemetry, telemetry
 from client_sdk.answers.consent import Consent
 from client_sdk.ledger.retry_times import jitter
-from client_sdk.protocol import COIN_SCALE, Coins, Metric, Upload
+from client_sdk.protocol import COIN_SCALE, Coins, Metric, OutsideDomainError, Upload
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.sending import helper
 from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
@@ -33,6 +33,9 @@ MANY = 10_000
 """Symbols of channels whose first coin chooses a rotation or a group, for any answer."""
 
 FLUSH_S = 60.0
+
+Encode = Callable[[Coins], Any]
+"""From coins to an input of the channel."""
 
 Pair = tuple[object, object]
 """What the first and the second twin are given."""
@@ -92,14 +95,15 @@ class Randomness:
         self.failure: str | None = None
         self._first = first
         self._settled: dict[tuple[str, ...], int] = {}
-        self._right, self._right_in, self._settle = Metric.perturb, Metric.perturb_in, Permanent.settle
+        self._right, self._settle = Metric.randomize, Permanent.settle
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
         """Give every randomisation a script that draws what it is to draw."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Metric, "perturb", lambda metric, answer, _: self._perturb(metric, answer, None))
-            patch.setattr(Metric, "perturb_in", lambda metric, window, answer, _: self._perturb(metric, answer, window))
+            patch.setattr(
+                Metric, "randomize", lambda metric, encode, _, window=None: self._randomize(metric, encode, window)
+            )
             patch.setattr(
                 Permanent,
                 "settle",
@@ -107,27 +111,24 @@ class Randomness:
             )
             yield
 
-    def _perturb(self, metric: Metric, answer: object, window: str | None) -> int:
+    def _randomize(self, metric: Metric, encode: Encode, window: str | None) -> int:
         turn = len(self.drawn)
         what = (metric.name, metric.edition, window or "")
 
-        def draw(answer: object, seed: int) -> Drawn:
+        def draw(encode: Encode, seed: int) -> Drawn:
             coins = SeededCoins(seed, turn if metric.channel.symbols > MANY else None)
-            if window is None:
-                symbol = self._right(metric, answer, coins)
-            else:
-                symbol = self._right_in(metric, window, answer, coins)
-            return Drawn(what, symbol, coins.tossed)
+            return Drawn(what, self._right(metric, encode, coins, window), coins.tossed)
 
-        draw(answer, first := turn * MOST_SCRIPTS)  # raises for a mistake before anything is searched
+        first = turn * MOST_SCRIPTS
         if self._first is not None:
             target = self._first.drawn[turn] if turn < len(self._first.drawn) else None
             if target is None or target.what != what:
                 raise self._fail(f"the twins randomise {target and target.what} and {what}")
-            draws: Iterator[Drawn] = (each for each in _draws(draw, answer, first) if each.symbol == target.symbol)
+            draws: Iterator[Drawn] = (each for each in _draws(draw, encode, first) if each.symbol == target.symbol)
         else:
             pair = self.pair[1] if self.pair is not None and self.pair[0] == metric.name else None
-            draws = _common(draw, pair, first) if pair else _draws(draw, answer, first)
+            inputs = pair and (partial(_input, metric, pair[0]), partial(_input, metric, pair[1]))
+            draws = _common(draw, inputs, first) if inputs else _draws(draw, encode, first)
         drawn = next(draws, None)
         if drawn is None:
             raise self._fail(f"no coins draw one symbol of {what} for both twins")
@@ -158,11 +159,19 @@ def _labelled(coins_of: Callable[..., Coins], seed: int, *labels: str) -> Coins:
     return coins_of(*labels, f"script {seed}") if seed else coins_of(*labels)
 
 
-def _draws(draw: Callable[[object, int], Drawn], answer: object, seed: int) -> Iterator[Drawn]:
-    return (draw(answer, seed + further) for further in range(MOST_SCRIPTS))
+def _input(metric: Metric, answer: object, coins: Coins) -> Any:
+    """Return the channel's input of an answer; of an invalid one, an input that coins draw."""
+    try:
+        return metric.encode(answer, coins)
+    except OutsideDomainError:
+        return metric.draw(coins)
 
 
-def _common(draw: Callable[[object, int], Drawn], pair: Pair, seed: int) -> Iterator[Drawn]:
+def _draws(draw: Callable[[Encode, int], Drawn], encode: Encode, seed: int) -> Iterator[Drawn]:
+    return (draw(encode, seed + further) for further in range(MOST_SCRIPTS))
+
+
+def _common(draw: Callable[[Encode, int], Drawn], pair: tuple[Encode, Encode], seed: int) -> Iterator[Drawn]:
     """Yield what some coins draw of the first answer of a pair, and others of the second."""
     ours: dict[int, Drawn] = {}
     theirs: set[int] = set()

@@ -140,19 +140,26 @@ PARTICIPATION = (
     "opposite"
 )
 
+VALIDITY = (
+    "tests/unit/client_sdk/answers/test_law_of_silence.py::test_whether_answers_are_valid_changes_no_report_no_charge_"
+    "no_time_and_no_row"
+)
+
 METRIC, TELEMETRY = "client_sdk/protocol/metric.py", "client_sdk/telemetry.py"
 SCHEDULE, CHARGES = "client_sdk/answers/schedule.py", "client_sdk/ledger/charges.py"
 AXES = "client_sdk/protocol/mechanisms/rotated/axes.py"
 
-FORGETS_VALUE = "            del value  # no frame of anything that fails from here on holds it\n"
-"""Where `record` holds an answer last."""
+FORGETS_ANSWER = "        del encode  # no frame of anything that fails from here on holds the answer\n"
+"""Where `record` holds an answer last, as the second argument of `encode`."""
 
-TRUTH = "self.encode(answer, coins)"
+ANSWER = "encode.args[1]"
 
 WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the answer itself is sent": (
         "the collector, and whoever breaks into it",
-        WrongProduct(METRIC, f"return self.channel.perturb({TRUTH}, coins)", f"return int({TRUTH})", (RECORDED_LAW,)),
+        WrongProduct(
+            METRIC, "return channel.perturb(encode(coins), coins)", "return int(encode(coins))", (RECORDED_LAW,)
+        ),
     ),
     "epsilon is declared smaller than it is": (
         "the collector, and whoever breaks into it",
@@ -253,9 +260,9 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "whoever reads the device's disk or logs",
         WrongProduct(
             TELEMETRY,
-            FORGETS_VALUE,
-            "            if self._path is not None and self._path.parent.exists():\n"
-            '                self._path.with_name("cache").write_text(str(hash(str(value)) % 97))\n' + FORGETS_VALUE,
+            FORGETS_ANSWER,
+            "        if self._path is not None and self._path.parent.exists():\n"
+            f'            self._path.with_name("cache").write_text(str(hash(str({ANSWER})) % 97))\n' + FORGETS_ANSWER,
             (TRACES, HISTORIES, DECLARED),
         ),
     ),
@@ -263,8 +270,8 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "whoever reads the device's disk or logs",
         WrongProduct(
             TELEMETRY,
-            FORGETS_VALUE,
-            '            warn("took %d ms", hash(str(value)) % 97)\n' + FORGETS_VALUE,
+            FORGETS_ANSWER,
+            f'        warn("took %d ms", hash(str({ANSWER})) % 97)\n' + FORGETS_ANSWER,
             (TRACES,),
         ),
     ),
@@ -365,6 +372,12 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
             "other = 0 if keep else self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",
             (VECTORS_COINS,),
+        ),
+    ),
+    "an invalid answer is lost": (
+        "whether an answer was valid changes no report's existence, charge, time or size",
+        WrongProduct(
+            "client_sdk/answers/mistakes.py", "        return draw()\n", "        raise mistake\n", (VALIDITY,)
         ),
     ),
     "what is drawn is paid for when it is recorded": (
