@@ -301,14 +301,14 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (SUMS,),
         ),
     ),
-    "the charge is committed before its report": (
+    "a report is queued after its charge was committed, with the next one": (
         "a kill keeps charge and report together",
         WrongProduct(
             SCHEDULE,
             "            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)\n",
-            '            connection.execute("COMMIT")\n'
-            '            connection.execute("BEGIN IMMEDIATE")\n'
-            "            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)\n",
+            '            for late in self.__dict__.pop("late", ()):\n'
+            "                queue.enqueue(connection, late, 0, leaves_s)\n"
+            '            self.__dict__["late"] = [report]\n',
             (KILLS,),
         ),
     ),
