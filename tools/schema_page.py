@@ -133,6 +133,12 @@ the same columns, a row for each thing that was estimated. What is missing is an
 polars, NaN or NA in pandas. Truth values are `true` and `false` in CSV; a pair stands as `first, second`. The metadata
 of a Parquet file hold the schema's number as `hearsay.schema`.
 
+Devices choose the texts that are found. In CSV, the `value` of a `found_text` that begins with `=`, `+`, `-`, `@`, a
+wide form of these, a tab, a line end or an apostrophe has an apostrophe in front of it, so that no spreadsheet runs it
+as a formula. Programs that read the file remove that first apostrophe. Every other cell is exact: values come from the
+registry and named texts from the analyst. JSON, Parquet and frames hold every text as it is, so export them to a
+spreadsheet with the same care.
+
 | column | holds | |
 | --- | --- | --- |
 """

@@ -72,6 +72,9 @@ TYPES: Final[dict[str, type]] = {
 }
 """The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
 
+FOUND_TEXT: Final = "found_text"
+"""The one statistic whose value is a text that devices chose."""
+
 STATISTICS: Final = {
     "share": "the share of devices with the value",
     "mean": "the mean of the answers (a set has `mean_size`, a scale `mean_position`)",
@@ -86,7 +89,7 @@ STATISTICS: Final = {
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     "coordinate": "the mean of a coordinate of vectors, counted from 0",
-    "found_text": "the share of devices with a text that was found; `…` ends a text that may be longer",
+    FOUND_TEXT: "the share of devices with a text that was found; `…` ends a text that may be longer",
     "named_text": "the share of devices with a text that was named by `--candidates`",
     "coefficient": "the change of a model's label as a feature rises by half its range, the others being equal",
     "log_odds": "the log-odds of a model's label yes where a feature has a value",
@@ -235,7 +238,7 @@ def _figures_of(estimated: MetricEstimate) -> Iterator[RowFigure]:
         yield RowFigure("auc", None, estimated.learned.auc)
     if estimated.texts is not None:
         yield from (
-            RowFigure("found_text", word(share.value) or EMPTY_TEXT, share) for share in estimated.texts.found or ()
+            RowFigure(FOUND_TEXT, word(share.value) or EMPTY_TEXT, share) for share in estimated.texts.found or ()
         )
         yield from (
             RowFigure("named_text", word(share.value) or EMPTY_TEXT, share) for share in estimated.texts.named or ()
