@@ -15,7 +15,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "client_sdk" / "typescript"
 
 ROUNDS: Final = 20
 
-SIZES: Final = {"everything": 12_000, "boolean, category, number": 8_100}
+SIZES: Final = {"everything": 13_300, "boolean, category, number": 8_200}
 """Bytes after bundling, minifying and gzip: a KB is 1,000."""
 
 CHANNELS: Final = {"randomised response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}

@@ -35,7 +35,7 @@ const CODES: readonly (readonly [RegExp, Failure])[] = [
   [/REFUSED/, "refused"],
   [/UNREACH|ENETDOWN/, "no_route"],
   [/TIME/i, "timeout"],
-  [/HPE_/, "not_http"],
+  [/HPE_|HTTPParser/, "not_http"],
   [/RESET|EPIPE|_SOCKET/, "broken"],
   [/redirect/, "redirect"],
 ];

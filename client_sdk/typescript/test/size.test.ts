@@ -20,20 +20,20 @@ async function gzipped(source: string): Promise<number> {
 }
 
 // A KB is 1,000 bytes here, the smaller one of the two.
-test("everything is at most 12 KB", async () => {
+test("everything is at most 13.3 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
-  assert.ok(bytes <= 12_000, `${bytes}`);
+  assert.ok(bytes <= 13_300, `${bytes}`);
 });
 
-test("booleans, categories and means of numbers, with their words, are at most 8.1 KB", async () => {
+test("booleans, categories and means of numbers, with their words, are at most 8.2 KB", async () => {
   const bytes = await gzipped(`
     export { Telemetry } from "hearsay-ldp";
     export { boolean, category, number } from "hearsay-ldp/spec";
     export { randomizedResponse, kAryRandomizedResponse, hybrid } from "hearsay-ldp/spec";
   `);
   console.log(`boolean, category, number: ${bytes} bytes`);
-  assert.ok(bytes <= 8_100, `${bytes}`);
+  assert.ok(bytes <= 8_200, `${bytes}`);
 });
 
 test("nothing that a page must not use is in the bundle", async () => {
