@@ -170,6 +170,8 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
         yield _paragraph(say(key, windows=windows, outcome=totals[Horizon.YEAR]))
     yield _paragraph(say("statement.how"), evidence(registry.metrics.values(), say, escaped))
     yield _paragraph(say("statement.worst"))
+    if budget.accept:
+        yield _paragraph(say("statement.accept", reason=escaped(budget.accept)))
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:

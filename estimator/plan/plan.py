@@ -17,6 +17,7 @@ from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
 from estimator.discovery.power import SHORT, Power
 from estimator.estimates.vectors import rotation_error
@@ -285,7 +286,7 @@ def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
 
 
 def _notes(registry: Registry, today: date) -> list[str]:
-    notes = ceiling_notes(registry, today)
+    notes = [*limits.remarks(registry, today), *ceiling_notes(registry, today)]
     notes.extend(
         f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
         " many devices it needs"

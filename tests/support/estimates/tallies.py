@@ -13,6 +13,7 @@ name = "acme"
 [budget]
 per_window = 20
 lifetime = 60
+accept = "It exists in tests only."
 [metric.dark_mode]
 purpose = "Is dark mode used?"
 kind = "boolean"

@@ -20,6 +20,7 @@ name = "acme-notes"
 [budget]
 per_window = 9
 lifetime = 99
+accept = "It exists in tests only."
 [metric.dark_mode]
 purpose = "Is dark mode used?"
 kind = "boolean"

@@ -12,6 +12,7 @@ import pytest
 from client_sdk.commands.check import check
 from client_sdk.protocol import Registry
 from client_sdk.protocol.registry.limits import excesses, remarks
+from client_sdk.protocol.statement import statement
 from tests.support.devices.definitions import BOOLEAN, Field, Toml
 
 ROOT = Path(__file__).parents[5]
@@ -148,3 +149,13 @@ def test_every_registry_on_a_page_is_within_the_limits(sample: str) -> None:
 def test_there_are_registries_to_copy() -> None:
     assert len(SHIPPED) > 4
     assert len(ON_PAGES) > 1
+
+
+@pytest.mark.parametrize(("language", "words"), [("en", "Its team gives"), ("de", "Das Team nennt")])
+def test_the_statement_for_users_gives_the_reason(language: str, words: str) -> None:
+    plain = Registry.parse(text_of({}, dark_mode={}))
+    accepted = Registry.parse(text_of({"accept": "A *study*."}, dark_mode={}))
+    page = " ".join(statement(accepted, language).split())
+    assert words in page
+    assert r"A \*study\*." in page
+    assert words not in " ".join(statement(plain, language).split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import UTC, datetime
 from functools import cache
@@ -39,6 +40,15 @@ def report() -> EstimateReport:
 @cache
 def page() -> str:
     return as_html(report(), REGISTRY)
+
+
+def test_the_page_gives_the_reason_for_revealing_more_than_the_limits_allow() -> None:
+    accepted = dataclasses.replace(
+        REGISTRY, budget=dataclasses.replace(REGISTRY.budget, accept="A study <with> consent.")
+    )
+    assert "The reason given: <bdi>A study &lt;with&gt; consent.</bdi>" in as_html(report(), accepted)
+    plain = dataclasses.replace(REGISTRY, budget=dataclasses.replace(REGISTRY.budget, accept=""))
+    assert "The reason given" not in as_html(report(), plain)
 
 
 def article(name: str) -> str:
