@@ -30,6 +30,9 @@ PYTHON: Final = "311"
 GLIBC: Final = 36
 """The minor version of the images' C library, Debian 12's: wheels for an older one run, too."""
 
+OLDER: Final = {"async-timeout": 'python_full_version < "3.11.3"'}
+"""What only an older Python 3.11 needs, such as Debian's, and when. pip asks for this machine's."""
+
 HEAD: Final = "# Written by `make requirements` from constraints.txt: the wheels of the images, on {processors}.\n"
 
 
@@ -40,6 +43,8 @@ def requirements(name: str) -> list[str]:
         return list(project["build-system"]["requires"])
     client = tomllib.loads((ROOT / "client_sdk" / "pyproject.toml").read_text(encoding="utf-8"))
     needed = list(project["project"]["optional-dependencies"][name])
+    if name == "collector":  # whose redis needs them
+        needed += OLDER
     return needed if name == "parquet" else [*client["project"]["dependencies"], *needed]
 
 
@@ -49,10 +54,12 @@ def page(name: str) -> str:
     for processor in PROCESSORS:
         for wheel in resolved(requirements(name), processor):
             about, digests = wheel["metadata"], wheel["download_info"]["archive_info"]["hashes"]
-            hashes[f"{about['name'].lower()}=={about['version']}"].add(digests["sha256"])
+            older = OLDER.get(about["name"].lower())
+            pinned = f"{about['name'].lower()}=={about['version']}" + (f" ; {older}" if older else "")
+            hashes[pinned].add(digests["sha256"])
     lines = [
-        " \\\n".join((pinned, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))))
-        for pinned, digests in sorted(hashes.items())
+        " \\\n".join((line, *(f"    --hash=sha256:{digest}" for digest in sorted(digests))))
+        for line, digests in sorted(hashes.items())
     ]
     return "\n".join((HEAD.format(processors=" and ".join(PROCESSORS)) + lines[0], *lines[1:], ""))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, requires
 
 import pytest
 from packaging.requirements import Requirement
@@ -12,9 +13,12 @@ from packaging.utils import canonicalize_name
 from tests.support.services.images import ROOT, instructions
 from tools.requirements import EXTRAS, FOLDER, requirements
 
-LINE = re.compile(r"([a-z0-9._-]+)==(\S+)((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
+LINE = re.compile(r"([a-z0-9._-]+)==(\S+)( ; [a-z_]+ < \"[0-9.]+\")?((?: \\\n    --hash=sha256:[0-9a-f]{64})+)\n")
 
 NAMES = ("build", *EXTRAS)
+
+OLDEST = {"extra": "", "python_full_version": "3.11.2"}
+"""Debian's Python, from which images of the tests begin: it needs more than that of the images."""
 
 
 def pinned(text: str) -> dict[str, str]:
@@ -32,12 +36,13 @@ def needed(name: str) -> set[str]:
     names, waiting = set[str](), [Requirement(text) for text in requirements(name)]
     while waiting:
         requirement = waiting.pop()
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+        if requirement.marker is not None and not requirement.marker.evaluate(OLDEST):
             continue
         own = canonicalize_name(requirement.name)
         if own not in names:
             names.add(own)
-            waiting += map(Requirement, requires(own) or ())
+            with contextlib.suppress(PackageNotFoundError):  # an older Python needs it, and nothing else for it
+                waiting += map(Requirement, requires(own) or ())
     return names
 
 
