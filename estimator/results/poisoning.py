@@ -37,8 +37,9 @@ class RangeTest(Record, frozen=True):
         statistic: twice the log-likelihood ratio of the tally's own frequencies to the likeliest
             law.
         p_value: the probability that a tally of the likeliest law lies as far from the range.
-        drawn: the number of simulated tallies; 0 if the tally lies within the range.
-        impossible: whether not a single simulated tally lies as far from the range.
+        drawn: the number of simulated tallies; 0 if the tally lies within the range, or so far from
+            it that none would lie as far.
+        impossible: whether not a single simulated tally lies, or would lie, as far from the range.
 
     """
 

@@ -4,6 +4,7 @@ accused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from math import comb, factorial, prod
@@ -19,15 +20,16 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
 from estimator.decoders.grid import grid_law
 from estimator.estimates import channel_range
-from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, likeliest_law, range_test
+from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test
 from estimator.estimates.metric import estimates
 from estimator.estimates.poisoning import extremes_of, reach_of
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
 from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.limits import MOST_REPORTS
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
-from tests.support.estimates.coverage import drawn_tallies
+from tests.support.estimates.coverage import chances, drawn_tallies
 from tests.support.estimates.inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights
 from tests.support.laws.sampling import accepts_each
 
@@ -183,7 +185,26 @@ def test_reports_that_are_all_one_symbol_are_what_no_population_makes(name: str)
     counts[1] = 500
     outcome = range_test(channel, counts)
     assert outcome.impossible
-    assert (outcome.p_value, outcome.drawn) == (1 / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST)
+    assert outcome.p_value == 1 / (DRAWN_AT_MOST + 1)
+    assert outcome.drawn in {0, DRAWN_AT_MOST}
+
+
+@pytest.mark.parametrize("reports", [1, 7, 20])
+def test_the_bound_that_saves_the_draws_is_above_the_chance_of_every_distance(reports: int) -> None:
+    for law in (np.full(4, 0.25), np.array([0.7, 0.2, 0.05, 0.05])):
+        tallies = np.array([*compositions(reports, 4)])
+        likely = chances(tallies, law[np.newaxis])[:, 0]
+        distances = np.array([distance(tally, reports * law) for tally in tallies])
+        for least in np.unique(distances).tolist():
+            assert math.log(likely[distances >= least].sum()) <= _log_chance(least, 4) + 1e-9
+
+
+def test_a_tally_that_is_far_from_every_population_is_called_impossible_without_a_draw() -> None:
+    channel = CHANNELS["projective space"]
+    counts = np.zeros(channel.symbols, dtype=np.int64)
+    counts[1] = MOST_REPORTS
+    outcome = range_test(channel, counts)
+    assert (outcome.drawn, outcome.impossible) == (0, True)
 
 
 @pytest.mark.parametrize("name", ["pairs", "many blocks", "projective plane", "utilities"])
