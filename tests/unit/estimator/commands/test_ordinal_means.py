@@ -66,7 +66,7 @@ def test_words_page_and_rows_name_it_as_a_step_of_the_scale(folder: Path) -> Non
     assert "mean" in report(folder, "--verbose")
     report(folder, "--html", str(folder / "report.html"))
     assert "of 5" in (folder / "report.html").read_text()
-    header, row = report(folder, "--format", "csv").splitlines()
+    header, row, _ = report(folder, "--format", "csv").splitlines()
     assert dict(zip(header.split(","), row.split(","), strict=True))["statistic"] == "mean_position"
 
 
