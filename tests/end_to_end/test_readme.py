@@ -187,8 +187,9 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
 ) -> None:
     monkeypatch.chdir(folder)
     registry = folder / "metrics.toml"
-    in_every_week = changed(registry.read_text(encoding="utf-8"), {"lifetime = 5.0": "lifetime = 500"})
-    registry.write_text(in_every_week, encoding="utf-8")  # as the page says for trying it out
+    lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
+    in_the_first_weeks = "".join(line for line in lines if not line.startswith("strategy"))
+    registry.write_text(in_the_first_weeks, encoding="utf-8")  # as the page says for trying it out
     (embedding,) = (sample for sample in samples("python") if EXAMPLE_COLLECTOR in sample)
     names = {"__file__": str(folder / "app.py"), "app_data_dir": folder / "app-data", "user_said_yes": True}
     exec(embedding.replace(EXAMPLE_COLLECTOR, f"http://{address}"), names)  # noqa: S102 the page's own sample
@@ -197,7 +198,7 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
 
     operating = {"check", "export", "import", "retire"}
     ran = {"make", "export", "serve", "rehearse", "audit", "plan", *operating}
-    show, forget, close, table, preliminary, page, archive = (
+    show, forget, close, table, preliminary, page, installs, archive = (
         line for line in commands() if not ran & {line.split()[0], line.split()[1]}
     )
     assert "dark_mode" in shell.run(show)
@@ -209,6 +210,7 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
     assert (metric["metric"], metric["reports"]) == ("dark_mode", 1)
     assert shell.run(page) == ""
     assert "dark_mode" in (folder / "report.html").read_text(encoding="utf-8")
+    assert "dark_mode" in shell.run(installs)
     for line in commands():
         if line.split()[1] in operating:
             shell.run(line)
