@@ -19,19 +19,6 @@ from client_sdk import Telemetry
 from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
-MOST_CLIENT_BYTES = 186 * 1024
-"""The most that travels to every device: less than a small picture.
-
-What serves better answers is part of it: balanced designs are 5 KiB, since a device derives its
-blocks; the tables of optimal means another 5. Days of use and the nearest prototype are as much: a
-device keeps the days, and the vector must not leave. A number by group is 2: a device rounds it.
-Stops and public strata are 4 together; consent by purpose, vectors, and the compiler for browsers
-12. Texts that nobody listed are 6: their letters, groups and hashes, and which geometry hides a
-cell. Models that are learned are 7, and one that is shipped 2: it must score on the device. Telling
-an app what its clock does wrong, and a user what was erased, is 1. Telling a user how often odds
-are exceeded, and what a report proves by being sent, is 2.
-"""
-
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
 
@@ -81,10 +68,6 @@ def test_the_wheel_of_services_holds_the_collector_the_estimator_and_their_files
     held = {name for name in wheel_of(built, "hearsay-ldp").namelist() if ".dist-info/" not in name}
     assert held == sources("collector", "estimator")
     assert {Path(name).suffix for name in held} >= {".py", ".js", ".css", ".jinja", ".json", ".typed"}
-
-
-def test_the_wheel_of_apps_is_small(built: Path) -> None:
-    assert only(built, "hearsay_ldp_client-*.whl").stat().st_size <= MOST_CLIENT_BYTES
 
 
 @EACH

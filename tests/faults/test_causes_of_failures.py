@@ -99,6 +99,7 @@ def test_a_valkey_that_asks_for_a_password_is_not_said_to_be_down(embedded_url: 
     assert "running" not in str(caught.value)
 
 
+@pytest.mark.system
 def test_a_full_disk_is_named_by_whatever_writes_to_it(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk") as disk:
         fill(disk)

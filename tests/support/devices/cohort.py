@@ -85,7 +85,7 @@ def live(
     with closing(empty_ledger()) as connection:
         connection.execute("UPDATE device SET secret = ?", (secret_of(seed),))
         keys = [(name, registry.metric(name).edition) for name in stopped]
-        connection.executemany("INSERT INTO stops VALUES (?, ?)", keys)
+        connection.executemany("INSERT OR REPLACE INTO editions VALUES (?, ?, 1)", keys)
         connection.execute("BEGIN")  # a single transaction: nobody else reads, and nothing fails
         schedule = Schedule(registry, coins)
         for day in range(days):

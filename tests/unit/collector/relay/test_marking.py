@@ -134,7 +134,7 @@ class Deployment:
 
     def stops(self) -> list[list[str]]:
         """Return what each device knows to be stopped."""
-        query = "SELECT metric FROM stops ORDER BY metric"
+        query = "SELECT metric FROM editions WHERE stopped = 1 ORDER BY metric"
         return [[name for (name,) in rows(self.folder / f"device{number}", query)] for number in range(DEVICES)]
 
     def _device(self, number: int, stack: contextlib.ExitStack) -> tuple[Telemetry, SetClock]:

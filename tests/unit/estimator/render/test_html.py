@@ -365,10 +365,9 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one_and_says_what_to_do(
     assert missing.exit_code == 1
     assert "name a file in a folder that may be written to" in missing.stderr
     folder = CliRunner().invoke(command, [*arguments, "--html", str(tmp_path)])
-    assert folder.exit_code == 1
-    assert "name a file that may be replaced" in folder.stderr
+    assert (folder.exit_code, "name another file to write" in folder.stderr) == (2, True)
     long = CliRunner().invoke(command, [*arguments, "--html", "x" * 10_000])
-    assert (long.exit_code, "cannot be written: File name too long" in long.stderr) == (1, True)
+    assert (long.exit_code, "name another file to write" in long.stderr) == (2, True)
     page = tmp_path / "report.html"
     page.write_text("the old one", encoding="utf-8")
     broken = [*arguments[:-1], str(tmp_path / "absent.ndjson")]
