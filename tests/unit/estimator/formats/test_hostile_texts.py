@@ -21,11 +21,11 @@ from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from estimator.commands.cli import command
 from estimator.formats.to_csv import as_csv
 from estimator.rehearsal.text_sampler import sampled_texts
-from estimator.render import as_summary
 from estimator.render.html.document import as_html
 from estimator.render.rounding import UNBROKEN
 from estimator.render.summary import as_table, summary
 from estimator.render.text.report import as_table as as_verbose_table
+from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request
