@@ -154,7 +154,7 @@ def test_scripts_show_the_numbers_of_the_file(browser: Browser, file: Path) -> N
     assert texts(browser, file, scripts=True) == texts(browser, file, scripts=False)
 
 
-def test_a_number_that_a_step_would_round_up_is_rounded_once(browser: Browser, tmp_path: Path) -> None:
+def test_the_ends_of_an_interval_are_rounded_outwards_once(browser: Browser, tmp_path: Path) -> None:
     registry = Registry.parse(registry_text(dark_mode=BOOLEAN))
     report = make_report(registry, decode(tallies(registry, range(1)).splitlines()))
     (estimated,) = report.metrics
@@ -165,12 +165,12 @@ def test_a_number_that_a_step_would_round_up_is_rounded_once(browser: Browser, t
     highlights = (replace(report.highlights[0], shown=changed),)
     written = tmp_path / "report.html"
     written.write_text(as_html(replace(report, metrics=(changed,), highlights=highlights), registry), encoding="utf-8")
-    assert texts(browser, written, scripts=True)[1] == "29 to 67\N{NO-BREAK SPACE}%"
+    assert texts(browser, written, scripts=True)[1] == "28 to 68\N{NO-BREAK SPACE}%"
     with opened(browser, written) as view:
         view.show_everything()
-        assert "(29 to 67\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
+        assert "(28 to 68\N{NO-BREAK SPACE}%)" in view.page.locator("#q-dark_mode .answer").inner_text()
         dots = view.page.locator("#q-dark_mode circle").evaluate_all("(dots) => dots.map((dot) => dot.dataset.label)")
-        assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (29 to 67\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]
+        assert dots == [f"{label}: 50\N{NO-BREAK SPACE}% (28 to 68\N{NO-BREAK SPACE}%)" for label in ("no", "yes")]
 
 
 def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Browser, tmp_path: Path) -> None:

@@ -140,8 +140,11 @@ def test_the_dots_and_the_table_show_the_numbers_of_the_json(whole: Page, writte
         percent = 100 if "%" in texts[0] else 1
         estimate, low, high = re.findall(NUMBER, f"{texts[0]} {texts[1]}")
         for text, number in zip((estimate, low, high), ("estimate", "low", "high"), strict=True):
-            tolerance = half_a_digit(text) + percent * (figure["high"] - figure["low"]) / 100
-            assert abs(text_number(text) - percent * figure[number]) <= tolerance, (name, text, figure)
+            outwards = {"low": -1, "high": 1}.get(number, 0)  # an end may lie a whole digit outside
+            beyond = text_number(text) - percent * figure[number]
+            tolerance = (1 + abs(outwards)) * half_a_digit(text) + percent * (figure["high"] - figure["low"]) / 100
+            assert abs(beyond) <= tolerance, (name, text, figure)
+            assert beyond * outwards >= 0, (name, text, figure)
     charts = shown.locator(".charts > div:first-child svg.chart:not([aria-label^='Distribution'])")
     dots = charts.locator("[data-label=dot] circle").all()
     labels = [dot.get_attribute("data-label") or "" for dot in dots]
