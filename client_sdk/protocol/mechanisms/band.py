@@ -90,10 +90,10 @@ class Band:
     def pick(self, value: int, drawn: int) -> int:
         """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others.
 
-        Both are computed in either case: the time would otherwise reveal which case it was.
+        The steps are the same in either case: the time would otherwise reveal which case it was.
         """
         in_band = self.width * self.heavy
-        within = value + drawn // self.heavy
-        other = (drawn - in_band) // self.light
-        beyond = other + self.width * (other >= value)
-        return within if drawn < in_band else beyond
+        is_beyond = drawn >= in_band
+        place = (drawn - is_beyond * in_band) // (self.light if is_beyond else self.heavy)
+        within, beyond = value + place, place + self.width * (place >= value)
+        return beyond if is_beyond else within

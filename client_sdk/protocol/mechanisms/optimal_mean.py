@@ -156,17 +156,17 @@ class OptimalMean:
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; two coins for every input.
 
-        A symbol of the band and another one are computed in either case: the time would otherwise
-        reveal which case it was.
+        The steps are the same for a symbol of the band and for another one: the time would
+        otherwise reveal which it is.
         """
         band, numerator = self.between(value)
         band += coins.below(self.resolution) < numerator
         in_band = self.width * self.heavy
         drawn = coins.below(in_band + len(self.steps) * self.light)
-        within = band + drawn // self.heavy
-        other = (drawn - in_band) // self.light
-        beyond = other + self.width * (other >= band)
-        return within if drawn < in_band else beyond
+        is_beyond = drawn >= in_band
+        place = (drawn - is_beyond * in_band) // (self.light if is_beyond else self.heavy)
+        within, beyond = band + place, place + self.width * (place >= band)
+        return beyond if is_beyond else within
 
 
 def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int, ...]:

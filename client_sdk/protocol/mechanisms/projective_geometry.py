@@ -118,8 +118,8 @@ class ProjectiveGeometry:
         """
         keep = coins.bernoulli(self.keep_numerator)
         kept = coins.below(self._firsts[-2])
-        lie = coins.below(self._powers[-2])
-        free = self._number(kept if keep else self._firsts[-2] + lie) % self._powers[-2]
+        lie = self._firsts[-2] + coins.below(self._powers[-2])
+        free = self._number(kept if keep else lie) % self._powers[-2]
         after_pivot = bisect_right(self._firsts, value) - 1
         tail = value - self._firsts[after_pivot]
         scale = self._powers[after_pivot]

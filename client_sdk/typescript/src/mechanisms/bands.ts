@@ -14,7 +14,7 @@ interface Bands {
   readonly total: bigint;
   /** Return the first and the last place whose band holds a symbol. */
   places(symbol: number): readonly [number, number];
-  /** Return the symbol at `drawn` of 0..total-1: of the band first, then others. Both are computed in either case. */
+  /** Return the symbol at `drawn` of 0..total-1: of the band first, then others, in the same steps. */
   pick(place: number, drawn: bigint): number;
 }
 
@@ -26,9 +26,10 @@ function bandsOf(places: number, integers: Integers): Bands {
     total: inBand + BigInt(places - 1) * light,
     places: (symbol) => [Math.max(0, symbol - width + 1), Math.min(places - 1, symbol)],
     pick(place, drawn) {
-      const within = place + Number(drawn / heavy);
-      const other = Number((drawn - inBand) / light);
-      return drawn < inBand ? within : other + (other < place ? 0 : width);
+      const isBeyond = drawn >= inBand;
+      const other = Number((drawn - (isBeyond ? inBand : 0n)) / (isBeyond ? light : heavy));
+      const [within, beyond] = [place + other, other + (other < place ? 0 : width)];
+      return isBeyond ? beyond : within;
     },
   };
 }
