@@ -10,10 +10,19 @@ MEMORY_BYTES: Final = 2**30
 """Bytes of address space. Python, numpy and other imports take a third of it."""
 
 
-def limited(*words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Run Python with arguments in limited memory, and return its output."""
+PROCESSOR_S: Final = 600
+"""Seconds of a processor: a deadline for what would never end."""
+
+
+def limited(
+    *words: str,
+    environment: dict[str, str] | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+    processor_s: int = PROCESSOR_S,
+) -> subprocess.CompletedProcess[str]:
+    """Run Python with arguments in limited memory and time, and return its output."""
     return subprocess.run(
-        [sys.executable, "-c", LIMITED, str(MEMORY_BYTES), *words],
+        [sys.executable, "-c", LIMITED, str(memory_bytes), str(processor_s), *words],
         capture_output=True,
         text=True,
         check=False,
@@ -24,9 +33,9 @@ def limited(*words: str, environment: dict[str, str] | None = None) -> subproces
 
 LIMITED: Final = """\
 import os, resource, sys
-most = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_AS, (most, most))
-os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+for kind, most in ((resource.RLIMIT_AS, int(sys.argv[1])), (resource.RLIMIT_CPU, int(sys.argv[2]))):
+    resource.setrlimit(kind, (most, most))
+os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 """
 """Limits itself and then executes Python.
 

@@ -45,6 +45,13 @@ WRONG = {
     "reports that are true": line("dark_mode", [0, 1], reports=True),
     "symbols that fall": line("dark_mode", [3, 4], symbols=[1, 0]),
     "a symbol twice": line("dark_mode", [3, 4], symbols=[1, 1]),
+    "a count with a zero before it": SOUND.replace(b"[3", b"[03"),
+    "two counts without a comma": SOUND.replace(b"[3, 4]", b"[3 4]"),
+    "a missing count": SOUND.replace(b"[3, 4]", b"[3,,4]"),
+    "a comma before all counts": SOUND.replace(b"[3", b"[,3"),
+    "a comma behind all counts": SOUND.replace(b"4]", b"4,]"),
+    "counts that do not end": SOUND.replace(b"4]", b"4"),
+    "a list that stands for another": SOUND.replace(b"[3, 4]", b'{"list":0}'),
     "fewer symbols than counts": line("dark_mode", [3, 4], symbols=[1]),
     "an integer too long to read": b'{"metric": ' + b"9" * 5000 + b"}",
 }
@@ -82,6 +89,20 @@ def test_a_tally_of_another_alphabet_is_refused(wrong: bytes) -> None:
     (tally,) = decode([wrong])
     with pytest.raises(UnfitTallyError, match="4 symbols"):
         tally.dense(4)
+
+
+@pytest.mark.parametrize("separator", [b",", b", ", b" , ", b",\t"])
+def test_lists_are_read_however_they_are_separated(separator: bytes) -> None:
+    (tally,) = decode([SOUND.replace(b"[3, 4]", b"[3" + separator + b"4]")])
+    assert [*tally.counts] == [3, 4]
+
+
+def test_a_long_list_of_anything_but_usual_integers_is_refused_before_it_takes_memory() -> None:
+    """An object for each of its numbers would take a hundred times the bytes of the line."""
+    for number in (b"1.5", b"-1", b"1 "):
+        text = SOUND.replace(b"3, 4", number + (b"," + number) * 2**15)
+        with pytest.raises(TalliesError, match="it must hold two lists of integers from 0"):
+            decode([text])
 
 
 def test_a_sparse_tally_of_nothing_is_all_zeros() -> None:
