@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -97,9 +98,8 @@ OPTIONS: Final = (
 
 def windows_of_counts(symbols: int) -> Iterator[Sequence[int]]:
     """Yield counts whose sums are near the most that all tallies may hold."""
-    each, seeded = MOST_REPORTS // 5, Random(symbols)  # noqa: S311 hostile tallies are no secret
+    each, seeded = MOST_REPORTS // 4, Random(symbols)  # noqa: S311 hostile tallies are no secret
     yield [each, *[0] * (symbols - 1)]
-    yield [*[0] * (symbols - 1), each]
     yield [each // symbols] * symbols
     yield [1] * symbols
     yield [seeded.randrange(2 * each // symbols) for _ in range(symbols)]
@@ -145,11 +145,11 @@ def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", range(5))
+@pytest.mark.parametrize("shape", range(3))
 def test_seven_million_symbols_take_bounded_memory_and_time(shape: int, tmp_path: Path) -> None:
     text = registry_text(m=MILLIONS)
     metric = Registry.parse(text).metric("m")
-    counts = [*windows_of_counts(metric.channel.symbols)][shape]
+    counts = next(islice(windows_of_counts(metric.channel.symbols), shape, None))
     lines = iter([tally(metric, Window.of(WindowKind.DAY, 0), counts)])
     printed = json.loads(report(tmp_path, lines, text, "--format", "json", "--fakes", "0.01", "--simultaneous"))
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(counts)]
