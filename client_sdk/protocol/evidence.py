@@ -19,7 +19,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import Sentences
 
 WEAK: Final = 4
-"""Up to these odds, a report is weak evidence: even odds become four to one."""
+"""Up to these odds, a report is weak evidence: even odds can become four to one."""
 
 STRONG: Final = 99
 """Up to these odds it is strong evidence; beyond them, the answer is as good as known."""

@@ -20,6 +20,7 @@ from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.domain import (
     BYTES,
     Activity,
+    Boolean,
     Category,
     Count,
     Cross,
@@ -28,6 +29,8 @@ from client_sdk.protocol.domain import (
     MeanByGroup,
     Model,
     Nearest,
+    Number,
+    OrdinalMean,
     Subset,
     Text,
     Vector,
@@ -46,8 +49,10 @@ from client_sdk.protocol.horizon import (
     yearly_reports,
 )
 from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.registry.limits import reveals_too_much_a_year, too_revealing
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
+from client_sdk.protocol.window import WindowKind
 
 CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 """Odds of a million to one are as good as knowing."""
@@ -57,6 +62,12 @@ TWO_DIGITS: Final = 10
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
 """Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
+
+MOST_LISTED: Final = 12
+"""Of more answers than this, the page lists the first ones and says how many there are."""
+
+DECIMALS: Final = 6
+"""At most this many decimals of an end of a range are printed."""
 
 WIDTH: Final = 80
 """The columns of a paragraph."""
@@ -171,7 +182,15 @@ def _how(registry: Registry, totals: dict[Horizon, str], say: Sentences) -> Iter
     yield _paragraph(say("statement.how"), evidence(registry.metrics.values(), say, escaped))
     yield _paragraph(say("statement.worst"))
     if budget.accept:
-        yield _paragraph(say("statement.accept", reason=escaped(budget.accept)))
+        places = [escaped(metric.name) for metric in too_revealing(registry)]
+        places += [say("statement.accept_year")] if reveals_too_much_a_year(registry) else []
+        yield _paragraph(
+            say(
+                "statement.accept",
+                excesses=", ".join(places) or say("statement.accept_nothing"),
+                reason=escaped(budget.accept),
+            )
+        )
 
 
 def _purposes(registry: Registry, say: Sentences) -> Iterator[str]:
@@ -194,13 +213,14 @@ def _agreed(purposes: list[str], say: Sentences) -> str:
 
 def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
     lines = [
+        *([say("statement.sensitive")] if metric.is_sensitive else []),
         say("statement.why", purpose=escaped(say(f"{PURPOSE}{metric.name}"))),
         say("statement.owner", owner=escaped(metric.owner) if metric.owner else say("statement.nobody")),
         say(f"statement.often.{metric.window}", until=_until(metric, say)),
+        *_answered(metric, say),
         *_others(metric, say),
         *_public(metric, say),
         *_kept(metric, say),
-        *_answered(metric, say),
         say(f"statement.sent.{_tells(metric)}.{metric.window}"),
         *_on_disk(metric, say),
         *_one(metric, say),
@@ -238,8 +258,32 @@ def _kept(metric: Metric, say: Sentences) -> Iterator[str]:
 
 def _answered(metric: Metric, say: Sentences) -> Iterator[str]:
     domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    if isinstance(domain, Nearest):
-        yield say("statement.nearest", labels=domain.size)
+    match domain:
+        case Boolean():
+            yield say("statement.boolean")
+        case Nearest():
+            yield say("statement.nearest", labels=domain.size)
+        case Category():
+            yield say("statement.value", answers=_listed(domain.values, say))
+        case Subset():
+            yield say("statement.set", most=domain.max_items, answers=_listed(domain.values, say))
+        case OrdinalMean():
+            yield say("statement.value", answers=_listed(domain.scale.values, say))
+        case Activity():
+            yield say(f"statement.activity.{metric.window}", days=int(domain.high))
+        case Number():
+            low, high = (_with_unit(end, metric.unit, say) for end in (domain.low, domain.high))
+            yield say(f"statement.{'count' if isinstance(domain, Count) else 'number'}", low=low, high=high)
+        case Cross():
+            first, second = map(escaped, domain.names)
+            yield say("statement.cross", first=first, second=second)
+        case _:
+            yield from _explained(metric, say)
+
+
+def _explained(metric: Metric, say: Sentences) -> Iterator[str]:
+    """Yield what is answered where it takes more than a line."""
+    domain = metric.domain
     if isinstance(domain, Model | CrossedModel):
         yield say("statement.model", features=", ".join(map(escaped, domain.observation.names[:-1])))
     if isinstance(domain, CrossedModel):
@@ -254,8 +298,17 @@ def _answered(metric: Metric, say: Sentences) -> Iterator[str]:
             yield say("statement.group_at_ends", group=group, number=number)
         else:
             yield say("statement.group", group=group, number=number, points=domain.points)
-    if isinstance(metric.domain, Activity):
-        yield say(f"statement.activity.{metric.window}", days=int(metric.domain.high))
+
+
+def _listed(answers: Sequence[str], say: Sentences) -> str:
+    """Return answers in a line, of many the first ones."""
+    listed = ", ".join(map(escaped, answers[:MOST_LISTED]))
+    others = len(answers) - MOST_LISTED
+    return say("statement.others", answers=listed, number=others) if others > 0 else listed
+
+
+def _with_unit(end: Fraction, unit: str, say: Sentences) -> str:
+    return f"{say.number(end, DECIMALS)} {escaped(unit)}".rstrip()
 
 
 def _tells(metric: Metric) -> str:
@@ -291,6 +344,7 @@ def _of_text(metric: Metric, domain: Text, say: Sentences) -> Iterator[str]:
         yield say("statement.text.alone")
     else:
         yield say("statement.text.thought_of")
+    yield say("statement.text.guess")
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:
@@ -319,7 +373,8 @@ def _yearly(registry: Registry, metric: Metric, say: Sentences) -> Iterator[str]
 
 def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str], say: Sentences) -> Iterator[str]:
     life = "storage" if budget.may_be_wiped else "life"
-    for horizon in Horizon:
+    horizons = [each for each in Horizon if each is not Horizon.MONTH or budget.window is not WindowKind.MONTH]
+    for horizon in horizons:
         period = {Horizon.WINDOW: budget.window.value, Horizon.LIFE: life}.get(horizon, horizon.value)
         yield say(f"statement.together.{period}", outcome=totals[horizon])
     if budget.may_be_wiped:
@@ -331,7 +386,7 @@ def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[st
     if paid_once:
         yield say("statement.once.sum", questions=", ".join(map(escaped, paid_once)))
         yield say("statement.once.again")
-    yield say("statement.limit")
+    yield say(f"statement.limit.web.{budget.window}" if budget.may_be_wiped else "statement.limit.device")
 
 
 def _read_and_erase(budget: Budget, say: Sentences) -> Iterator[str]:

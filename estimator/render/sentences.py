@@ -24,6 +24,8 @@ SHOWN_UNCLEAR = 5
 
 NO_REPORTS = "Nobody has reported."
 
+HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it. What comes nearest:"
+
 TOO_FEW = "There are too few reports to learn from."
 
 
@@ -39,6 +41,9 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
     if not estimated.reports:
         return NO_REPORTS
     sentences, unit = [*_of_values(estimated)], estimated.unit
+    first = headline(estimated, leader(estimated))
+    if first is not None and first.is_a_point:
+        sentences.insert(0, HARDLY_POSSIBLE)
     if estimated.coordinates is not None:
         sentences.append(_of_coordinates(estimated, estimated.coordinates))
     if estimated.distribution is not None:
@@ -251,7 +256,8 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     _, largest = max(known, key=lambda pair: pair[0])
     taking_part = largest.taking_part
     assert taking_part is not None  # noqa: S101 of the known ones
-    devices = number(taking_part.estimate, taking_part.low, taking_part.high)
+    whole = 0 if taking_part.asked == 1 else None
+    devices = number(taking_part.estimate, taking_part.low, taking_part.high, decimals=whole)
     asked = "" if taking_part.asked == 1 else f" of the {100 * taking_part.asked:.3g}{UNBROKEN}% that are asked"
     return (
         f"{described} About {devices.estimate} devices take part: {plural(largest.reports, 'report')} of "

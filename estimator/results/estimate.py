@@ -39,6 +39,11 @@ class Estimate(Record, frozen=True):
     maximum_likelihood: float | None = None
     shrunken: float | None = None
 
+    @property
+    def is_a_point(self) -> bool:
+        """Whether the interval is a single point, because hardly any answers make such a tally."""
+        return self.low == self.high
+
     def times(self, factor: float) -> Estimate:
         """Return the estimate in another unit: everything multiplied by a factor."""
         numbers = (self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood)

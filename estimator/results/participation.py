@@ -17,7 +17,8 @@ of a thousand tallies more than the interval that they are made of.
 class TakingPart(Figure, frozen=True, kw_only=True):
     """The number of devices that take part in a window; its interval has 99.8 % confidence.
 
-    It assumes that each device that is asked has budget left and sends one report.
+    It assumes that each device that is asked has budget left and sends one report. Devices that
+    recorded nothing for the question are not among them.
 
     Attributes:
         asked: the share of them that the schedule asks the question in the window.

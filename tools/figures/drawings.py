@@ -30,7 +30,7 @@ def overview() -> str:
     drawn.line("M570 80H638")
     drawn.words((140, 160), "only a randomised answer leaves", "small")
     drawn.words((450, 160), "only perturbed reports, as counts", "small")
-    drawn.words((760, 160), "what is true of all, and how sure", "small")
+    drawn.words((760, 160), "what is true of who takes part", "small")
     return drawn.svg()
 
 

@@ -30,7 +30,7 @@ SENSITIVE_ODDS: Final = 3
 """The same by one report of a question that is marked as sensitive."""
 
 YEAR_NANOS: Final = 5 * NANOS
-"""The most of a year, in billionths: even odds become 149 to one."""
+"""The most of a year, in billionths: even odds can become 149 to one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +75,37 @@ def remarks(registry: Asked, today: date) -> list[str]:
     return sentences
 
 
+def too_revealing(registry: Asked) -> list[Metric]:
+    """Return the questions of which one report exceeds its limit."""
+    return [metric for metric in registry.metrics.values() if metric.epsilon_nanos > nanos_ceiling(_odds(metric))]
+
+
+def reveals_too_much_a_year(registry: Asked) -> bool:
+    """Return whether a year of a device that keeps its storage exceeds the limit."""
+    year = _kept_year(registry)
+    return year is None or year > YEAR_NANOS
+
+
+def _odds(metric: Metric) -> Fraction:
+    return Fraction(SENSITIVE_ODDS if metric.is_sensitive else REPORT_ODDS)
+
+
+def _kept_year(registry: Asked) -> int | None:
+    return most_nanos(_StillAsked(replace(registry.budget, web_year_nanos=None), registry.metrics), Horizon.YEAR)
+
+
 def _of_reports(registry: Asked) -> Iterator[str]:
-    for name, metric in registry.metrics.items():
-        odds = SENSITIVE_ODDS if metric.is_sensitive else REPORT_ODDS
-        if metric.epsilon_nanos > nanos_ceiling(Fraction(odds)):
-            which = "a sensitive question" if metric.is_sensitive else "one report"
-            yield (
-                f"metric.{name}.epsilon: {as_float(metric.epsilon_nanos):.9g} is above ln {odds}, the limit of "
-                f'{which}: lower it to "ln {odds}" or less, or give the reason in [budget] accept'
-            )
+    for metric in too_revealing(registry):
+        which = "a sensitive question" if metric.is_sensitive else "one report"
+        yield (
+            f"metric.{metric.name}.epsilon: {as_float(metric.epsilon_nanos):.9g} is above ln {_odds(metric)}, the "
+            f'limit of {which}: lower it to "ln {_odds(metric)}" or less, or give the reason in [budget] accept'
+        )
 
 
 def _of_a_year(registry: Asked) -> Iterator[str]:
-    kept = replace(registry.budget, web_year_nanos=None)  # of a device that keeps its storage
-    year = most_nanos(_StillAsked(kept, registry.metrics), Horizon.YEAR)
-    if year is None or year > YEAR_NANOS:
+    if reveals_too_much_a_year(registry):
+        year = _kept_year(registry)
         most = "without a bound" if year is None else f"up to epsilon {as_float(year):.9g}"
         yield (
             f"budget: within a year a device reveals {most}, above the limit of {YEAR_NANOS // NANOS}: "

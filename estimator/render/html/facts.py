@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
-from client_sdk.protocol.statement import one_report
+from client_sdk.protocol.statement import odds, one_report
 from estimator.render.html.numbers import count_words
 from estimator.render.words import short, short_loss
 from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
 from estimator.words import in_unit
-
-MOST_ODDS = 1e6
-"""Odds of this many to one or more mean nothing to a reader and are left out."""
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> tuple[tuple[str, str], ...]:
@@ -36,15 +32,14 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
     yield "Kind of question", f"{in_unit(metric.kind, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
-    shift = f": even odds become {''.join(one_report(metric, shipped()))}" if metric.delta else _odds(epsilon)
-    yield "Epsilon of a report", f"{epsilon:.9f}{shift}"
+    yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
     if metric.permanent_nanos:
         permanent = as_float(metric.permanent_nanos)
         yield (
             "Epsilon of all reports of an answer that never changes, in this edition",
-            f"{permanent:.9f}{_odds(permanent)}",
+            f"{permanent:.9f}: even odds can become {odds(metric.permanent_nanos, shipped())}",
         )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
@@ -62,9 +57,3 @@ def _end(metric: Metric) -> str:
     if metric.expires is None:
         return "further notice"
     return f"the end of the {metric.window} that holds {metric.expires}"
-
-
-def _odds(epsilon: float) -> str:
-    """Return how far a report can move even odds, rounded up."""
-    odds = math.exp(min(epsilon, math.log(MOST_ODDS)))
-    return "" if odds >= MOST_ODDS else f": even odds become at most {math.ceil(odds * 10) / 10:.1f} to 1"

@@ -100,7 +100,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
             p_values = f"(p {alone}, corrected for everything compared here {corrected})"
             words = f"It may have changed {between}: {moved_within}; {doubt} {p_values}."
         case _:
-            brief = f"no change in {tested_words(changes)} seen"
+            brief = f"no change in {tested_words(changes)} seen between the first window and the last"
             is_clear_alone = clearest.p_value <= SIGNIFICANT
             chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
             words = f"No change in {tested_words(changes)} was seen {between}; the clearest is {moved_within}{chance}."

@@ -55,7 +55,8 @@ by itself does not hold 0, as it happens by chance to some of many differences.
 """
 
 BAR_FOOTNOTE = """\
-Bars show estimates: a full one is everybody, or the upper end of the range.
+Bars show estimates: a full one is all devices that take part, or the upper end
+of the range.
 """
 
 LIKELIEST_FOOTNOTE = """\
@@ -93,10 +94,10 @@ them.
 
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
-mechanism's fresh noise averages out over them. A change allows for people who
-answer in both windows, and the second time the opposite. p: of the clearest
-change between the first and the last closed window, corrected for everything
-that is compared.
+mechanism's fresh noise averages out over them. The interval of a change also
+holds if the same people answered in both windows, even if they gave the
+opposite answer. p: of the clearest change between the first and the last closed
+window, corrected for everything that is compared.
 """
 
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"

@@ -54,6 +54,9 @@ SHOWN_TEXTS = 10
 SHOWN_SHARES = 5
 """How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
 
+COMPARED = 2
+"""How many windows are compared: the first and the last one."""
+
 SHOWN_WINDOWS = 10
 """How many other windows a question names: a glance is no history."""
 
@@ -61,7 +64,7 @@ HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --ve
 
 NEXT_LOOK = "the next look comes after --snapshot-interval, an hour by default."
 
-POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what the mechanism makes of any answers."
+POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what any answers make likely."
 
 OUTCOMES = {
     Conclusion.DIFFER: "Changed",
@@ -286,8 +289,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
         size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
-        is_shown = changes.last == highlight.shown.window
-        between = f"since {changes.first}" if is_shown else f"from {changes.first} to {changes.last}"
+        between = f"between {changes.first} and {changes.last}"
         outcome = OUTCOMES[conclusion].format(tested=tested_words(changes))
         words.append(f"{outcome} {between}{size}{chance}")
     untested = untested_words(untested_figures(highlight.shown)) if changes is not None or pooled is not None else ""
@@ -295,7 +297,8 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         words.append(f"not tested: whether {untested} changed")
     if pooled is not None:
         together = _pooled_words(pooled, highlight.shown)
-        words.append(f"{plural(len(pooled.windows), 'window')} pooled: {together}")
+        unlike = ", whether or not they differ" if len(pooled.windows) > COMPARED else ""
+        words.append(f"{plural(len(pooled.windows), 'window')} pooled{unlike}: {together}")
     if words:
         sentence = "; ".join(words)
         yield from _sentence(f"{sentence[0].upper()}{sentence[1:]}.", style)

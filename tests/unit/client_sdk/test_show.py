@@ -49,7 +49,7 @@ def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: 
     with telemetry(tmp_path, coins=ScriptedCoins([True])) as device:
         device.record("dark_mode", value=True)
     assert shown(tmp_path, capsys, "--pending") == (
-        "Question   When        Reports  Waits         No longer than\n"
+        "Question   When        Reports  Waits         At the latest\n"
         "dark_mode  2026-11-20  true     not sent yet  2026-11-24 00:00 UTC\n"
     )
 
@@ -74,7 +74,7 @@ def test_a_report_that_is_held_back_says_until_when(tmp_path: Path, capsys: Capt
         device.record("dark_mode", value=True)
     with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection, connection:
         connection.execute("UPDATE queue SET release = ? WHERE metric = 'sound'", (4_000_000_000,))
-    assert "leaves when its window has ended, at 2096-10-02 07:06 UTC" in shown(tmp_path, capsys, "--pending")
+    assert "leaves when its window has ended; from 2096-10-02 07:06 UTC" in shown(tmp_path, capsys, "--pending")
 
 
 def test_the_latest_problem_survives_its_process_and_ends_with_it(tmp_path: Path, capsys: Capture) -> None:

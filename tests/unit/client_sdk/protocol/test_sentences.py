@@ -96,7 +96,7 @@ def test_for_browsers_the_first_paragraph_says_that_only_the_limit_of_a_window_p
     first = " ".join(statement(Registry.parse(text)).split("\n\n")[1].split())
     assert first.startswith("In a browser, only the weekly limit protects you.")
     assert "up to 54 times a year" in first
-    assert first.endswith("even odds become more than a million to 1, which is as good as knowing.")
+    assert first.endswith("even odds can become more than a million to 1, which is as good as knowing.")
     german = statement(Registry.parse(text), "de").split("\n\n")[1]
     assert german.startswith("Im Browser schützt Sie nur die Grenze für eine Woche.")
 

@@ -99,7 +99,7 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     assert "alert" in dark
     assert "owner@example.com" in dark
     assert "once a day, until 2027-12-31" in dark
-    assert "One answer: even odds become at most 3 to 1 (about 75 in 100)" in dark
+    assert "One answer: even odds can become at most 3 to 1 (about 75 in 100)" in dark
     assert "once a week, without an end" in theme
     monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
     assert "once a month, until the end of the month that contains 2026-11-01" in monthly
@@ -159,8 +159,8 @@ PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
 
 def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_those_of_one_pattern() -> None:
     whatever, known, not_protected, _ = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
-    assert "(at most 366), whatever your answers were: even odds become more than a million to 1" in whatever
-    assert "who knew before which days had the same answer: even odds become at most 21 to 1" in known
+    assert "(at most 366), whatever your answers were: even odds can become more than a million to 1" in whatever
+    assert "who knew before which days had the same answer: even odds can become at most 21 to 1" in known
     assert not_protected == "* Which days had the same answer is not protected: it can be found out in time"
     assert "there is no bound" in _page()
 
@@ -183,23 +183,23 @@ def test_of_histories_and_of_numbers_nothing_is_said_but_of_any_two(fields: dict
 def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_answers_were() -> None:
     fields = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
     line, again = _yearly(fields)
-    assert line.endswith("whatever your answers were: even odds become at most 2.8 to 1")
+    assert line.endswith("whatever your answers were: even odds can become at most 2.8 to 1")
     assert REDRAWN in again
     page = _page(registry_text(m=fields).replace("lifetime = 400", "lifetime = 5"))
-    assert "As long as the device reports, all answers to all questions: even odds become at most 149 to 1" in page
+    assert "As long as the device reports, all answers to all questions: even odds can become at most 149 to 1" in page
     assert "it adds up another sum, which the first three lines do not count" in page
 
 
 def test_the_life_of_a_device_is_what_it_may_ever_spend_however_long_it_has_been_reporting() -> None:
     page = _page(registry_text(m=BOOLEAN | {"expires": Toml("1970-01-02")}).replace("lifetime = 400", "lifetime = 5"))
     for when in ("A year", "As long as the device reports"):
-        assert f"* {when}, all answers to all questions: even odds become at most 149 to 1" in page
+        assert f"* {when}, all answers to all questions: even odds can become at most 149 to 1" in page
 
 
 def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
     once = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
     page = _page(registry_text(a=once, b=BOOLEAN).replace("lifetime = 400", "lifetime = 5"))
-    assert page.count("all answers to all questions: even odds become at most 149 to 1") == 3
+    assert page.count("all answers to all questions: even odds can become at most 149 to 1") == 3
 
 
 def test_the_page_never_speaks_of_when_answers_change() -> None:
@@ -242,12 +242,12 @@ DISCLOSED = "* What an answer tells by being sent: that "
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (BOOLEAN, "the application recorded something for it in that day, which may depend on what you did"),
-        (COUNT, "something was counted in that day. Where nothing is counted, nothing is sent"),
+        (BOOLEAN, "the application recorded something for it on that day, which may depend on what you did"),
+        (COUNT, "something was counted on that day. Where nothing is counted, nothing is sent"),
         (BOOLEAN | {"fill_in": True, "window": "week"}, "the application ran in that week, and nothing else"),
-        (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran in that day, and nothing else"),
-        (ACTIVITY | {"fill_in": True}, "the application ran in that day, and nothing else"),
-        (ACTIVITY, "the application was used in that day"),
+        (COUNT | {"fill_in": True, "fill_value": 0}, "the application ran on that day, and nothing else"),
+        (ACTIVITY | {"fill_in": True}, "the application ran on that day, and nothing else"),
+        (ACTIVITY, "the application was used on that day"),
     ],
 )
 def test_of_every_question_the_page_says_what_an_answer_tells_by_being_sent(
@@ -279,7 +279,7 @@ def test_the_page_says_which_true_answers_stand_on_the_disk_of_the_device(fields
 
 def test_the_page_says_that_days_of_use_stay_on_the_device() -> None:
     page = _page(registry_text(used=ACTIVITY | {"days": 28, "window": "week"}))
-    assert "on how many of the 28 days that end with a week the application was used" in page
+    assert "on how many of the last 28 days, up to the end of a week, the application was used" in page
     disclosure = "What an answer tells by being sent: that the application was used in that week"
     assert disclosure in page
     assert disclosure not in _page(registry_text(used=ACTIVITY | {"fill_in": True}))
@@ -296,7 +296,7 @@ def test_the_page_says_that_only_the_nearest_label_is_reported(changes: dict[str
 
 def test_the_page_says_that_a_direction_is_reported_and_no_number() -> None:
     page = _page(registry_text(embedding=VECTOR | {"length": 300}))
-    assert "one direction, drawn by chance, in which a list of 300 numbers rather points than not" in page
+    assert "one direction, drawn by chance, toward which a list of 300 numbers roughly points" in page
     assert "the numbers stay on the device" in page
 
 
@@ -306,7 +306,7 @@ def test_the_page_says_what_of_a_text_leaves_the_device_and_what_its_group_tells
     assert "a number that other texts can have, too; it is one of 3,541, and randomized" in page
     assert "which of 16 ways to number texts was drawn. That says nothing of yours" in page
     assert "texts that many people have in common, and how common a text is that somebody thinks of" in page
-    assert "A text of one person alone can be found by mere chance only, like a text that nobody has" in page
+    assert "In the counts of all devices, a text of one person alone can be found by mere chance only" in page
     named = _page(registry_text(word=OF_TEXTS | {"discover": False, "max_items": 3, "other": "_"}))
     assert "drawn by chance from at most 3" in named
     assert "which of 2 ways to number texts" in named
@@ -325,7 +325,7 @@ def test_the_page_says_what_of_the_features_of_a_model_is_reported() -> None:
     vector, crosses = (_page(registry_text(m=model)) for model in (MODEL, CROSSED_MODEL))
     assert about in vector
     assert about in crosses
-    assert "a list of 19 numbers rather points than not" in vector
+    assert "a list of 19 numbers roughly points" in vector
     assert "one of these, drawn by chance, together with what is to be predicted" in crosses
     assert "the others stay on the device" in crosses
 
@@ -349,11 +349,11 @@ def test_for_browsers_the_page_says_what_holds_per_window_and_per_life_of_the_st
     assert "As long as the device reports, all answers" in page
     assert "browser" not in page
     assert (
-        "* As long as one storage of the browser lasts, all answers to all questions: even odds become at most 55"
+        "* As long as one storage of the browser lasts, all answers to all questions: even odds can become at most 55"
         in web
     )
     assert "* Day, month and year are those of a browser that deletes its storage all the time" in web
-    year = re.search(r"\* A year, all answers to all questions: even odds become (.*)", web)
+    year = re.search(r"\* A year, all answers to all questions: even odds can become (.*)", web)
     assert year is not None
     assert year[1] == odds(366 * NANOS, shipped())
     assert "the day, week or month in which it was made" in " ".join(web.split())

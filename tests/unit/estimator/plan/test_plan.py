@@ -172,7 +172,7 @@ def test_what_is_best_already_is_said(tmp_path: Path) -> None:
     assert "nothing to change" in _run(path, "--population", 10, "--allocate", 2).stdout
 
 
-YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds become {}.\n"
+YEAR = "Within a year, all answers of a device reveal at most epsilon {}: even odds can become {}.\n"
 
 LASTS = (
     "note: after 23 windows (day) that answer everything, from 2026-12-14 on, the lifetime ceiling may be reached: a"
