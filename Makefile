@@ -12,7 +12,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo check test system lint style types layers prose quick whole architecture bench faults programs \
-	with-system typescript test-browsers assets vendored screenshots reference docs images requirements test-images clean
+	with-system typescript test-browsers assets vendored screenshots golden reference docs images requirements test-images clean
 
 setup: $(DEV_READY)
 
@@ -130,6 +130,10 @@ requirements: setup
 test-images: PROGRAMS += buildah mmdebstrap
 test-images: setup programs
 	$(BIN)/python -m pytest tests/images
+
+# What commands print, to be reviewed line by line before a commit: NAMES picks some of them.
+golden: setup
+	$(BIN)/python -m tests.golden.outputs $(NAMES)
 
 architecture: setup
 	$(BIN)/python -m tools.architecture

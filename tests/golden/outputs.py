@@ -1,0 +1,132 @@
+"""What every command prints about one registry with every kind, as files in ``printed``.
+
+``make golden`` writes them again. Whoever changes one of them lists the changed lines and the
+reason in the commit.
+
+The tallies were drawn once, through the real mechanisms; neither they nor the answers beside them
+are ever drawn again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from click.testing import CliRunner
+
+from client_sdk import cli as client
+from estimator.commands.cli import command as estimator
+
+FOLDER: Final = Path(__file__).parent
+METRICS: Final = FOLDER / "metrics.toml"
+PRINTED: Final = FOLDER / "printed"
+
+_REPORT: Final = "estimator report --registry metrics.toml --tallies tallies.ndjson"
+_REHEARSE: Final = "estimator rehearse --registry metrics.toml --csv answers.csv --repeat 100 --seed 7"
+_PLAN: Final = "estimator plan --registry metrics.toml --population 50000 --today 2026-11-24"
+_EVERYTHING: Final = (
+    "--pool --fakes 0.01 --central-delta 1e-9 --simultaneous "
+    "--installs 9000 --asked 0.5 --range width 1000 2000 --candidates candidates.txt"
+)
+
+COMMANDS: Final = {
+    "check.txt": "client check metrics.toml",
+    "schema.json": "client schema",
+    "codegen.py.txt": "client codegen metrics.toml",
+    "refused_for_web.txt": "client compile metrics.toml --target web",
+    "compiled_for_web.js": "client compile web.toml --target web",
+    "compiled_for_node.js": "client compile web.toml --target node",
+    "statement.en.md": f"{_PLAN} --statement",
+    "statement.de.md": f"{_PLAN} --statement --language de",
+    "plan.txt": _PLAN,
+    "plan.json": f"{_PLAN} --format json",
+    "plan_check.txt": f"{_PLAN} --check",
+    "plan_allocation.txt": f"{_PLAN} --allocate 30",
+    "report.txt": f"{_REPORT} --preliminary",
+    "report_pooled.txt": f"{_REPORT} --pool",
+    "report_verbose.txt": f"{_REPORT} {_EVERYTHING}",
+    "report.csv": f"{_REPORT} --range width 1000 2000 --candidates candidates.txt --format csv",
+    "report.json": f"{_REPORT} {_EVERYTHING} --covariance --format json",
+    "clusters.txt": f"{_REPORT.replace('metrics.toml', 'web.toml')} --from 2026-11-04 --to 2026-11-04 --clusters",
+    "page.html": f"{_REPORT} --pool --fakes 0.01 --html page.html",
+    "model.json": f"{_REPORT} --model limitation model.json",
+    "rehearsal.txt": _REHEARSE,
+    "rehearsal.json": f"{_REHEARSE} --rounds 2 --format json",
+}
+"""From the name of a file to the command that prints or writes it."""
+
+_DIGITS: Final = 9
+NUMBER: Final = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
+
+
+def outputs(names: list[str], into: Path) -> dict[str, str]:
+    """Return what commands print, by the name of its file.
+
+    Args:
+        names: of ``COMMANDS``.
+        into: an empty folder, into which what they read is copied and in which they run.
+
+    """
+    for path in FOLDER.iterdir():
+        if path.suffix in (".toml", ".ndjson", ".csv", ".txt"):
+            shutil.copy(path, into)
+    with contextlib.chdir(into):
+        return {name: _settled(name, _run(name, COMMANDS[name])) for name in names}
+
+
+def _run(name: str, command: str) -> str:
+    program, *arguments = command.split()
+    printed = {"client": _of_client, "estimator": _of_estimator}[program](arguments)
+    return Path(name).read_text(encoding="utf-8") if name in arguments else printed
+
+
+def _of_client(arguments: list[str]) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = client.main(arguments)
+    return f"{printed.getvalue()}" + (f"exit status {status}\n" if status else "")
+
+
+def _of_estimator(arguments: list[str]) -> str:
+    result = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"}).invoke(estimator, arguments)
+    return result.output + (f"exit status {result.exit_code}\n" if result.exit_code else "")
+
+
+def _settled(name: str, text: str) -> str:
+    """Return a text with a line for each value of JSON, and without last digits of numbers.
+
+    Those depend on the processor.
+    """
+    settle: Callable[[str], str] = _page_data if name.endswith(".html") else str
+    text = settle(text)
+    if name.endswith((".json", ".html")):
+        told, _, rest = text.partition("{") if not text.startswith("{") else ("", "", text[1:])
+        text = told + json.dumps(json.loads("{" + rest), indent=1, ensure_ascii=False) + "\n"
+    return NUMBER.sub(lambda found: _rounded(found.group()), text)
+
+
+def _rounded(number: str) -> str:
+    digits = number.lstrip("-").partition("e")[0].replace(".", "").lstrip("0")
+    return number if len(digits) <= _DIGITS else f"{float(number):.{_DIGITS}g}"
+
+
+def _page_data(page: str) -> str:
+    found = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert found is not None, "the page has no data"
+    return found[1]
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        for written, content in outputs(sys.argv[1:] or list(COMMANDS), Path(folder)).items():
+            PRINTED.mkdir(exist_ok=True)
+            (PRINTED / written).write_text(content, encoding="utf-8")

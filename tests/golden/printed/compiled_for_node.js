@@ -1,0 +1,411 @@
+// Written by `hearsay-client compile` from the registry: do not edit.
+import { boolean, category, count, cross, number, ordinal, set, balancedDesign, cyclicDesign, exponential, kAryRandomizedResponse, optimalMean, projectiveGeometry, randomizedResponse } from "hearsay-ldp/spec";
+
+const questions = {
+ "format": 1,
+ "target": "node",
+ "app": "golden-web",
+ "budget": {
+  "window": "day",
+  "per_window": "15000000000",
+  "lifetime": "400000000000",
+  "delta": "500000000000000000"
+ },
+ "metrics": {
+  "dark_mode": {
+   "purpose": "Is the dark theme worth its upkeep?",
+   "kind": "boolean",
+   "domain": {},
+   "window": "day",
+   "mechanism": "randomized-response",
+   "integers": {
+    "keep_numerator": "13835058055282163712"
+   },
+   "edition": "e40f8e3e3027",
+   "nanos": "1098612289",
+   "attos": "0"
+  },
+  "os": {
+   "purpose": "Which systems must we test?",
+   "kind": "category",
+   "domain": {
+    "values": [
+     "linux",
+     "macos",
+     "windows",
+     "other"
+    ],
+    "other": "other"
+   },
+   "window": "day",
+   "mechanism": "k-ary-randomized-response",
+   "integers": {
+    "inputs": "4",
+    "keep_numerator": "8768971294881393556"
+   },
+   "edition": "90f72fc71a80",
+   "nanos": "1000000000",
+   "attos": "0"
+  },
+  "theme": {
+   "purpose": "Which theme is used?",
+   "kind": "category",
+   "domain": {
+    "values": [
+     "sand",
+     "sea",
+     "sky",
+     "snow",
+     "soot",
+     "straw",
+     "sun"
+    ]
+   },
+   "window": "day",
+   "expires": "2027-12-31",
+   "mechanism": "projective-geometry",
+   "integers": {
+    "inputs": "7",
+    "prime": "2",
+    "dimension": "3",
+    "keep_numerator": "11068046444225730969"
+   },
+   "edition": "5f3639a1c6c7",
+   "nanos": "693147181",
+   "attos": "0"
+  },
+  "font": {
+   "purpose": "Which font is used?",
+   "kind": "category",
+   "domain": {
+    "values": [
+     "mono",
+     "sans",
+     "serif",
+     "slab",
+     "script"
+    ]
+   },
+   "window": "day",
+   "mechanism": "cyclic-design",
+   "integers": {
+    "inputs": "5",
+    "block_size": "2",
+    "base_blocks": "2",
+    "keep_numerator": "13820940929280898438"
+   },
+   "edition": "9d6f15531cba",
+   "nanos": "1500000000",
+   "attos": "0"
+  },
+  "panel": {
+   "purpose": "Which panel is open first?",
+   "kind": "category",
+   "domain": {
+    "values": [
+     "files",
+     "find",
+     "git",
+     "run",
+     "tests",
+     "tools"
+    ]
+   },
+   "window": "week",
+   "mechanism": "k-ary-randomized-response",
+   "integers": {
+    "inputs": "6",
+    "keep_numerator": "14769975238704387187"
+   },
+   "edition": "9b3ab9bdb5f5",
+   "nanos": "3000000000",
+   "attos": "0"
+  },
+  "cost": {
+   "purpose": "Which plan would be paid for?",
+   "kind": "category",
+   "domain": {
+    "values": [
+     "free",
+     "small",
+     "large"
+    ]
+   },
+   "window": "day",
+   "mechanism": "exponential",
+   "integers": {
+    "inputs": "3",
+    "weights": [
+     "537842121733766841",
+     "397673681992157922",
+     "217405700880922213",
+     "275709788110106826",
+     "504322224094194474",
+     "372889492402545676",
+     "238879094350003519",
+     "323077047239902999",
+     "590965363016940458"
+    ]
+   },
+   "edition": "cb27fe42453d",
+   "nanos": "999992211",
+   "attos": "0"
+  },
+  "mood": {
+   "purpose": "Do people like the new editor?",
+   "kind": "ordinal",
+   "domain": {
+    "values": [
+     "bad",
+     "fair",
+     "good",
+     "great"
+    ]
+   },
+   "window": "day",
+   "mechanism": "exponential",
+   "integers": {
+    "inputs": "4",
+    "weights": [
+     "443800878538995231",
+     "317998033843137099",
+     "227856127416871858",
+     "163266464807842788",
+     "280370060706775457",
+     "391286945249091631",
+     "280370060706775457",
+     "200894437944204431",
+     "200894437944204431",
+     "280370060706775457",
+     "391286945249091631",
+     "280370060706775457",
+     "163266464807842788",
+     "227856127416871858",
+     "317998033843137099",
+     "443800878538995231"
+    ]
+   },
+   "edition": "13b9869493a8",
+   "nanos": "999992371",
+   "attos": "0"
+  },
+  "languages": {
+   "purpose": "Which languages are written?",
+   "kind": "set",
+   "domain": {
+    "values": [
+     "C",
+     "Go",
+     "Java",
+     "Python",
+     "Rust"
+    ],
+    "max_items": 2
+   },
+   "window": "day",
+   "mechanism": "cyclic-design",
+   "integers": {
+    "inputs": "6",
+    "block_size": "2",
+    "base_blocks": "5",
+    "keep_numerator": "10627480729818066791"
+   },
+   "edition": "f90f49955fe5",
+   "nanos": "1000000000",
+   "attos": "0"
+  },
+  "startup_ms": {
+   "purpose": "Is start-up fast enough?",
+   "kind": "number",
+   "domain": {
+    "low": "0",
+    "high": "3000",
+    "statistic": "mean"
+   },
+   "window": "day",
+   "mechanism": "optimal-mean",
+   "integers": {
+    "steps": [
+     "300",
+     "294",
+     "294",
+     "300"
+    ],
+    "width": "4",
+    "light": "1741099023684132483",
+    "heavy": "2870586994743255419"
+   },
+   "edition": "5b402d6ccc3f",
+   "nanos": "500000000",
+   "attos": "0"
+  },
+  "crashes": {
+   "purpose": "How often does it crash?",
+   "kind": "count",
+   "domain": {
+    "max": 9,
+    "statistic": "distribution"
+   },
+   "window": "day",
+   "mechanism": "balanced-design",
+   "integers": {
+    "inputs": "10",
+    "points": "10",
+    "block_size": "3",
+    "order": "1",
+    "starters": [
+     "0",
+     "2",
+     "3"
+    ],
+    "weights": [
+     "2",
+     "3",
+     "1"
+    ],
+    "keep_numerator": "9926221139934917497"
+   },
+   "edition": "63fb9087dbde",
+   "nanos": "1000000000",
+   "attos": "0"
+  },
+  "screens": {
+   "purpose": "Is the second screen wanted in dark rooms?",
+   "kind": "cross",
+   "domain": {
+    "cross": [
+     {
+      "kind": "boolean"
+     },
+     {
+      "kind": "category",
+      "values": [
+       "linux",
+       "macos",
+       "windows",
+       "other"
+      ],
+      "other": "other"
+     }
+    ]
+   },
+   "window": "day",
+   "mechanism": "cyclic-design",
+   "integers": {
+    "inputs": "8",
+    "block_size": "2",
+    "base_blocks": "7",
+    "keep_numerator": "8768971294881393556"
+   },
+   "edition": "72f34528a0ad",
+   "nanos": "1000000000",
+   "attos": "0"
+  }
+ },
+ "sentences": {
+  "de": {
+   "number.decimal": ",",
+   "number.thousands": ".",
+   "number.date": "{day}.{month}.{year}",
+   "reported.true": "ja",
+   "reported.false": "nein",
+   "reported.nothing": "nichts notiert",
+   "reported.padding": "nichts weiter",
+   "reported.or": "{first} oder {last}",
+   "reported.or_others": "{first} oder andere",
+   "reported.range": "{low} bis {high}",
+   "reported.symbol": "Symbol {symbol}",
+   "reported.along": "entlang Achse {axis} der Zufallsdrehung {rotation}",
+   "reported.against": "gegen Achse {axis} der Zufallsdrehung {rotation}",
+   "reported.texts": "Texte in {held} von {cells} Zellen, denen von Punkt {point} in Gruppe {group}",
+   "reported.labeled": "{answer} mit Zielwert {label}",
+   "reported.feature": "{feature}: {answers}",
+   "outcome.sent": "gesendet, noch keine Antwort",
+   "outcome.accepted": "angenommen",
+   "outcome.rejected": "mit der ganzen Sendung abgelehnt",
+   "outcome.unknown_metric": "abgelehnt: Der Sammeldienst kennt die Frage nicht",
+   "outcome.unknown_edition": "abgelehnt: Der Sammeldienst kennt die Frage in anderer Fassung",
+   "outcome.wrong_window": "abgelehnt: Der Zeitraum passt nicht zur Frage",
+   "outcome.window_in_future": "abgelehnt: Der Zeitraum hat noch nicht begonnen",
+   "outcome.window_closed": "abgelehnt: Der Zeitraum ist abgeschlossen",
+   "outcome.metric_expired": "abgelehnt: Die Frage ist beendet",
+   "outcome.symbol_out_of_range": "abgelehnt: keine mögliche Meldung",
+   "outcome.queue_full": "zu viele warteten",
+   "outcome.no_longer_asked": "nicht mehr gefragt",
+   "outcome.stopped": "vom Sammeldienst gestoppt",
+   "outcome.too_late": "zu spät",
+   "outcome.unanswered": "keine Antwort vom Sammeldienst",
+   "outcome.out_of_budget": "die Grenze war erreicht",
+   "outcome.not_asked": "dieses Gerät war nicht an der Reihe",
+   "outcome.expired": "die Frage ist beendet",
+   "outcome.busy": "das Gerät war beschäftigt",
+   "outcome.unavailable": "nichts konnte gespeichert werden",
+   "outcome.first_window": "der Speicher ist neu",
+   "history.caption": "Was dieses Gerät verlassen hat",
+   "history.window": "Wann",
+   "history.question": "Frage",
+   "history.reported": "Was gemeldet wurde",
+   "history.outcome": "Was daraus wurde",
+   "history.randomized": "Was gemeldet wurde, hat der Zufall ausgehend von Ihrer Antwort bestimmt.",
+   "history.nothing": "Nichts hat dieses Gerät verlassen.",
+   "history.forget": "Beenden und diese Liste löschen",
+   "history.forgotten": "Gelöscht. Es wird nichts mehr aufgezeichnet.",
+   "history.failed": "Das konnte nicht gelöscht werden. Hier wird nichts mehr aufgezeichnet; bitte versuchen Sie es noch einmal.",
+   "evidence": "Eine einzelne Meldung ist ein starker Hinweis. Am meisten verrät die Frage panel: Wer vorher zwei Antworten für gleich wahrscheinlich hielt, schätzt nach einer Meldung die Chance für eine davon auf höchstens etwa 95 von 100.",
+   "evidence.unknown": "Wie viel eine Meldung über Ihre Antwort sagt, hängt von der Frage ab, und die Definition mindestens einer Frage ist auf diesem Gerät nicht mehr vorhanden."
+  },
+  "en": {
+   "number.decimal": ".",
+   "number.thousands": ",",
+   "number.date": "{year}-{month}-{day}",
+   "reported.true": "true",
+   "reported.false": "false",
+   "reported.nothing": "nothing recorded",
+   "reported.padding": "nothing more",
+   "reported.or": "{first} or {last}",
+   "reported.or_others": "{first} or others",
+   "reported.range": "{low} to {high}",
+   "reported.symbol": "symbol {symbol}",
+   "reported.along": "along axis {axis} of random rotation {rotation}",
+   "reported.against": "against axis {axis} of random rotation {rotation}",
+   "reported.texts": "texts in {held} of {cells} cells, those of point {point} in group {group}",
+   "reported.labeled": "{answer} with label {label}",
+   "reported.feature": "{feature}: {answers}",
+   "outcome.sent": "sent, no answer yet",
+   "outcome.accepted": "accepted",
+   "outcome.rejected": "rejected with its whole upload",
+   "outcome.unknown_metric": "refused: the collector does not know the question",
+   "outcome.unknown_edition": "refused: the collector knows another version of the question",
+   "outcome.wrong_window": "refused: the period is not one of the question's",
+   "outcome.window_in_future": "refused: the period has not begun",
+   "outcome.window_closed": "refused: the period is closed",
+   "outcome.metric_expired": "refused: the question has ended",
+   "outcome.symbol_out_of_range": "refused: not a possible report",
+   "outcome.queue_full": "too many were waiting",
+   "outcome.no_longer_asked": "no longer asked",
+   "outcome.stopped": "stopped by the collector",
+   "outcome.too_late": "too late",
+   "outcome.unanswered": "no answer from the collector",
+   "outcome.out_of_budget": "the limit was reached",
+   "outcome.not_asked": "not this device's turn",
+   "outcome.expired": "the question has ended",
+   "outcome.busy": "the device was busy",
+   "outcome.unavailable": "nothing could be stored",
+   "outcome.first_window": "the storage is new",
+   "history.caption": "What left this device",
+   "history.window": "When",
+   "history.question": "Question",
+   "history.reported": "What was reported",
+   "history.outcome": "What became of it",
+   "history.randomized": "What was reported was drawn at random around your answer.",
+   "history.nothing": "Nothing has left this device.",
+   "history.forget": "Stop, and erase this list",
+   "history.forgotten": "Erased. Nothing is recorded any more.",
+   "history.failed": "This could not be erased. Nothing is recorded here any more; please try again.",
+   "evidence": "One report is strong evidence. The question that reveals the most is panel: after one report, somebody who thought two answers equally likely gives one of them a chance of about 95 in 100 at most.",
+   "evidence.unknown": "How much one report says about your answer depends on its question, and the definition of at least one question is not on this device any more."
+  }
+ }
+};
+
+export default { ...questions, kinds: { "boolean": boolean, "category": category, "count": count, "cross": cross, "number": number, "ordinal": ordinal, "set": set }, mechanisms: { "balanced-design": balancedDesign, "cyclic-design": cyclicDesign, "exponential": exponential, "k-ary-randomized-response": kAryRandomizedResponse, "optimal-mean": optimalMean, "projective-geometry": projectiveGeometry, "randomized-response": randomizedResponse } };

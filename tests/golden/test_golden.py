@@ -1,0 +1,36 @@
+"""Every command prints what it printed when its output was last reviewed."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from client_sdk.protocol import Registry
+from tests.golden.outputs import COMMANDS, METRICS, NUMBER, PRINTED, outputs
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_prints_what_was_reviewed(name: str, tmp_path: Path) -> None:
+    printed, reviewed = outputs([name], tmp_path)[name], (PRINTED / name).read_text(encoding="utf-8")
+    assert NUMBER.sub("#", printed) == NUMBER.sub("#", reviewed)
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(reviewed), strict=True)
+    unlike = [pair for pair in pairs if not math.isclose(*map(float, pair), rel_tol=1e-6, abs_tol=1e-9)]
+    assert unlike == []
+
+
+def test_nothing_is_kept_that_no_command_prints() -> None:
+    assert {path.name for path in PRINTED.iterdir()} == set(COMMANDS)
+
+
+def test_the_registry_has_every_kind_and_every_mechanism() -> None:
+    """One that the registry lacks would be free to change."""
+    registry, keys = Registry.load(METRICS), json.loads((PRINTED / "schema.json").read_text(encoding="utf-8"))
+    named = {metric.channel.name.removeprefix("permanent ") for metric in registry.metrics.values()}
+    properties = keys["properties"]["metric"]["additionalProperties"]["properties"]
+    assert named | {"auto", "hybrid", "piecewise"} == set(properties["mechanism"]["enum"])
+    written = {metric["kind"] for metric in tomllib.loads(METRICS.read_text())["metric"].values() if "kind" in metric}
+    assert written == set(properties["kind"]["enum"])
