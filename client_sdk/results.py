@@ -73,10 +73,7 @@ class ReportOutcome(StrEnum):
     """The collector has rejected the report's whole upload."""
 
 
-_OUTCOMES: dict[str, ReportOutcome | Refusal] = {
-    **{outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)},
-    "no answer yet": ReportOutcome.SENT,  # the word in ledgers of earlier versions
-}
+_OUTCOMES: dict[str, ReportOutcome | Refusal] = {outcome.value: outcome for outcome in (*ReportOutcome, *Refusal)}
 
 
 def outcome_named(text: str) -> str:

@@ -34,7 +34,7 @@ from client_sdk.protocol.registry.metric_table import (
     MOST_RETENTION_DAYS,
 )
 from client_sdk.protocol.registry.prototypes import VECTOR
-from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMAS
+from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
 from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.registry.table import MAX_TEXT
 from client_sdk.protocol.registry.texts import CELLS_ALLOWED, PRESETS
@@ -84,7 +84,7 @@ def registry_schema() -> Schema:
         "title": "metrics.toml: the questions of an app (Hearsay)",
         **_closed(
             {
-                "schema": {"enum": list(SCHEMAS)},
+                "schema": {"const": SCHEMA},
                 "app": _app(),
                 "budget": _budget(),
                 "metric": _metrics(),

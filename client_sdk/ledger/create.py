@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x48727361
 """SQLite's mark for the application that owns a file: "Hrsa"."""
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 1
 
 BUSY_TIMEOUT_S = 0.05
 """How long one statement waits for another process: less than `record` has, more than a commit's
@@ -34,56 +34,24 @@ SECRET_BYTES = 32
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a file that is not yet a ledger."""
 
-CHARGES = (
-    """CREATE TABLE charges (
-    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, first_day TEXT NOT NULL,
-    last_day TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
-    PRIMARY KEY (metric, edition, window)
-) WITHOUT ROWID""",
-    "CREATE INDEX charges_by_day ON charges (last_day, first_day, nanos)",
-    "CREATE INDEX open_slots ON charges (window) WHERE reported = 0",
-)
-"""The statements that make the table of charges."""
-
-QUEUED_ONCE = "CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window)"
-"""A report waits at most once, whichever version of the SDK another process runs."""
-
-LEAVES = "leaves REAL NOT NULL DEFAULT 0"
-"""The column of the Unix seconds at which a waiting report may leave. Any process that runs after
-them sends it at once. Reports of earlier versions may leave at once."""
-
-RETRIES = """
-CREATE TABLE retries (
-    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
-    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
-) WITHOUT ROWID
-"""
-"""The statement that makes the table of retries. An upload without a row there is due."""
-
-AGREES = "agrees INTEGER NOT NULL DEFAULT 1"
-"""The column that says whether the user agrees to anything; without that, no ledger is made."""
-
-NOTES = (
-    "CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL)",
-    "CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID",
-)
-"""The statements that make the tables for people who look at the ledger."""
-
-EDITIONS = """
-CREATE TABLE editions (
-    metric TEXT NOT NULL, edition TEXT NOT NULL, stopped INTEGER NOT NULL, PRIMARY KEY (metric, edition)
-) WITHOUT ROWID
-"""
-"""The statement that makes the table of the editions that registries name: those that a collector
-has stopped are marked."""
-
+# device.agrees: whether the user agrees to anything; without that, no ledger is made.
+# queue.leaves: the Unix seconds from which on any process may send a report.
+# retries: an upload without a row there is due.
+# registries, problems: for people who look at the ledger.
+# editions: those that registries name; those that a collector has stopped are marked.
 _SCHEMA = f"""
 BEGIN;
 CREATE TABLE device (
     app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL,
-    birth TEXT, file_system TEXT, {AGREES}
+    birth TEXT, file_system TEXT, agrees INTEGER NOT NULL DEFAULT 1
 );
-{";".join(CHARGES)};
+CREATE TABLE charges (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, first_day TEXT NOT NULL,
+    last_day TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID;
+CREATE INDEX charges_by_day ON charges (last_day, first_day, nanos);
+CREATE INDEX open_slots ON charges (window) WHERE reported = 0;
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
 CREATE TABLE permanents (
@@ -95,16 +63,22 @@ CREATE TABLE counts (
 ) WITHOUT ROWID;
 CREATE TABLE queue (
     id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
-    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL, {LEAVES}
+    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL, leaves REAL NOT NULL DEFAULT 0
 );
-{QUEUED_ONCE};
+CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window);
 CREATE TABLE uploads (
     id TEXT PRIMARY KEY, body BLOB NOT NULL, deadline INTEGER NOT NULL,
     turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL
 ) WITHOUT ROWID;
-{RETRIES.strip()};
-{";".join(NOTES)};
-{EDITIONS.strip()};
+CREATE TABLE retries (
+    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
+    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL);
+CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE editions (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, stopped INTEGER NOT NULL, PRIMARY KEY (metric, edition)
+) WITHOUT ROWID;
 CREATE TABLE history (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
     outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.host import forks, machine_id
 from client_sdk.ledger import create as new_ledger
-from client_sdk.ledger import origin, upgrade
+from client_sdk.ledger import origin
 from client_sdk.ledger.origin import Origin
 from client_sdk.results import LedgerBusyError, LedgerError
 
@@ -83,7 +83,6 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     connection = new_ledger.connect(new_ledger.uri_of(path))
     try:
         _check(connection, path, app)
-        upgrade.upgrade(connection)
         if create:
             _note_origin(connection, path)
             _renew_secret(connection)
@@ -94,9 +93,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
 
 
 def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, in the present schema, to read it.
-
-    The file stays as it is, so that an app whose SDK is older goes on using it.
+    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
 
     Raises:
         LedgerError: if there is no such file, or it is no sound ledger.
@@ -110,7 +107,6 @@ def open_copy(path: Path) -> sqlite3.Connection:
         with contextlib.closing(new_ledger.connect(f"{path.as_uri()}?mode=rw")) as connection:
             _check(connection, path, None)
             connection.backup(copy)
-        upgrade.upgrade(copy)
     except BaseException:
         copy.close()
         raise
@@ -174,13 +170,11 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     _check_version(path, _pragma(connection, "user_version"))
     if _pragma(connection, "quick_check(1)") != "ok":
         raise _damaged(path)
-    cursor = connection.execute("SELECT * FROM device")  # version 2 had fewer columns
-    row = cursor.fetchone()
+    row = connection.execute("SELECT app, host, inode, birth, file_system FROM device").fetchone()
     if row is None:
         raise _damaged(path)
-    device = dict(zip((name for name, *_ in cursor.description), row, strict=True))
-    owner, machine = device["app"], device["host"]
-    noted_origin = Origin(*(device.get(evidence) for evidence in Origin._fields))
+    owner, machine, *evidence = row
+    noted_origin = Origin(*evidence)
     if app is None:
         return
     if app != owner:
@@ -194,13 +188,8 @@ def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
 
 
 def _check_version(path: Path, version: object) -> None:
-    if not isinstance(version, int) or version > new_ledger.SCHEMA_VERSION:
+    if version != new_ledger.SCHEMA_VERSION:
         raise LedgerError(f"{path} was written by a newer version; it is left unchanged: update the app")
-    if version < upgrade.OLDEST_VERSION:
-        raise LedgerError(
-            f"{path} was written by an older version, which stored less than a ledger needs now; it is left unchanged "
-            "and nothing is recorded: delete it by hand, which also forgets what was spent"
-        )
 
 
 def _missing(path: Path) -> LedgerError:

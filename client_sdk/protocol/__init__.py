@@ -9,8 +9,7 @@ Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 * The meaning of a definition never changes: the same definition has the same channel integers and
   the same edition in every version and on every machine.
 * What ``mechanism = "auto"`` chooses for a domain and an epsilon never changes within a schema. A
-  version that lacks the mechanism refuses the definition. A question has the same edition in two
-  schemas if it has the same channel.
+  version that lacks the mechanism refuses the definition.
 * Bodies of the wire are closed: a new field means a new version of the wire.
 * Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
 """

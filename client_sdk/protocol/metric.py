@@ -283,7 +283,7 @@ def _edition(metric: Metric, stratum: str) -> str:
     tallies of its own. Consent decides whether there is a report, and never what it says.
     """
     meaning = {
-        "schema": 1,  # of this digest, in every schema of the registry: equal reports keep their edition
+        "schema": 1,
         "kind": metric.kind,
         "domain": metric.domain.definition | _fill_value(metric),
         "window": metric.window.value,

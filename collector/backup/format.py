@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
-from client_sdk.protocol.mechanisms.auto import MAX_GEOMETRY_SYMBOLS
-from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME
+from client_sdk.protocol.mechanisms.designs import MAX_GEOMETRY_SYMBOLS
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from collector.backup.fields import ANYTHING, MAX_COUNT, Fields, LineError, whole, window
 from collector.backup.lines import BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
-from collector.store.packed_verdict import RUN_BYTES, unpack
+from collector.store.packed_verdict import MOST_BYTES, unpack
 
-FORMAT = 2
+FORMAT = 1
 
 ID_BYTES = 16
 
@@ -35,11 +35,8 @@ LONGEST_LINE = 22 * MOST_SYMBOLS
 This leaves room for the rest of the line.
 """
 
-MOST_MEMBER_BYTES = ID_BYTES + 1 + RUN_BYTES * MAX_REPORTS
-"""Bytes of an id and the longest verdict.
-
-In the longest verdict every report is refused, each for another reason than the one before.
-"""
+MOST_MEMBER_BYTES = ID_BYTES + MOST_BYTES
+"""Bytes of an id and the longest verdict."""
 
 _HEX = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{MOST_MEMBER_BYTES}}}")
 
@@ -104,10 +101,8 @@ def _count_fields(line: TallyLine) -> Mapping[str, object]:
 
 
 def _read_header(fields: Fields) -> Header:
-    if fields.take("hearsay_backup") not in (1, FORMAT):
-        raise LineError(
-            f"is of another format than 1 and {FORMAT}; use the version of Hearsay that wrote it, or a later one"
-        )
+    if fields.take("hearsay_backup") != FORMAT:
+        raise LineError(f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one")
     schema, shards = fields.whole("schema"), fields.whole("shards", 1, MOST_SHARDS)
     grace_s, app = fields.take("grace"), fields.take("app")
     if grace_s is not None:

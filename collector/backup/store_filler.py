@@ -16,7 +16,6 @@ from collector.redis_servers.server import parse_info
 from collector.store import keys
 from collector.store.count_script import ID_BYTES
 from collector.store.handle import StoreHandle
-from collector.store.packed_verdict import pack, unpack
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
 from collector.store.store_protocol import OwnEditions
@@ -101,18 +100,12 @@ class StoreFiller:
         return True
 
     def remember(self, buckets: Iterable[Bucket]) -> None:
-        """Remember uploads, each in its shard, unless they are remembered already.
-
-        Schema 1 remembered ids of uploads of which nothing was counted; they are left out.
-        """
+        """Remember uploads, each in its shard, unless they are remembered already."""
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
-                upload_id = member[:ID_BYTES]
-                reports, counted = unpack(member[ID_BYTES:])
-                if counted:
-                    place = keys.shard_of(upload_id.hex(), self._store.shards), bucket.latest_end, bucket.expires_at
-                    waiting[place].append(upload_id + pack(reports, sorted(counted)))
+                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.shards)
+                waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
             members.sort()  # so that the ids of one script share their buckets

@@ -54,19 +54,15 @@ class StoreReader:
             raise ConfigError("slots of the cluster are moving: take the backup when they have moved")
         return "; ".join(servers)
 
-    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[StoredBucket]:
+    def buckets(self, shard: int) -> Iterator[StoredBucket]:
         """Yield the buckets of a shard, each as it is when it is read.
 
         Uploads may be counted meanwhile.
 
-        Args:
-            shard: the shard's number.
-            ids: the prefix of the buckets' keys.
-
         """
         cursor = b"0"
         while True:
-            cursor, page = self._store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, ids)
+            cursor, page = self._store.run(shard, "EVAL_RO", READ_BUCKETS, 1, keys.prefix(shard), cursor, keys.IDS)
             yield from map(_stored_bucket, page)
             if cursor == b"0":
                 return

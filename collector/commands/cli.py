@@ -19,7 +19,6 @@ from collector.commands.key import key
 from collector.commands.relay import relay
 from collector.commands.retire import retire
 from collector.commands.serve import serve
-from collector.commands.upgrade import upgrade_store
 from collector.errors import OptionError
 
 
@@ -77,6 +76,5 @@ for command in (
     relay,
     retire,
     serve,
-    upgrade_store,
 ):
     cli.add_command(command)

@@ -1,7 +1,7 @@
 """The handle on a store on Redis or Valkey: commands to its shards, its facts and its servers.
 
 `RedisStore` counts and reads through it. Whatever else is done to a store (preparing, backup,
-upgrade, retirement, checks) uses the handle directly.
+retirement, checks) uses the handle directly.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ is a function of the upload id.
                                             written at first use
 ``hearsay:editions``                        hash: METRIC:EDITION of a stratum -> the question's own
                                             edition, of all that were ever served (see strata)
-``hearsay:upgrading``                       exists while an upgrade of the schema runs
 ``{shard}:name``                            the store's name; the shard belongs to the store
 ``{shard}:seen:END:PATH``                   sorted set, a bucket: raw upload ids, each with its
                                             counted reports (see count_script)
@@ -34,11 +33,10 @@ from __future__ import annotations
 
 STORE = "hearsay:store"
 EDITIONS = "hearsay:editions"
-UPGRADING = "hearsay:upgrading"
 SNAPSHOT = "{0}:look"
 
 NAME = "name"
-IDS, IDS_OF_SCHEMA_1 = "seen", "ids"
+IDS = "seen"
 TALLIES = "tallies"
 WINDOWS = "windows"
 CLOSED = "closed"

@@ -13,12 +13,8 @@ from enum import Enum, auto
 
 from collector.errors import ConfigError
 
-SCHEMA = 2
-"""The schema that this version reads and writes.
-
-Schema 1 also remembered uploads without any counted report, with every refusal. Its paths through
-the trees of buckets were chosen by whoever chose the ids.
-"""
+SCHEMA = 1
+"""The schema that this version reads and writes."""
 
 SCHEMA_FIELD, SHARDS_FIELD, GRACE_FIELD, NAME_FIELD = "schema", "shards", "grace", "name"
 """Fields of the store's facts, written at first use; see `keys`."""
@@ -42,7 +38,6 @@ class Purpose(Enum):
     USE = auto()
     READ = auto()
     IMPORT = auto()
-    UPGRADE = auto()
 
 
 def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> None:
@@ -50,8 +45,8 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
 
     Args:
         facts: the store's facts.
-        purpose: what it is opened for. An older store may be opened for an upgrade, and one with
-            part of a backup for the import of the rest. One that was never used cannot be read.
+        purpose: what it is opened for. A store with part of a backup may be opened for the import
+            of the rest. One that was never used cannot be read.
 
     Raises:
         ConfigError: if the store cannot be used; it says what to do.
@@ -60,15 +55,10 @@ def require_usable(facts: Mapping[str, str], purpose: Purpose = Purpose.USE) -> 
     if SCHEMA_FIELD not in facts:
         raise ConfigError("the store is empty, and was never used: name the one that a collector counts in")
     stored = int(facts[SCHEMA_FIELD])
-    if stored > SCHEMA:
+    if stored != SCHEMA:
         raise ConfigError(
             f"the store has schema {stored}, and this version reads {SCHEMA}: use the version of Hearsay that wrote "
             "it, or a later one"
-        )
-    if stored < SCHEMA and purpose is not Purpose.UPGRADE:
-        raise ConfigError(
-            f"the store has schema {stored}, and this version reads {SCHEMA}: stop every collector on it, take a "
-            "backup with the version that wrote it, and run hearsay-collector upgrade"
         )
     if IMPORTING in facts and purpose is not Purpose.IMPORT:
         raise ConfigError("the import of a backup into the store is not finished: run hearsay-collector import again")

@@ -1,1 +1,1 @@
-"""Keeps a store in order: closes windows and retires tallies in time, upgrades on command."""
+"""Keeps a store in order: closes windows, and retires tallies in time."""

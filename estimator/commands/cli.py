@@ -24,7 +24,6 @@ COMMANDS: Final = {
     "rehearse": "estimator.commands.rehearse:rehearse",
     "rehearse-model": "estimator.commands.rehearse_model:rehearse_models",
     "report": "estimator.commands.report:report",
-    "upgrade-registry": "estimator.commands.upgrade_registry:upgrade_registry",
 }
 """The module and the function of each command."""
 

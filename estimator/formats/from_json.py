@@ -13,7 +13,6 @@ import msgspec
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from estimator.errors import ReportError
-from estimator.formats.older_schemas import UPGRADES
 from estimator.results.estimate import Share, Shares
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import SCHEMA, EstimateReport
@@ -23,10 +22,7 @@ FEWEST_VALUES: Final = 2
 
 
 def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
-    """Read the JSON of a report. The two schemas before this one are accepted as well.
-
-    Their intervals of distributions and clusters were found by resampling, and often missed the
-    truth. They are read as they were written.
+    """Read the JSON of a report.
 
     Args:
         source: a path, or an open file.
@@ -60,18 +56,12 @@ def decode(document: object) -> EstimateReport:
     if "seed" in document:
         raise ReportError("it is a rehearsal; take the JSON of report")
     schema = document.pop("schema")
-    if type(schema) is not int or schema not in {SCHEMA, *UPGRADES}:
-        known = ", ".join(map(str, (*UPGRADES, SCHEMA)))
-        raise ReportError(f"its schema is not one of those known here, {known}; use the version that made it")
+    if type(schema) is not int or schema != SCHEMA:
+        raise ReportError(f"its schema is not {SCHEMA}, the one known here; use the version that made it")
     try:
-        while schema in UPGRADES:
-            document = UPGRADES[schema](document)
-            schema += 1
         report = msgspec.convert(document, EstimateReport, dec_hook=_shares)
     except msgspec.ValidationError as error:
         raise ReportError(_explained(str(error))) from None
-    except (KeyError, TypeError, AttributeError):
-        raise ReportError("it does not follow its schema") from None
     for position, estimated in enumerate(report.metrics):
         _check(estimated, f"metrics[{position}]")
     if any(not pooled.windows for pooled in report.pooled):

@@ -24,7 +24,6 @@ from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.power import smallest_difference, smallest_share
-from estimator.plan.schema_upgrade import SchemaChange, gains
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
 from estimator.plan.variance import mean_range, mean_variance, share_factor
 from estimator.privacy.amplification import sampled
@@ -132,7 +131,6 @@ class MetricPlan:
             and nobody knows who took part. None where shuffling bounds nothing.
         rotations: of vectors that are all alike, the error that is left of any number of reports,
             as a part of their length. None for other kinds.
-        change: what the newest schema would change. None where it changes nothing.
         strata: how well public strata can be told apart. None where there are none.
         texts: which texts will be found. None for other kinds.
         paid: in which windows as many reports are expected. None if in all of them.
@@ -149,7 +147,6 @@ class MetricPlan:
     needed_devices: int | None
     central: Central | None
     rotations: float | None
-    change: SchemaChange | None
     strata: StrataPlan | None = None
     texts: TextPlan | None = None
     paid: PaidWindows | None = None
@@ -180,10 +177,10 @@ class Plan:
 def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     """Return the plan of a registry."""
     part = answering(registry, request.today)
-    changes, exhausted = gains(registry), exhaustions(registry, request.today)
+    exhausted = exhaustions(registry, request.today)
     metrics = tuple(
-        replace(_plan(metric, request, part, changes.get(name)), paid=paid_windows(metric, exhausted, request.today))
-        for name, metric in registry.metrics.items()
+        replace(_plan(metric, request, part), paid=paid_windows(metric, exhausted, request.today))
+        for metric in registry.metrics.values()
     )
     return Plan(
         registry,
@@ -211,7 +208,7 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaChange | None) -> MetricPlan:
+def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
     expired = windows_left(metric, request.today) == 0
     reports = 0 if expired else int(request.population * part)
     target_error = request.target_errors.get(metric.name, usual_error(metric))
@@ -229,7 +226,6 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, change: SchemaCh
         math.ceil(needed / part) if part else None,
         _central(metric, reports, request.delta, part),
         rotation_error(metric),
-        change,
         _strata(metric, reports),
         _texts(metric, reports, part),
     )

@@ -55,7 +55,6 @@ class Candidates:
                 delta=None if delta is None else Fraction(delta),
                 utility=None if utility is None else tuple(tuple(map(Fraction, row)) for row in utility),
                 permanent=None if permanent is None else RequestedEpsilon.parse(permanent),
-                schema=self.registry.schema,
             )
         except ValueError as error:
             raise PlanError(f"{name}: {error}; allocate a larger total, or want less of the others") from error

@@ -45,13 +45,6 @@ def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None
     return tomlkit.dumps(document)
 
 
-def in_schema(text: str, schema: int) -> str:
-    """Return a registry's text with another schema number."""
-    document = tomlkit.parse(text)
-    _set(document, ("schema",), str(schema))
-    return tomlkit.dumps(document)
-
-
 def diff(name: str, before: str, after: str) -> str:
     """Return a unified diff that ``patch`` applies to the file with this name."""
     lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)

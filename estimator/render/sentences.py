@@ -59,7 +59,7 @@ def answer_of(estimated: MetricEstimate, independence: float | None = None) -> s
         sentences.append(of_groups)
     if estimated.among_all is not None:
         sentences.append(_of_all(estimated, estimated.among_all))
-    if independence is not None and estimated.joint is not None and estimated.joint.names is not None:
+    if independence is not None and estimated.joint is not None:
         sentences.append(_of_independence(estimated.joint.names, independence))
     return " ".join(sentences)
 
@@ -128,7 +128,7 @@ def known_group_means(estimated: MetricEstimate) -> list[tuple[Label, Estimate]]
 def _of_group_means(estimated: MetricEstimate) -> str | None:
     """Return which groups have the lowest and the highest mean; None where too few can be told."""
     means = sorted(known_group_means(estimated), key=lambda pair: pair[1].estimate or 0.0)
-    if len(means) < 2 or estimated.joint is None or estimated.joint.names is None:  # noqa: PLR2004 one has no rival
+    if len(means) < 2 or estimated.joint is None:  # noqa: PLR2004 one has no rival
         return None
     (low, least), *_, (high, most) = means
     ends = [

@@ -44,8 +44,7 @@ class Changes(Plotted, Record, frozen=True, kw_only=True):
         first: the name of the first closed window with enough reports. If fewer than two windows
             have enough, the first with any.
         last: the name of the last such window.
-        tests: the number of independent comparisons among the differences. 0 in reports of an older
-            schema.
+        tests: the number of independent comparisons among the differences.
         estimates: the change of each value's share; empty if answers have no shares.
         mean: the change of the mean. None if there is no mean.
         untested: the question's other figures, by the names of their statistics in CSV. Nothing is
@@ -57,7 +56,7 @@ class Changes(Plotted, Record, frozen=True, kw_only=True):
     edition: str
     first: str
     last: str
-    tests: int = 0
+    tests: int
     estimates: tuple[ShareChange, ...] = ()
     mean: Change | None = None
     untested: tuple[str, ...] = ()

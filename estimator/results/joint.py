@@ -82,8 +82,7 @@ class Joint(Plotted, Record, frozen=True):
         groups: in the order of the first question's values.
         differences: between every two groups, for each answer.
         independence: None with too few reports for the test, and for means.
-        names: of the question that defines the groups, and of the compared question. None in
-            reports of an older schema.
+        names: of the question that defines the groups, and of the compared question.
         auc: of a scale and a yes-or-no, how often a yes is at a higher step than a no, with half of
             the ties. None for other questions.
         roc: of the same, a point for each step but the first. Empty for other questions.
@@ -93,7 +92,7 @@ class Joint(Plotted, Record, frozen=True):
     groups: tuple[GroupShares, ...]
     differences: tuple[Difference, ...]
     independence: Independence | None
-    names: tuple[str, str] | None = None
+    names: tuple[str, str]
     auc: Estimate | None = None
     roc: tuple[RocPoint, ...] = ()
 

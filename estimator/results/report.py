@@ -13,7 +13,7 @@ from estimator.results.pooled import Pooled
 from estimator.results.record import Record
 from estimator.results.shown import Shown
 
-SCHEMA: Final = 4
+SCHEMA: Final = 1
 """The number of the schema that JSON, CSV and Parquet follow.
 
 Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown

@@ -14,7 +14,7 @@ import pytest
 
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.balanced import difference_family
 from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -76,14 +76,14 @@ def test_the_variance_is_exactly_that_of_all_subsets(points: int, size: int, ord
     assert isinstance(inverse, Balanced)
     own, other, slope = inverse.support.own, inverse.support.other, inverse.support.slope
     variance = (own * (1 - own) + other * (1 - other) * (points - 1)) / points * slope**2
-    assert variance == auto.subset_variance(points, size, channel.worst_ratio)
+    assert variance == designs.subset_variance(points, size, channel.worst_ratio)
     assert inverse.support == support_of(channel)
 
 
 def least(inputs: int, epsilon: str) -> tuple[int, Fraction]:
     odds = exp_floor(Fraction(epsilon))
-    size = auto.best_subset_size(inputs, odds)
-    return size, auto.subset_variance(inputs, size, odds)
+    size = designs.best_subset_size(inputs, odds)
+    return size, designs.subset_variance(inputs, size, odds)
 
 
 def ratio(inputs: int, epsilon: str) -> Fraction:

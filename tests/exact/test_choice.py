@@ -15,8 +15,7 @@ import pytest
 from client_sdk.protocol.domain import Activity, Category, Count, Cross, Domain, Ordinal, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.mechanisms import NAMES, channel_for
-from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.vectors import vectors
 
@@ -25,6 +24,10 @@ EPSILONS = [Fraction(text) for text in ("0.1", "0.25", "0.5", "1", "1.5", "2", "
 
 Rows = list[list[Fraction]]
 """rows[x][y] = P(y|x)."""
+
+
+def requested(text: str) -> RequestedEpsilon:
+    return RequestedEpsilon.parse(text if text.startswith("ln") else Decimal(text))
 
 
 def average_variance(rows: Rows, supports: list[set[int]]) -> Fraction:
@@ -70,27 +73,27 @@ def test_the_closed_form_of_k_ary_is_the_variance_of_the_true_channel(inputs: in
     channel = KAryRandomizedResponse.within(RequestedEpsilon.parse(Decimal(epsilon)), inputs)
     rows = [[channel.probability(symbol, value) for symbol in range(inputs)] for value in range(inputs)]
     exact = average_variance(rows, [{value} for value in range(inputs)])
-    assert choice.subset_variance(inputs, 1, channel.worst_ratio) == exact
+    assert designs.subset_variance(inputs, 1, channel.worst_ratio) == exact
 
 
 @pytest.mark.parametrize(("inputs", "size"), [(inputs, size) for inputs in range(2, 8) for size in range(1, inputs)])
 def test_the_closed_form_of_subset_selection_is_the_variance_of_the_true_channel(inputs: int, size: int) -> None:
     odds = Fraction(7, 3)
-    assert choice.subset_variance(inputs, size, odds) == average_variance(*subset_selection(inputs, size, odds))
+    assert designs.subset_variance(inputs, size, odds) == average_variance(*subset_selection(inputs, size, odds))
 
 
 @pytest.mark.parametrize("prime", [2, 3, 5])
 def test_the_closed_form_of_projective_geometry_is_the_variance_of_the_true_channel(prime: int) -> None:
     odds = Fraction(7, 3)
-    points, block, common, dimension = choice._geometry(prime, prime * prime)
+    points, block, common, dimension = designs._geometry(prime, prime * prime)
     assert (points, block, common, dimension) == (prime**2 + prime + 1, prime + 1, 1, 3)
     exact = average_variance(*projective_plane(prime, odds))
-    assert choice.design_variance(points, points, block, common, odds) == exact
+    assert designs.design_variance(points, points, block, common, odds) == exact
 
 
 def test_a_geometry_grows_to_hold_all_values() -> None:
     for prime, inputs in ((2, 8), (3, 1000), (7, 57), (7, 58)):
-        points, block, common, dimension = choice._geometry(prime, inputs)
+        points, block, common, dimension = designs._geometry(prime, inputs)
         assert points == (prime**dimension - 1) // (prime - 1)
         assert (points - 1) // prime == block
         assert (block - 1) // prime == common
@@ -102,20 +105,20 @@ def test_a_geometry_grows_to_hold_all_values() -> None:
 def test_the_best_subset_size_is_the_minimum_over_all_sizes(epsilon: Fraction) -> None:
     odds = exp_floor(epsilon)
     for inputs in range(2, 65):
-        variances = {size: choice.subset_variance(inputs, size, odds) for size in range(1, inputs)}
-        assert variances[choice.best_subset_size(inputs, odds)] == min(variances.values())
+        variances = {size: designs.subset_variance(inputs, size, odds) for size in range(1, inputs)}
+        assert variances[designs.best_subset_size(inputs, odds)] == min(variances.values())
 
 
-@pytest.mark.parametrize("row", GOLDEN["category"], ids=str)
-def test_the_choice_for_categories_never_changes(row: list[Any]) -> None:
-    inputs, epsilon, mechanism = row
-    assert choice.category_mechanism(inputs, RequestedEpsilon.parse(_raw(epsilon)).odds) == mechanism
+@pytest.mark.parametrize("inputs", sorted({row[0] for row in GOLDEN["category"]}))
+def test_the_choice_for_categories_never_changes(inputs: int) -> None:
+    for _, epsilon, mechanism in (row for row in GOLDEN["category"] if row[0] == inputs):
+        assert auto.category_mechanism(inputs, requested(epsilon).odds) == mechanism, epsilon
 
 
 @pytest.mark.parametrize("row", GOLDEN["number"], ids=str)
 def test_the_choice_for_numbers_never_changes(row: list[str]) -> None:
     statistic, epsilon, mechanism = row
-    assert choice.number_mechanism(statistic, None, RequestedEpsilon.parse(_raw(epsilon)).odds) == mechanism
+    assert auto.number_mechanism(statistic, None, requested(epsilon).odds) == mechanism
 
 
 def domain_of(kind: str, sizes: list[Any]) -> Domain:
@@ -135,29 +138,30 @@ def domain_of(kind: str, sizes: list[Any]) -> Domain:
 @pytest.mark.parametrize("kind", ["count", "activity", "ordinal", "set", "cross"])
 def test_the_choice_for_the_other_kinds_never_changes(kind: str) -> None:
     for *sizes, epsilon, mechanism in GOLDEN[kind]:
-        channel = channel_for(domain_of(kind, sizes), RequestedEpsilon.parse(_raw(epsilon)))
+        channel = channel_for(domain_of(kind, sizes), requested(epsilon))
         assert (sizes, epsilon, channel.name) == (sizes, epsilon, mechanism)
 
 
 def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
     odds = exp_floor(Fraction(1))
-    for statistic in ("mean", "distribution", "quantiles"):
-        assert choice.number_mechanism(statistic, choice.FEW_COUNTS, odds) == choice.category_mechanism(32, odds)
-    assert choice.number_mechanism("distribution", choice.FEW_COUNTS + 1, odds) == "square-wave"
-    assert choice.number_mechanism("quantiles", choice.FEW_COUNTS + 1, odds) == "hierarchical"
-    assert choice.number_mechanism("mean", None, odds) == "hybrid"
+    for statistic in ("distribution", "quantiles"):
+        assert auto.number_mechanism(statistic, auto.FEW_COUNTS, odds) == auto.category_mechanism(32, odds)
+    assert auto.number_mechanism("distribution", auto.FEW_COUNTS + 1, odds) == "square-wave"
+    assert auto.number_mechanism("quantiles", auto.FEW_COUNTS + 1, odds) == "hierarchical"
+    for answers in (None, 2, 33):
+        assert auto.number_mechanism("mean", answers, odds) == "optimal-mean"
 
 
 def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choice() -> None:
-    assert set(GOLDEN) == {"category", "number", "count", "activity", "ordinal", "set", "cross", "number_of_schema_2"}
+    assert set(GOLDEN) == {"category", "number", "count", "activity", "ordinal", "set", "cross"}
     chosen = {row[-1] for rows in GOLDEN.values() for row in rows}
     assert chosen <= set(NAMES)
     assert chosen >= {
-        choice.K_ARY,
-        choice.CYCLIC,
-        choice.PROJECTIVE,
-        "one-bit",
-        "hybrid",
+        designs.K_ARY,
+        designs.CYCLIC,
+        designs.PROJECTIVE,
+        "balanced-design",
+        "optimal-mean",
         "square-wave",
         "hierarchical",
     }
@@ -165,21 +169,44 @@ def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choic
 
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8", "20"])
 def test_two_and_three_categories_stay_with_k_ary_where_it_is_the_optimum(epsilon: str) -> None:
-    odds = RequestedEpsilon.parse(_raw(epsilon)).odds
-    assert choice.category_mechanism(2, odds) == choice.K_ARY
+    odds = requested(epsilon).odds
+    assert auto.category_mechanism(2, odds) == designs.K_ARY
     for inputs in range(3, 12):
-        if choice.best_subset_size(inputs, odds) == 1:
-            assert choice.category_mechanism(inputs, odds) == choice.K_ARY
+        if designs.best_subset_size(inputs, odds) == 1:
+            assert auto.category_mechanism(inputs, odds) == designs.K_ARY
 
 
-def test_the_chosen_mechanism_is_within_two_percent_of_the_least_variance_on_offer() -> None:
-    for inputs, epsilon in itertools.product((2, 5, 12, 48, 200, 1024), EPSILONS):
-        odds = exp_floor(epsilon)
-        on_offer = list(choice._candidates(inputs, odds))
-        name = choice.category_mechanism(inputs, odds)
-        best_of_the_name = min(candidate.variance for candidate in on_offer if candidate.name == name)
-        assert best_of_the_name <= Fraction(102, 100) * min(candidate.variance for candidate in on_offer)
+VALUES = tuple(f"v{index}" for index in range(24))
 
 
-def _raw(epsilon: str) -> object:
-    return epsilon if epsilon.startswith("ln") else Decimal(epsilon)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Category(VALUES),
+        Ordinal(VALUES),
+        Subset(VALUES[:23], 3),
+        Cross(Category(VALUES[:4]), Category(VALUES[:6])),
+        Count.up_to(23, "distribution"),
+    ],
+    ids=lambda domain: str(domain.kind),
+)
+def test_everything_with_24_shares_gets_the_balanced_design_that_its_name_gives(domain: Domain) -> None:
+    epsilon = requested("1")
+    channel = channel_for(domain, epsilon)
+    assert channel.name == "balanced-design"
+    assert channel == channel_for(domain, epsilon, "balanced-design")
+
+
+def test_what_is_chosen_has_the_fewest_symbols_of_all_that_are_good_enough() -> None:
+    for inputs in (12, 29, 64, 100):
+        for epsilon in (Fraction(1, 10), Fraction(1), Fraction(3)):
+            odds = exp_floor(epsilon)
+            names = {candidate.name: candidate for candidate in designs.by_name(inputs, odds)}
+            chosen = auto.category_mechanism(inputs, odds)
+            size = designs.best_subset_size(inputs, odds)
+            worst = designs.subset_variance(inputs, size, odds) * auto.GOOD_ENOUGH
+            if chosen in names:
+                assert names[chosen].variance <= worst * (1 + Fraction(1, 1000))
+            smaller = [each for each in names.values() if each.variance <= worst]
+            built = channel_for(Category(tuple(map(str, range(inputs)))), requested(str(float(epsilon))), chosen)
+            assert all(built.symbols <= each.symbols for each in smaller)

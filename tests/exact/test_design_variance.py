@@ -13,8 +13,7 @@ import pytest
 from client_sdk.protocol import COIN_SCALE, Category, Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.mechanisms import AUTO, channel_for
-from client_sdk.protocol.mechanisms import auto as choice
+from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -39,7 +38,7 @@ def requested(epsilon: str) -> RequestedEpsilon:
 def bound(inputs: int, epsilon: str) -> float:
     """Return n times the variance of subset selection with the best subset size: Ye & Barg 2018."""
     odds = exp_floor(Fraction(epsilon))
-    return float(choice.subset_variance(inputs, choice.best_subset_size(inputs, odds), odds))
+    return float(designs.subset_variance(inputs, designs.best_subset_size(inputs, odds), odds))
 
 
 def variance(channel: Channel) -> float:
@@ -77,9 +76,9 @@ def spectral_variance(channel: CyclicDesign) -> float:
 
 
 FEWER_SIZES = [*range(2, 65, 5), 96, 128, 200, 256, 500, 1000, 1024, 5000]
-"""Sizes for schema 2, because deriving a design of many divisors takes some milliseconds."""
+"""Deriving a design of many divisors takes some milliseconds."""
 
-REACHED_IN_SCHEMA_2 = 1.0055
+REACHED_BY_AUTO = 1.0055
 """1.005 by the rule of auto, times 1.0005 for a prime above the number of values."""
 
 TOO_FEW_SYMBOLS = {("4", 200), ("5", 1000), ("5", 1024), ("4", 5000), ("5", 5000)}
@@ -87,20 +86,11 @@ TOO_FEW_SYMBOLS = {("4", 200), ("5", 1000), ("5", 1024), ("4", 5000), ("5", 5000
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_variance_of_what_auto_of_schema_2_chooses_is_the_least_but_for_half_a_percent(epsilon: str) -> None:
+def test_the_variance_of_what_auto_chooses_is_the_least_but_for_half_a_percent(epsilon: str) -> None:
     for inputs in FEWER_SIZES:
-        channel = channel_for(Category(tuple(map(str, range(inputs)))), requested(epsilon), AUTO, schema=2)
-        ratio = variance(channel) / bound(inputs, epsilon)
-        assert 0.999 < ratio <= (REACHED if (epsilon, inputs) in TOO_FEW_SYMBOLS else REACHED_IN_SCHEMA_2), inputs
-        assert channel.symbols <= 2**16 or inputs > 1024
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_variance_of_what_auto_chooses_is_close_to_the_least_possible(epsilon: str) -> None:
-    for inputs in SIZES:
         channel = channel_for(Category(tuple(map(str, range(inputs)))), requested(epsilon), AUTO)
         ratio = variance(channel) / bound(inputs, epsilon)
-        assert 0.999 < ratio <= REACHED < PROMISED, (inputs, channel, ratio)
+        assert 0.999 < ratio <= (REACHED if (epsilon, inputs) in TOO_FEW_SYMBOLS else REACHED_BY_AUTO), inputs
         assert channel.symbols <= 2**16 or inputs > 1024
 
 
@@ -126,18 +116,18 @@ def test_the_closed_forms_that_auto_compares_are_the_variances_of_the_true_chann
     """Exact except for pseudo-random blocks, whose variance is about 1 + 1/j of the optimum."""
     requested_epsilon = requested(epsilon)
     for inputs in (3, 8, 16, 33, 64, 200, 1024):
-        for candidate in choice._candidates(inputs, requested_epsilon.odds):
+        for candidate in designs._candidates(inputs, requested_epsilon.odds):
             design = candidate.design
             channel: Channel = (
                 CyclicDesign.within(requested_epsilon, inputs, *design)
-                if candidate.name == choice.CYCLIC
+                if candidate.name == designs.CYCLIC
                 else ProjectiveGeometry.within(requested_epsilon, inputs, *design)
-                if candidate.name == choice.PROJECTIVE
+                if candidate.name == designs.PROJECTIVE
                 else KAryRandomizedResponse.within(requested_epsilon, inputs)
             )
             assert channel.symbols == candidate.symbols
             # the numerator is cut to 64 bits, which takes some 2**-50 of the excess over 1/2 or 1/k
             # that carries the answer
-            pseudo_random = candidate.name == choice.CYCLIC and design[0] > 2
+            pseudo_random = candidate.name == designs.CYCLIC and design[0] > 2
             slack = 0.01 if pseudo_random else 2.0**-32
             assert abs(variance(channel) / float(candidate.variance) - 1) <= slack, (inputs, candidate)

@@ -26,7 +26,6 @@ from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, refuses
 from tests.support.mutants.optimal_means import optimal_means
-from tests.support.vectors import vectors
 from tools.optimal_mean.derive import table_at
 from tools.optimal_mean.free import best_scores
 from tools.optimal_mean.linear_programme import least_variance
@@ -216,13 +215,9 @@ def test_tables_cover_every_epsilon_up_to_8_and_draw_no_coin_beyond_64_bits() ->
     assert all(step in STEPS for table in TABLES[1:] for step in table.steps)
 
 
-def test_schema_2_takes_it_for_every_mean_and_schema_1_for_none() -> None:
-    for statistic, epsilon, mechanism in vectors("auto")["number_of_schema_2"]:
-        domain = Number(Fraction(0), Fraction(9), statistic)
-        assert channel_for(domain, request(epsilon), schema=2).name == mechanism
+def test_auto_takes_it_for_every_mean_up_to_epsilon_8() -> None:
     for domain, epsilon in product((MEAN, Count.up_to(9, "mean")), ("0.1", "1", "8")):
-        assert channel_for(domain, request(epsilon), schema=2).name == "optimal-mean"
-        assert channel_for(domain, request(epsilon)).name != "optimal-mean"
-    assert channel_for(MEAN, request("8.1"), schema=2).name == "hybrid"
+        assert channel_for(domain, request(epsilon)).name == "optimal-mean"
+    assert channel_for(MEAN, request("8.1")).name == "hybrid"
     with pytest.raises(ValueError, match="up to epsilon 8"):
         channel_for(MEAN, request("8.1"), "optimal-mean")

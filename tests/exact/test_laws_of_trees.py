@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Count, Number
-from client_sdk.protocol.mechanisms import auto, channel_for
+from client_sdk.protocol.mechanisms import channel_for, designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import POINTS, Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -69,12 +69,12 @@ def test_a_level_is_asked_like_so_many_values_by_the_best_design_of_few_symbols(
     for epsilon in EPSILONS:
         for level in Hierarchical.within(request(epsilon)).levels:
             channel = level.channel
-            assert channel.symbols <= auto.MAX_LEVEL_SYMBOLS
+            assert channel.symbols <= designs.MAX_LEVEL_SYMBOLS
             if isinstance(channel, CyclicDesign):
                 design = (channel.block_size, channel.base_blocks)
                 assert channel == CyclicDesign.within(request(epsilon), channel.inputs, *design)
-                assert auto.subset_variance(channel.inputs, channel.block_size, request(epsilon).odds) < (
-                    auto.subset_variance(channel.inputs, 1, request(epsilon).odds)
+                assert designs.subset_variance(channel.inputs, channel.block_size, request(epsilon).odds) < (
+                    designs.subset_variance(channel.inputs, 1, request(epsilon).odds)
                 )
             else:
                 assert channel == KAryRandomizedResponse.within(request(epsilon), channel.inputs)

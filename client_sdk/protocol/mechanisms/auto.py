@@ -1,117 +1,48 @@
-"""What ``auto`` chooses in schema 1, by closed forms; for schema 2 see `auto_of_schema_2`.
+"""What ``auto`` chooses.
 
-The choice for a domain and an epsilon never changes within a schema number.
+The choice for a domain and an epsilon never changes within a schema number of the registry.
 
-For k values the least variance of any channel is that of subset selection with the best subset size
-d (Ye & Barg 2018, "Optimal schemes for discrete distribution estimation under locally differential
-privacy", theorem III.1). Block designs reach it with few symbols (Park, Nam & Lee 2023; Feldman,
-Nelson, Nguyen & Talwar 2022). Of the candidates within 2 % of the least variance, ``auto`` chooses
-the one with the fewest symbols.
+For k values a balanced design has the least variance of any channel, or nearly that. Another
+mechanism is chosen if it has fewer symbols, and a variance within .5 % of the least.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import NamedTuple
 
-K_ARY = "k-ary-randomized-response"
-CYCLIC = "cyclic-design"
-PROJECTIVE = "projective-geometry"
+from client_sdk.protocol.mechanisms import designs
 
-GOOD_ENOUGH = Fraction(102, 100)
-"""A variance within 2 % of the least is as good: nobody sees the difference, and fewer symbols cost
-less everywhere."""
+OPTIMAL_MEAN_UP_TO = Fraction(2_980_958, 1000)
+"""e**8: beyond it `optimal_mean` has no table."""
 
-MAX_DESIGN_SYMBOLS = 2**16
-"""A cyclic design's tally stays below half a megabyte."""
-
-MAX_LEVEL_SYMBOLS = 2**9
-"""Of a level of a hierarchical histogram: more base blocks would cost time in every estimate."""
-
-MAX_BASE_BLOCKS = 128
-"""1 + 1/128 of the bound: more blocks would cost symbols for less than one percent."""
-
-MAX_GEOMETRY_SYMBOLS = 2**24
-"""A geometry's tally, as an array of 64-bit counters, stays within 128 MB."""
-
-LARGEST_PRIME = 4093
-"""The largest prime whose plane has at most `MAX_GEOMETRY_SYMBOLS` points."""
+GOOD_ENOUGH = Fraction(1005, 1000)
+"""A variance within .5 % of the least is as good: 200 more devices in 40,000 make up for it."""
 
 FEW_COUNTS = 32
 """Up to this many counts are categories, each with an unbiased share. More counts form a
 histogram."""
 
-ONE_BIT_IS_BEST_UP_TO = Fraction(184, 100)
-"""e**0.61: at a lower epsilon no published mechanism has less worst-case variance (Wang et al.
-2019, section III.C)."""
-
-
-class Candidate(NamedTuple):
-    """A mechanism that ``auto`` could choose.
-
-    Attributes:
-        variance: n times the variance of a share, averaged over a uniform population.
-        symbols: the number of output symbols.
-        name: the mechanism's name.
-        design: block size and base blocks of a cyclic design; prime and dimension of a geometry;
-            otherwise empty.
-
-    """
-
-    variance: Fraction
-    symbols: int
-    name: str
-    design: tuple[int, ...] = ()
-
 
 def category_mechanism(inputs: int, odds: Fraction) -> str:
-    """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``."""
-    return _fewest_symbols(list(_candidates(inputs, odds))).name
+    """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-
-def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the `Candidate.design` of a mechanism; if ``auto`` chooses it, the one it chooses.
-
-    Raises:
-        ValueError: if the mechanism has no design for that many inputs; the message says what would
-            be right.
-
+    All that has shares asks here: categories, ordinals, sets, crosses and small counts.
     """
-    for candidate in by_name(inputs, odds):
-        if candidate.name == name:
-            return candidate.design
-    chosen = category_mechanism(inputs, odds)
-    raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; auto would choose {chosen!r}")
-
-
-def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    """Yield for each mechanism of this choice the design that it has if a definition names it."""
-    candidates = list(_candidates(inputs, odds))
-    least = min(candidate.variance for candidate in candidates)
-    for name in dict.fromkeys(candidate.name for candidate in candidates):
-        named = [candidate for candidate in candidates if candidate.name == name]
-        good = [candidate for candidate in named if candidate.variance <= GOOD_ENOUGH * least]
-        yield _fewest_symbols(good or named)
-
-
-def design_of_few_symbols(inputs: int, odds: Fraction) -> tuple[int, int]:
-    """Return block size and base blocks for a level of nodes; 1 and 1 for k-ary response.
-
-    Args:
-        inputs: the number of nodes, from 2 to half of `MAX_LEVEL_SYMBOLS`.
-        odds: e**epsilon.
-
-    """
-    candidates = [*_k_ary_and_cyclic(inputs, odds, MAX_LEVEL_SYMBOLS)]
-    block_size, base_blocks = _fewest_symbols(candidates).design or (1, 1)
-    return block_size, base_blocks
-
-
-def _fewest_symbols(candidates: list[Candidate]) -> Candidate:
+    if designs.best_subset_size(inputs, odds) == 1:
+        return designs.K_ARY  # the least variance, and as many symbols as values
+    candidates = [*designs.by_name(inputs, odds), *_balanced(inputs, odds)]
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
-    return min(good, key=lambda candidate: candidate.symbols)
+    return min(good, key=lambda candidate: candidate.symbols).name
+
+
+def _balanced(inputs: int, odds: Fraction) -> Iterator[designs.Candidate]:
+    from client_sdk.protocol.mechanisms.balanced.choice import UNIT, balanced_choice  # noqa: PLC0415 2 ms
+
+    design = balanced_choice(inputs, odds)
+    if design is not None:
+        yield designs.Candidate(Fraction(design.variance, UNIT), design.symbols, "balanced-design")
 
 
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
@@ -123,96 +54,8 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
         odds: e**epsilon.
 
     """
+    if statistic == "mean":
+        return "optimal-mean" if odds <= OPTIMAL_MEAN_UP_TO else "hybrid"
     if answers is not None and answers <= FEW_COUNTS:
         return category_mechanism(answers, odds)
-    if statistic == "distribution":
-        return "square-wave"
-    if statistic == "quantiles":
-        return "hierarchical"
-    return "one-bit" if odds <= ONE_BIT_IS_BEST_UP_TO else "hybrid"
-
-
-def _candidates(inputs: int, odds: Fraction) -> Iterator[Candidate]:
-    yield from _k_ary_and_cyclic(inputs, odds, MAX_DESIGN_SYMBOLS)
-    for prime in _primes_near(min(int(odds) + 1, LARGEST_PRIME)):
-        points, block, common, dimension = _geometry(prime, inputs)
-        if points <= MAX_GEOMETRY_SYMBOLS:
-            variance = design_variance(inputs, points, block, common, odds)
-            yield Candidate(variance, points, PROJECTIVE, (prime, dimension))
-
-
-def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterator[Candidate]:
-    yield Candidate(subset_variance(inputs, 1, odds), inputs, K_ARY)
-    pair_symbols = inputs * ((inputs - 1) // 2 if inputs % 2 else inputs - 1)
-    if inputs > 2 and pair_symbols <= most_symbols:  # noqa: PLR2004 a pair of two values says nothing
-        yield Candidate(subset_variance(inputs, 2, odds), pair_symbols, CYCLIC, (2, pair_symbols // inputs))
-    block_size = best_subset_size(inputs, odds)
-    base_blocks = min(MAX_BASE_BLOCKS, most_symbols // inputs)
-    if block_size > 2 and base_blocks:  # noqa: PLR2004 sizes 1 and 2 are the two above
-        variance = subset_variance(inputs, block_size, odds) * (1 + Fraction(1, base_blocks))
-        yield Candidate(variance, base_blocks * inputs, CYCLIC, (block_size, base_blocks))
-
-
-def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of subset selection of ``size`` among ``inputs``.
-
-    It is averaged over a uniform population. ``size`` 1 is k-ary randomised response. ``inputs`` is
-    at least 2, ``size`` from 1 to inputs - 1.
-    """
-    total = odds * size + inputs - size
-    supported = odds * size / total
-    unsupported = (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
-    return _average_variance(inputs, supported, unsupported)
-
-
-def best_subset_size(inputs: int, odds: Fraction) -> int:
-    """Return the subset size of least variance, near inputs / (1 + odds) (Ye & Barg 2018)."""
-    near = int(inputs / (odds + 1))
-    sizes = range(max(1, near - 1), min(inputs - 1, near + 2) + 1)
-    return min(sizes, key=lambda size: subset_variance(inputs, size, odds))
-
-
-def design_variance(inputs: int, points: int, block: int, common: int, odds: Fraction) -> Fraction:
-    """Return n times the variance of a balanced design, averaged over a uniform population.
-
-    Each input is supported by ``block`` of the points, every two inputs by ``common`` of them.
-    """
-    total = odds * block + points - block
-    return _average_variance(inputs, odds * block / total, (odds * common + block - common) / total)
-
-
-def _average_variance(inputs: int, supported: Fraction, unsupported: Fraction) -> Fraction:
-    gap = (supported - unsupported) ** 2
-    base = unsupported * (1 - unsupported)
-    return base / gap + (supported * (1 - supported) - base) / (inputs * gap)
-
-
-def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
-    """Return the sizes of the smallest PG(t-1, prime) with at least ``inputs`` points.
-
-    They are the number of points, of points on a hyperplane, of points that two hyperplanes share,
-    and t, which is at least 3.
-    """
-    common, block, points, dimension = 1, prime + 1, prime * prime + prime + 1, 3
-    while points < inputs:
-        common, block, points, dimension = block, points, points * prime + 1, dimension + 1
-    return points, block, common, dimension
-
-
-def _primes_near(centre: int) -> Iterator[int]:
-    """Yield two primes on either side of a centre; a geometry's variance is least near 1 + odds."""
-    below = (number for number in range(centre, 1, -1) if is_prime(number))
-    above = (number for number in range(centre + 1, 2 * centre + 8) if is_prime(number))
-    for side in (below, above):
-        for _, prime in zip(range(2), side, strict=False):
-            yield prime
-
-
-def is_prime(number: int) -> bool:
-    """Whether a number is prime, by trial division."""
-    divisor = 2
-    while divisor * divisor <= number:
-        if number % divisor == 0:
-            return False
-        divisor += 1
-    return number > 1
+    return "square-wave" if statistic == "distribution" else "hierarchical"

@@ -24,7 +24,7 @@ from client_sdk.protocol.domain import (
     Vector,
 )
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto, auto_of_schema_2
+from client_sdk.protocol.mechanisms import auto, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 
@@ -61,7 +61,7 @@ NAMES: Final = (
     GROUPED_GEOMETRY,
     CROSSES,
 )
-"""Every mechanism that a registry may name, in either schema."""
+"""Every mechanism that a registry may name."""
 
 PERMANENT_MECHANISMS: Final = (*NAMES[1:6], BALANCED_DESIGN)
 """Mechanisms that can report permanent answers. Their inputs are answers, or the two ends of a
@@ -112,15 +112,26 @@ def _k_ary(request: _ChannelRequest) -> Channel:
 def _cyclic_design(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign  # noqa: PLC0415 3 ms
 
-    block_size, base_blocks = auto.category_design(auto.CYCLIC, request.size, request.epsilon.odds)
+    block_size, base_blocks = _design(request, designs.CYCLIC)
     return CyclicDesign.within(request.epsilon, request.size, block_size, base_blocks)
 
 
 def _projective_geometry(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry  # noqa: PLC0415 3 ms
 
-    prime, dimension = auto.category_design(auto.PROJECTIVE, request.size, request.epsilon.odds)
+    prime, dimension = _design(request, designs.PROJECTIVE)
     return ProjectiveGeometry.within(request.epsilon, request.size, prime, dimension)
+
+
+def _design(request: _ChannelRequest, name: str) -> tuple[int, ...]:
+    """Return the design of a named mechanism, which may have none for that many values."""
+    design = designs.category_design(name, request.size, request.epsilon.odds)
+    if design is None:
+        chosen = auto.category_mechanism(request.size, request.epsilon.odds)
+        raise ValueError(
+            f"{name!r} has no design for {request.size} values at this epsilon; auto would choose {chosen!r}"
+        )
+    return design
 
 
 def _balanced_design(request: _ChannelRequest) -> Channel:
@@ -290,7 +301,6 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     delta: Fraction | None = None,
     utility: Utility | None = None,
     permanent: RequestedEpsilon | None = None,
-    schema: int = 1,
 ) -> Channel:
     """Return the channel of a definition.
 
@@ -302,7 +312,6 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         utility: the utility of each reported value for each true value, for a mechanism that takes
             it from the definition; otherwise None.
         permanent: the epsilon of permanent answers if reports are drawn from them; otherwise None.
-        schema: the registry's, which says what ``auto`` chooses.
 
     Raises:
         ValueError: if the mechanism is unknown, does not suit the kind or the request, or if its
@@ -313,7 +322,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
     chosen = mechanism
     if mechanism == AUTO:
-        chosen = _automatic(domain, epsilon.odds, schema, is_permanent=permanent is not None)
+        chosen = _automatic(domain, epsilon.odds, is_permanent=permanent is not None)
     builders = _BUILDERS["category" if isinstance(domain, Filled) else domain.kind]
     if chosen not in builders:
         article = "an" if domain.kind[0] in "ao" else "a"
@@ -340,16 +349,14 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
     return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
 
 
-def _automatic(domain: Domain, odds: Fraction, schema: int, *, is_permanent: bool) -> str:
+def _automatic(domain: Domain, odds: Fraction, *, is_permanent: bool) -> str:
     if isinstance(domain, Boolean | Vector | Text | CrossedModel):
         return _only_mechanism(domain)
     if isinstance(domain, Number) and is_permanent and domain.statistic == "mean":
         return ONE_BIT
     if isinstance(domain, Number):
-        number = auto.number_mechanism if schema == 1 else auto_of_schema_2.number_mechanism
-        return number(domain.statistic, domain.size, odds)
-    category = auto.category_mechanism if schema == 1 else auto_of_schema_2.category_mechanism
-    return category(domain.size, odds)
+        return auto.number_mechanism(domain.statistic, domain.size, odds)
+    return auto.category_mechanism(domain.size, odds)
 
 
 def _only_mechanism(domain: Boolean | Vector | Text | CrossedModel) -> str:

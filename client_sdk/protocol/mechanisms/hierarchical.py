@@ -22,7 +22,7 @@ from typing import ClassVar, Self
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
@@ -89,12 +89,12 @@ class Hierarchical:
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:
         """Return the channel on ``points`` inputs whose epsilon is within the request."""
         sizes = [_nodes(points, span) for span in _spans(points)]
-        designs = [auto.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
+        chosen = [designs.design_of_few_symbols(nodes, epsilon.odds) for nodes in sizes]
         keeps = (
             CyclicDesign.within(epsilon, nodes, *design).keep_numerator
-            for nodes, design in zip(sizes, designs, strict=True)
+            for nodes, design in zip(sizes, chosen, strict=True)
         )
-        block_sizes, base_blocks = zip(*designs, strict=True)
+        block_sizes, base_blocks = zip(*chosen, strict=True)
         return cls(points, block_sizes, base_blocks, tuple(keeps))
 
     @property

@@ -52,8 +52,8 @@ MOST_RETENTION_DAYS = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
 
 
-def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
-    name: str, table: TomlTable, owner: str, budget: Budget, others: Mapping[str, Domain | None], *, schema: int
+def read_metric(
+    name: str, table: TomlTable, owner: str, budget: Budget, others: Mapping[str, Domain | None]
 ) -> Metric | None:
     """Return the metric of a table; None if it has mistakes, which the table collects.
 
@@ -63,7 +63,6 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
         owner: the owner of a metric that names none.
         budget: the ceilings, and the window of a metric that names none.
         others: the domains of the metrics that it may cross; None for a mistaken metric.
-        schema: the registry's, which says what ``auto`` chooses.
 
     """
     if not METRIC_NAME.fullmatch(name):
@@ -100,9 +99,7 @@ def read_metric(  # noqa: PLR0913 what the rest of the file says of a metric
     if channel_mistakes or domain is None or epsilon is None or not mechanism:
         return None
     try:
-        channel = channel_for(
-            domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent, schema=schema
-        )
+        channel = channel_for(domain, epsilon, mechanism, delta=delta, utility=utility, permanent=permanent)
     except ValueError as error:
         known = mechanism in NAMES
         table.mistake("mechanism", f"{error}{'' if known else suggestion(mechanism, NAMES)}")

@@ -35,8 +35,8 @@ from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Que
 
 _log = logging.getLogger(__name__)
 
-SCHEMAS = (1, 2)
-"""The schemas that this version reads. They differ in what ``auto`` chooses."""
+SCHEMA = 1
+"""The schema that this version reads."""
 
 MOST_ANSWERS = 1000
 """The most questions drawn per window: far more than a device should ever answer."""
@@ -55,7 +55,6 @@ class Registry:
         owner: the person or team to contact about it.
         budget: the ceilings that devices keep.
         metrics: the questions by name, in the file's order.
-        schema: the number that says which rule ``auto`` follows.
         source: the text that it was read from; empty if it was made otherwise.
         stopped: the questions that are asked no more, whichever registry a device has.
         strata: the public variables by which questions may be counted apart, each with its values.
@@ -67,7 +66,6 @@ class Registry:
     owner: str
     budget: Budget
     metrics: Mapping[str, Metric]
-    schema: int = 1
     source: str = field(default="", repr=False, compare=False)
     stopped: tuple[Question, ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -79,7 +77,7 @@ class Registry:
 
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
-        fields = self.app, self.owner, self.budget, dict(self.metrics), self.schema, self.source, self.stopped
+        fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
         return Registry, (*fields, dict(self.strata), dict(self.own_sentences))
 
     def metric(self, name: str) -> Metric:
@@ -223,15 +221,14 @@ def _read_registry(document: dict[str, Any]) -> Registry:
     mistakes: list[tuple[str, str]] = []
     top = TomlTable(document, "", mistakes)
     schema = top.take("schema", required=True)
-    if schema is not None and (type(schema) is not int or schema not in SCHEMAS):
-        top.mistake("schema", f"must be {' or '.join(map(str, SCHEMAS))}, the schemas that this version reads")
-        schema = None
+    if schema is not None and (type(schema) is not int or schema != SCHEMA):
+        top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
     app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
     app.nothing_else()
     budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
     strata = read_variables(top.take("strata"), mistakes)
-    metrics = _read_metrics(top.take("metric", required=True), owner, budget, schema or 1, strata, mistakes)
+    metrics = _read_metrics(top.take("metric", required=True), owner, budget, strata, mistakes)
     stopped = _read_stopped(top)
     sentences = read_sentences(top.take("sentences"), metrics, mistakes)
     top.nothing_else()
@@ -243,7 +240,6 @@ def _read_registry(document: dict[str, Any]) -> Registry:
         owner=owner,
         budget=budget,
         metrics=metrics,
-        schema=schema,
         stopped=stopped,
         strata=strata,
         own_sentences=sentences,
@@ -313,8 +309,8 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
     return replace(metric, consent=metric.consent.union(*parts) if all(parts) else frozenset())
 
 
-def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of metrics
-    raw: object, owner: str, budget: Budget, schema: int, strata: Variables, mistakes: list[tuple[str, str]]
+def _read_metrics(
+    raw: object, owner: str, budget: Budget, strata: Variables, mistakes: list[tuple[str, str]]
 ) -> dict[str, Metric]:
     """Return every metric in the file's order; crosses are read last, after their parts."""
     if raw is None:
@@ -328,7 +324,7 @@ def _read_metrics(  # noqa: PLR0913, PLR0917 what the rest of the file says of m
     for name in [*plain, *(name for name in raw if name not in plain)]:
         table = TomlTable(raw[name], f"metric.{name}", mistakes)
         names = read_strata(table, strata)
-        metric = read_metric(name, table, owner, budget, domains, schema=schema)
+        metric = read_metric(name, table, owner, budget, domains)
         if names and metric is not None and isinstance(metric.domain, Text):
             table.mistake("strata", "is not for a text: each stratum would have tallies of its own, and find less")
             metric = None

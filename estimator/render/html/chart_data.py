@@ -115,7 +115,7 @@ def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tup
 def _distribution(with_reports: WithReports) -> dict[str, Any]:
     """Return the histogram and the distribution function of each window.
 
-    Nothing for a question without them. A report of an older schema has no distribution function.
+    Nothing for a question without them.
     """
     distributions = [None if estimated is None else estimated.distribution for estimated in with_reports]
     first = next((distribution for distribution in distributions if distribution is not None), None)
@@ -125,9 +125,8 @@ def _distribution(with_reports: WithReports) -> dict[str, Any]:
     if not any(share.low for each in distributions if each is not None for share in each.bins):
         del bins["d"]  # every lower limit is 0
     data: dict[str, Any] = {"bins": {"edges": [(share.start, share.end) for share in first.bins], **bins}}
-    if first.band:
-        band = tracks(_rows([None if each is None else each.band for each in distributions]), PERCENT)
-        data["band"] = {"at": [point.at for point in first.band], **band}
+    band = tracks(_rows([None if each is None else each.band for each in distributions]), PERCENT)
+    data["band"] = {"at": [point.at for point in first.band], **band}
     return data
 
 

@@ -114,7 +114,7 @@ def _aucs(estimated: MetricEstimate) -> Iterator[FigureGroup]:
 
 def group_means_of(joint: Joint, unit: Unit) -> FigureGroup:
     """Return the means of the groups."""
-    groups, number = map(short, joint.names or ("group", "number"))
+    groups, number = map(short, joint.names)
     means = tuple((label_of(group.group), group.estimates[0]) for group in joint.groups)
     return FigureGroup(f"Mean of {number} by {groups}", unit, means)
 

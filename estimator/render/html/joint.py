@@ -77,7 +77,7 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
 
     """
     joint = estimated.joint
-    if joint is None or joint.names is None:
+    if joint is None:
         return None
     clearest = clearest_first(joint)
     if joint.is_of_means:

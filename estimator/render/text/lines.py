@@ -139,7 +139,7 @@ def text_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     """Yield the shares within groups, the clearest differences, and the test of independence."""
     joint = estimated.joint
-    if joint is None or joint.names is None:
+    if joint is None:
         return
     groups, outcomes = joint.names
     if joint.is_of_means:
@@ -160,7 +160,7 @@ def joint_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
 
 def _group_mean_lines(estimated: MetricEstimate, joint: Joint, style: Style) -> Iterator[str]:
     """Yield the mean of each group, then the clearest differences."""
-    groups, number = joint.names or ("", "")
+    groups, number = joint.names
     title = in_unit(f"mean of {style.cut(number)}", estimated.unit)
     yield f"  {title}, in each group of {style.cut(groups)}, {window_of(estimated)}"
     for group in joint.groups:

@@ -14,7 +14,6 @@ from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.paid_windows import PaidWindows
 from estimator.plan.plan import MetricPlan, Plan, TextPlan
-from estimator.plan.schema_upgrade import SchemaChange
 from estimator.privacy.exposure import Exposure
 from estimator.render.rounding import size_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
@@ -180,8 +179,6 @@ def _last_lines(plan: MetricPlan, unit: str) -> Iterator[str]:
     if plan.strata is not None and plan.strata.difference is not None:
         yield f"  {'difference of two strata seen':34} {plan.strata.difference:>14.5g}{of_mean}"
         yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
-    if plan.change is not None:
-        yield f"  in schema 2: {change_words(plan.change)}"
     if plan.texts is not None:
         yield from _text_lines(plan.texts)
     else:
@@ -201,13 +198,6 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
         yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
     yield "  9 times in 10. A list of likely texts takes fewer devices than finding them:"
     yield "  name them with report --candidates, or ask for a category with other."
-
-
-def change_words(change: SchemaChange) -> str:
-    """Return what another schema changes of a question, on one line."""
-    saved = change.saved
-    devices = f"{abs(saved):.1%} {'fewer' if saved >= 0 else 'more'} devices for the same error"
-    return f"{change.after.channel.name}, {devices}"
 
 
 def _judgement(plan: MetricPlan) -> str:
@@ -289,9 +279,6 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "reports_needed": plan.needed_reports,
         "devices_needed": plan.needed_devices,
         "central": None if plan.central is None else builtins_of(plan.central),
-        "in_schema_2": None
-        if plan.change is None
-        else {"mechanism": plan.change.after.channel.name, "devices_saved": plan.change.saved},
     }
     if plan.strata is not None:
         document["strata"] = {

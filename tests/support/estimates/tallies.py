@@ -29,6 +29,7 @@ kind = "number"
 low = 100
 high = 5100
 statistic = "mean"
+mechanism = "one-bit"
 epsilon = 0.5
 """
 

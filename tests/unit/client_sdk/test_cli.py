@@ -20,7 +20,6 @@ from client_sdk.cli import main
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.sentences import shipped
-from tests.support.devices import old_ledgers
 from tests.support.devices.clients import (
     NOON,
     REGISTRY,
@@ -80,7 +79,7 @@ def test_show_speaks_the_readers_language(
     assert "dark_mode  2026-11-20  ja                  angenommen\n" in out
     assert "system     2026-11-20  macos               abgelehnt: Der Zeitraum ist abgeschlossen\n" in out
     assert "Etwa 75 von 100 Meldungen dazu entsprechen der Wahrheit" in out
-    assert f"Bisher verbrauchter Datenschutz: Epsilon {shipped('de').number(Fraction(spent(used)), 9)}\n" in out
+    assert f"Bisher preisgegeben: Epsilon {shipped('de').number(Fraction(spent(used)), 9)}\n" in out
     assert main(["forget", "--data-dir", str(used), "--language", "de"]) == 0
     assert capsys.readouterr().out.startswith("Warteschlange, Liste und Geheimnis sind gelöscht.")
 
@@ -119,14 +118,6 @@ def test_show_says_how_much_a_report_says_by_its_epsilon(
 def spent(data_dir: Path) -> float:
     ((nanos,),) = rows(data_dir, "SELECT SUM(nanos) FROM charges")
     return float(nanos / 10**9)
-
-
-def test_show_leaves_a_ledger_of_an_older_sdk_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old_ledgers.write(tmp_path / FILE_NAME, [], NOON)
-    before = rows(tmp_path, "PRAGMA user_version")
-    assert main(["show", "--data-dir", str(tmp_path)]) == 0
-    assert "Waiting to be sent or answered: 0" in capsys.readouterr().out
-    assert rows(tmp_path, "PRAGMA user_version") == before
 
 
 def test_every_command_has_an_example_that_it_understands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import LevelChannel, level_channel
 
@@ -62,12 +62,12 @@ class Crosses:
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
         """Return the channel of features with these numbers of cells, within the request."""
-        designs = [auto.design_of_few_symbols(each, epsilon.odds) for each in cells]
+        chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
         keeps = (
             CyclicDesign.within(epsilon, each, *design).keep_numerator
-            for each, design in zip(cells, designs, strict=True)
+            for each, design in zip(cells, chosen, strict=True)
         )
-        block_sizes, base_blocks = zip(*designs, strict=True)
+        block_sizes, base_blocks = zip(*chosen, strict=True)
         return cls(tuple(cells), block_sizes, base_blocks, tuple(keeps))
 
     @property

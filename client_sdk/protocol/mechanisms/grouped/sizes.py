@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from client_sdk.protocol.mechanisms.auto import design_variance, is_prime
+from client_sdk.protocol.mechanisms.designs import design_variance, is_prime
 
 FARTHEST: Final = 2
 """A geometry has at most twice, and at least half, as many points as cells are wanted."""

@@ -147,7 +147,7 @@ def cases() -> Iterator[tuple[str, str]]:
         "x = 1",
     ):
         yield line, registry_text(m=BOOLEAN).replace("[budget]", f"[budget]\n{line}")
-    for line in ("schema = 2", "schema = 3", "schema = 1\nextra = 1"):
+    for line in ("schema = 1", "schema = 3", "schema = 1\nextra = 1"):
         yield line, registry_text(m=BOOLEAN).replace("schema = 1", line)
 
 

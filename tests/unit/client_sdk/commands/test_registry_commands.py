@@ -240,7 +240,7 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
 
 def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["codegen", str(write(tmp_path, "schema = 3"))]) == 1
-    assert "schema: must be 1 or 2" in capsys.readouterr().err
+    assert "schema: must be 1, the schema" in capsys.readouterr().err
     assert main(["codegen", str(STARTER)]) == 0
     assert "self.startup_ms: " in capsys.readouterr().out
     assert main(["codegen", str(STARTER), "--output", str(tmp_path)]) == 1
@@ -274,7 +274,7 @@ def test_a_module_replaces_only_what_its_command_wrote(
 ) -> None:
     path, other = write(tmp_path, registry_text(m=BOOLEAN)), tmp_path / name
     output = other.with_name(name.replace(".d.ts", ".js"))
-    for content in ("schema = 2\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
+    for content in ("schema = 1\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
         other.write_text(content)
         assert main([*arguments, str(path), "--output", str(output)]) == 1
         assert f"{other} was not written by {arguments[0]}, and is left as it is" in capsys.readouterr().err

@@ -137,18 +137,6 @@ def newer(path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION + 1}")
 
 
-def older(path: Path) -> None:
-    """Write a ledger as the first version of the SDK did."""
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.executescript(
-            "CREATE TABLE device (app TEXT NOT NULL, secret BLOB, inode TEXT);"
-            "CREATE TABLE charges (metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,"
-            " budget_window TEXT NOT NULL, nanos INTEGER NOT NULL, PRIMARY KEY (metric, edition, window));"
-            "INSERT INTO device VALUES ('acme', zeroblob(32), NULL);"
-        )
-        connection.executescript(f"PRAGMA application_id = {create.APPLICATION_ID}; PRAGMA user_version = 1;")
-
-
 def of_another_app(path: Path) -> None:
     open_file(path, "another-app", create=True).close()
 
@@ -166,7 +154,6 @@ DAMAGED = "damaged or is no ledger"
         (deviceless, DAMAGED),
         (of_another_program, DAMAGED),
         (newer, "written by a newer version; it is left unchanged: update the app"),
-        (older, "written by an older version, .* delete it by hand, which also forgets what was spent"),
         (of_another_app, "the ledger of the app 'another-app', not 'acme'"),
     ],
 )

@@ -15,8 +15,7 @@ from client_sdk import LedgerError, Recorded
 from client_sdk.ledger import origin
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.ledger.origin import Origin
-from tests.support.devices import old_ledgers
-from tests.support.devices.clients import NOON, rows, telemetry
+from tests.support.devices.clients import rows, telemetry
 
 HERE = Origin("7", "1000", "abc0000000000")
 
@@ -56,12 +55,6 @@ def test_unknown_origins_are_no_evidence_and_are_noted_once_known(
         set_origin(monkeypatch, place)
         open_file(path, "acme", create=True).close()
         assert noted(path) == HERE
-
-
-def test_a_ledger_of_an_earlier_version_gets_its_origin_when_it_is_next_opened(path: Path) -> None:
-    old_ledgers.write(path, [], NOON)
-    open_file(path, "acme", create=True).close()
-    assert noted(path) == origin.of(path)
 
 
 def test_where_files_are_renumbered_nothing_is_noted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def test_the_edition_tells_kinds_and_mechanisms_apart_that_share_their_integers(
 def test_naming_what_auto_chooses_changes_nothing() -> None:
     assert metric_of(BOOLEAN, mechanism="randomized-response") == metric_of(BOOLEAN, mechanism="auto")
     assert metric_of(CATEGORY, mechanism="k-ary-randomized-response") == metric_of(CATEGORY)
-    assert metric_of(NUMBER, mechanism="one-bit") == metric_of(NUMBER)
+    assert metric_of(NUMBER, mechanism="optimal-mean") == metric_of(NUMBER)
 
 
 def test_a_metric_is_asked_in_windows_that_begin_until_its_last_day() -> None:

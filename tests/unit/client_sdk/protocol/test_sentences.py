@@ -75,7 +75,7 @@ def _weekly(epsilon: str) -> str:
     """Return a registry with a question to which a device gives two answers at most."""
     cost = {'"ln 3"': "1.1"}.get(epsilon, epsilon)
     return f"""\
-schema = 2
+schema = 1
 [app]
 name = "acme-notes"
 owner = "telemetry@example.com"

@@ -115,7 +115,7 @@ def test_all_mistakes_of_a_file_stand_in_one_line_of_the_log(files: Files, caplo
     assert of_keys.endswith("key[1].name: is missing; key[1].role: is missing; key[1].sha256: is missing")
 
 
-@pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 2", None])
+@pytest.mark.parametrize("text", [REGISTRY_TEXT.partition("[metric.old]")[0], "schema = 1", None])
 def test_a_registry_that_cannot_be_used_changes_nothing_and_says_why(
     files: Files, caplog: pytest.LogCaptureFixture, text: str | None
 ) -> None:

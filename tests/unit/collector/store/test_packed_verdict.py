@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import MAX_REPORTS, Refusal
+from client_sdk.protocol import MAX_REPORTS
 from collector.embedded.program import SETTINGS
 from collector.store.count_script import ID_BYTES
-from collector.store.packed_verdict import MOST_BYTES, REFUSAL_BYTES, pack, unpack
+from collector.store.packed_verdict import MOST_BYTES, pack, unpack
 
 
 @settings(derandomize=True, deadline=None)
@@ -22,7 +22,7 @@ def test_which_reports_were_counted_survives_being_remembered(reports: int, coun
 def test_however_many_were_counted_they_take_a_byte_each_or_a_bitmap(number: int) -> None:
     spread_out = sorted(index * 97 % MAX_REPORTS for index in range(number))
     packed = pack(MAX_REPORTS, spread_out)
-    assert len(packed) <= min(number + 2, MOST_BYTES)
+    assert len(packed) <= min(number + 1, MOST_BYTES)
     assert sorted(unpack(packed).counted) == spread_out
 
 
@@ -34,36 +34,8 @@ def test_a_fully_counted_upload_takes_one_byte() -> None:
     assert [pack(reports, range(reports)) for reports in (1, 4, 256)] == [b"\0", b"\3", b"\xff"]
 
 
-def test_the_refusals_of_schema_1_stay_what_they_are() -> None:
-    assert {refusal.value: byte for refusal, byte in REFUSAL_BYTES.items()} == {
-        "unknown_metric": 1,
-        "unknown_edition": 2,
-        "wrong_window": 3,
-        "window_in_future": 4,
-        "window_closed": 5,
-        "metric_expired": 6,
-        "symbol_out_of_range": 7,
-    }
-    assert set(REFUSAL_BYTES) == set(Refusal)
-
-
-@pytest.mark.parametrize(
-    ("packed", "reports", "counted"),
-    [
-        (b"\x03", 4, [0, 1, 2, 3]),
-        (b"\x03\x02\x02\x05\x00\x00\x07", 4, [1, 3]),
-        (b"\xff\x01\xff\x05", 256, [0]),
-        (b"\xff\x00\xff\x05", 256, []),
-        (bytes((255, *(byte for index in range(1, 256) for byte in (index, index, 1 + index % 2)))), 256, [0]),
-    ],
-)
-def test_what_schema_1_remembered_can_be_read(packed: bytes, reports: int, counted: list[int]) -> None:
-    assert (unpack(packed).reports, sorted(unpack(packed).counted)) == (reports, counted)
-
-
 @pytest.mark.parametrize("length", range(1, 32))
-def test_no_list_is_as_long_as_runs_of_schema_1_or_as_a_bitmap(length: int) -> None:
-    assert len(pack(MAX_REPORTS, range(length))) % 3 != 1
+def test_no_list_is_as_long_as_a_bitmap(length: int) -> None:
     assert len(pack(MAX_REPORTS, range(length))) < MOST_BYTES
 
 

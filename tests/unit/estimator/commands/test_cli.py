@@ -94,7 +94,7 @@ def test_a_report_never_replaces_what_it_reads(
 
 
 FOREIGN = {
-    "metrics.toml": "schema = 2\n[app]\n",
+    "metrics.toml": "schema = 1\n[app]\n",
     "access.toml": 'uploads = "open"\n',
     "tls_key": "-----BEGIN PRIVATE KEY-----\n",
     "index.html": "<!doctype html>\n<title>Somebody's page</title>\n",

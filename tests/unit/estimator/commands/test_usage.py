@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from estimator.commands.cli import COMMANDS, command
 
 REGISTRY = """
-schema = 2
+schema = 1
 app.name = "acme-notes"
 budget = { per_window = 2, lifetime = 99 }
 [metric.dark]

@@ -235,7 +235,7 @@ def test_csv_holds_the_rows() -> None:
 
 def test_parquet_holds_the_rows_and_their_types() -> None:
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](report_of())))
-    assert table.schema.metadata[b"hearsay.schema"] == b"4"
+    assert table.schema.metadata[b"hearsay.schema"] == b"1"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
     assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
         *("string", "bool", "int64", "double")
@@ -312,8 +312,8 @@ def changed(place: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("place", "value", "problem"),
     [
-        ("schema", 5, "its schema is not one of those known here, 2, 3, 4; use the version that made it"),
-        ("schema", True, "its schema is not one of those known here"),
+        ("schema", 2, "its schema is not 1, the one known here; use the version that made it"),
+        ("schema", True, "its schema is not 1"),
         ("new", 1, "it: object contains unknown field `new`"),
         ("population", "all", "population: invalid value 'all'"),
         ("snapshot_at", "noon", "snapshot_at: invalid RFC3339 encoded datetime"),
@@ -354,8 +354,8 @@ def test_a_part_without_what_it_is_of_is_refused(part: str, problem: str) -> Non
     [
         ("{", "is not JSON; make it with report --format json"),
         ("[" * 100_000, "is not JSON"),
-        ('{"schema": 4, "confidence": NaN}', "is not JSON"),
-        ('{"schema": 4, "confidence": 1e999}', "is not JSON"),
+        ('{"schema": 1, "confidence": NaN}', "is not JSON"),
+        ('{"schema": 1, "confidence": 1e999}', "is not JSON"),
         ("[]", "it is not a report"),
         ('{"confidence": 0.95}', "or it predates schema numbers"),
     ],

@@ -23,7 +23,7 @@ DEVICES = 24
 SEED = 20261201
 
 BUDGET = """
-schema = 2
+schema = 1
 [app]
 name = "acme"
 [budget]

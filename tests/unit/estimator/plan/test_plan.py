@@ -311,7 +311,7 @@ def test_where_every_metric_has_expired_nothing_can_be_allocated(tmp_path: Path)
 
 def test_a_registry_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
-    path.write_text("schema = 2\n")
+    path.write_text("schema = 1\n")
     result = _run(path, "--population", 10)
     assert result.exit_code == 2
     assert "the registry cannot be used" in result.stderr

@@ -237,18 +237,6 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
     assert page_of(report, registry).data["questions"]["steps"]["bins"]["d"][0][0] <= 1
 
 
-def test_a_distribution_of_an_older_schema_has_no_band_to_draw() -> None:
-    registry = registry_of(startup_ms=NUMBER | {"statistic": "distribution", "epsilon": 2})
-    report = make_report(registry, decode(pages.tallies(registry, range(1)).splitlines()))
-    (estimated,) = report.metrics
-    assert estimated.distribution is not None
-    older = replace(report, metrics=(replace(estimated, distribution=replace(estimated.distribution, band=())),))
-    older = replace(older, highlights=highlights_of(older.metrics, registry.metrics))
-    assert "<strong>Distribution function</strong>" in as_html(report, registry)
-    assert "<strong>Distribution function</strong>" not in as_html(older, registry)
-    assert "band" not in page_of(older, registry).data["questions"]["startup_ms"]
-
-
 def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_counted() -> None:
     registry = registry_of(embedding=VECTOR | {"length": 60, "epsilon": 4})
     report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))

@@ -56,7 +56,7 @@ def test_the_ends_of_delta_are_sound() -> None:
         (without(GAUSSIAN, "delta"), "'gaussian' needs delta"),
         (GAUSSIAN | {"statistic": "distribution"}, "estimates the mean only"),
         (GAUSSIAN | {"epsilon": 0.001}, "has too many places for a tally; raise epsilon or delta"),
-        (NUMBER | {"delta": Toml("1e-6")}, "'one-bit' has no delta, its epsilon always holds; remove delta"),
+        (NUMBER | {"delta": Toml("1e-6")}, "'optimal-mean' has no delta, its epsilon always holds; remove delta"),
         (NUMBER | {"delta": Toml("1e-6"), "mechanism": "laplace"}, "'laplace' has no delta"),
         (BOOLEAN | {"delta": Toml("1e-6")}, "'randomized-response' has no delta"),
         (CATEGORY | {"delta": Toml("1e-6")}, "'k-ary-randomized-response' has no delta"),
