@@ -181,8 +181,8 @@ class Counting(StoreReader):
     def _count(self, most: int) -> None:
         count(self._counting_store, islice(self._later, most))
 
-    def buckets(self, shard: int, ids: str = keys.IDS) -> Iterator[StoredBucket]:
-        for stored in super().buckets(shard, ids):
+    def buckets(self, shard: int) -> Iterator[StoredBucket]:
+        for stored in super().buckets(shard):
             self._count(3)
             yield stored
 

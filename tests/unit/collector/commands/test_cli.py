@@ -140,12 +140,6 @@ def test_of_an_emptied_server_no_loss_can_be_accepted_and_a_whole_one_has_none(e
     assert run("accept-loss", "--redis", embedded_url).output == "nothing is missing that was noted\n"
 
 
-def test_an_upgrade_of_a_directory_without_a_store_makes_none(tmp_path: Path) -> None:
-    refused = run("upgrade", "--data-dir", tmp_path / "none")
-    assert (refused.exit_code, "there is no store in" in refused.stderr) == (1, True)
-    assert not (tmp_path / "none").exists()
-
-
 @pytest.mark.parametrize(
     "command", [("check", "--registry", "none.toml"), ("close", "--window", "2026-11-20"), ("export",)]
 )

@@ -21,7 +21,6 @@ OF_A_STORE = (
     ("retire", "--before", "2026-11-20"),
     ("export",),
     ("import", "--from", "none"),
-    ("upgrade",),
     ("accept-loss",),
 )
 FROM_A_FILE = (*SERVE, "--read-token-file", "none")
@@ -92,7 +91,7 @@ def test_an_empty_url_is_not_taken_for_the_embedded_store(
     assert (result.exit_code, named in result.stderr) == (2, True), result.stderr
 
 
-@pytest.mark.parametrize("command", [CLOSE, ("export",), ("upgrade",), ("accept-loss",)])
+@pytest.mark.parametrize("command", [CLOSE, ("export",), ("accept-loss",)])
 def test_an_empty_url_on_the_command_line_is_no_url(
     command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def _json(result: Result) -> Any:
 
 def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> None:
     document = _json(_run("--registry", registry, "--tallies", tallies, "--format", "json"))
-    assert document["schema"] == 4
+    assert document["schema"] == 1
     assert list(document) == ["schema", "population", "confidence", "metrics", "skipped", "simultaneous"]
     assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "taking-part")
     boolean, category, _, number = document["metrics"]

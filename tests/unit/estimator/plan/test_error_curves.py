@@ -65,9 +65,9 @@ MEANS: dict[str, dict[str, Field]] = {
     "piecewise": NUMBER | {"mechanism": "piecewise"},
     "laplace": NUMBER | {"mechanism": "laplace"},
     "gaussian": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
-    "mean_of_scale": CATEGORY | {"kind": "ordinal", "values": TENTH},
+    "mean_of_scale": CATEGORY | {"kind": "ordinal", "values": TENTH, "mechanism": "cyclic-design"},
     "permanent_mean": NUMBER | PERMANENT,
-    "permanent_scale": CATEGORY | PERMANENT | {"kind": "ordinal", "values": TENTH},
+    "permanent_scale": CATEGORY | PERMANENT | {"kind": "ordinal", "values": TENTH, "mechanism": "cyclic-design"},
     "mean_of_count": {"purpose": "Why?", "kind": "count", "max": 50, "statistic": "mean", "epsilon": 1},
 }
 

@@ -116,7 +116,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
     assert re.search(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
     symbols = registry.metric("size").channel.symbols
-    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.3 to 5.7)."
+    assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.9 to 5.1)."
 
 
 def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:

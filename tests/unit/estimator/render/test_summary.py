@@ -98,7 +98,7 @@ def test_a_point_of_a_vector_or_a_text_is_said_to_be_no_certainty(name: str) -> 
 def test_every_question_has_its_sentence_and_the_unit_of_its_numbers(every_kind: EstimateReport) -> None:
     text = as_summary(every_kind)
     assert "dark_mode: About 50 % (46 to 54 %) say yes; 3,004 reports.\n" in text
-    assert "  mean    4.51 ms ± 0.34  3.85 to 5.17 " in text
+    assert "  mean    4.51 ms ± 0.34  3.84 to 5.18 " in text
     assert "startup_ms: The mean is about 4.5 ms (3.8 to 5.2 ms); 3,004 reports.\n" in text
     assert "*: preliminary" in text
 

@@ -52,7 +52,7 @@ def most_opposed(answers: Floats) -> float:
 @pytest.mark.parametrize("answers", [np.full(10, 0.4), np.linspace(0, 1, 10), np.repeat([0.0, 1.0], 5)])
 def test_answers_to_a_mean_are_opposed_no_further_than_they_vary(answers: Floats) -> None:
     """The error is that of these answers and the mechanism's noise."""
-    metric = metric_of(NUMBER, epsilon=8, low=-1, high=3)
+    metric = metric_of(NUMBER, mechanism="hybrid", epsilon=8, low=-1, high=3)
     reports = 400
     alike = SamePeople(metric, (1, 1)).opposition_of_means(figure(0.6, 0.0), figure(0.6, 0.0), -1, 3)
     assert alike == 0.0

@@ -204,11 +204,11 @@ def test_a_channel_that_would_carry_nothing_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "epsilon", "chosen"),
-    [(5, 1, "cyclic-design"), (40, 2, "balanced-design"), (5000, 1, "projective-geometry")],
+    [(7, 1, "cyclic-design"), (40, 0.5, "balanced-design"), (5000, 4, "projective-geometry")],
 )
-def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: int, chosen: str) -> None:
+def test_naming_what_auto_chooses_gives_the_same_channel(inputs: int, epsilon: float, chosen: str) -> None:
     domain = Category(tuple(f"v{index}" for index in range(inputs)))
-    requested = RequestedEpsilon.parse(epsilon)
+    requested = RequestedEpsilon.parse(Decimal(str(epsilon)))
     automatic = channel_for(domain, requested, AUTO)
     assert automatic.name == chosen
     assert automatic == channel_for(domain, requested, chosen)
