@@ -13,7 +13,6 @@ from estimator.plan.variance import mean_range
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.pooling import pooled
-from estimator.results.estimate import Shares
 from estimator.results.highlight import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats
@@ -59,17 +58,12 @@ def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
     """Return the positions of the values or coordinates to show, rising. Empty without either."""
     if estimated.coordinates is not None:
-        return largest_coordinates(estimated.coordinates)
+        return _largest(np.abs(estimated.coordinates.unbiased))
     shares = estimated.estimates
     if shares is None or len(shares) <= SHOWN_VALUES:
         return tuple(range(0 if shares is None else len(shares)))
     sizes = shares.shrunken if shares.shrunken.size else shares.highs
     return _largest(sizes)
-
-
-def largest_coordinates(coordinates: Shares) -> tuple[int, ...]:
-    """Return the positions of the coordinates to show, rising."""
-    return _largest(np.abs(coordinates.unbiased))
 
 
 def _largest(sizes: Floats) -> tuple[int, ...]:

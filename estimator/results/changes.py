@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from client_sdk.protocol.domain.label import Label
 from estimator.results.estimate import Estimate
 from estimator.results.record import Record
-from estimator.results.shown import Plotted
 
 
 class Change(Estimate, frozen=True, kw_only=True):
@@ -35,7 +34,7 @@ class ShareChange(Change, frozen=True, kw_only=True):
     value: Label
 
 
-class Changes(Plotted, Record, frozen=True, kw_only=True):
+class Changes(Record, frozen=True, kw_only=True):
     """What changed in the answers to one question.
 
     Attributes:

@@ -7,7 +7,6 @@ import msgspec
 from client_sdk.protocol.domain.label import Label
 from estimator.results.distribution import Figure
 from estimator.results.record import Record
-from estimator.results.shown import Plotted
 
 
 class Cluster(Record, frozen=True, kw_only=True):
@@ -31,7 +30,7 @@ class Cluster(Record, frozen=True, kw_only=True):
     mean: Figure | None = None
 
 
-class Clusters(Plotted, Record, frozen=True):
+class Clusters(Record, frozen=True):
     """The clusters of a tally.
 
     Attributes:

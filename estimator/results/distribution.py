@@ -7,7 +7,6 @@ from typing import Any, Self
 import msgspec
 
 from estimator.results.record import Record
-from estimator.results.shown import Plotted
 
 
 class Figure(Record, frozen=True):
@@ -80,7 +79,7 @@ class Bin(Range, frozen=True, kw_only=True):
     maximum_likelihood: float | None = None
 
 
-class Distribution(Plotted, Record, frozen=True):
+class Distribution(Record, frozen=True):
     """The distribution of a number's answers, on the scale of the domain.
 
     Attributes:

@@ -8,7 +8,6 @@ from client_sdk.protocol.domain.label import Label
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate, Share
 from estimator.results.record import Record
-from estimator.results.shown import Plotted
 
 PAIR: Final = 2
 
@@ -75,7 +74,7 @@ class RocPoint(Record, frozen=True):
     yes: Estimate
 
 
-class Joint(Plotted, Record, frozen=True):
+class Joint(Record, frozen=True):
     """All figures of the pairs. With fewer than `EXACT_BELOW` reports no group has an estimate.
 
     Attributes:

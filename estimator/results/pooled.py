@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from estimator.results.estimate import Estimate, Share, Shares
 from estimator.results.question import Question
-from estimator.results.shown import Plotted
 
 
-class Pooled(Plotted, Question, frozen=True, kw_only=True):
+class Pooled(Question, frozen=True, kw_only=True):
     """The pooled figures of several windows of one question.
 
     Attributes:

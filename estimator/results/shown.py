@@ -1,4 +1,4 @@
-"""Results that show themselves: in a notebook, as a text, and as a plot.
+"""Results that show themselves: in a notebook, and as a text.
 
 What shows results stands above them and imports them, so that they name it only when they are
 asked. Nothing here computes or formats.
@@ -7,36 +7,11 @@ asked. Nothing here computes or formats.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from typing import Any
 
 
-class Plotted:
-    """A result that can be plotted."""
-
-    __slots__ = ()
-
-    def plot(self, ax: Axes | None = None) -> Any:  # noqa: ANN401 axes, or the figure of a whole report
-        """Draw the figures with their intervals, by matplotlib (the extra ``plot``).
-
-        Args:
-            ax: where to draw; by default new axes.
-
-        Returns:
-            The axes. A whole report, which has axes for each question, returns their figure and
-            takes no ``ax``.
-
-        Raises:
-            MissingLibraryError: if matplotlib is not installed.
-
-        """
-        return import_module("estimator.render.plots.draw").plot(self, ax)
-
-
-class Shown(Plotted):
-    """A result that can also be shown in words."""
+class Shown:
+    """A result that can be shown in words."""
 
     __slots__ = ()
 

@@ -5,7 +5,6 @@ Neither needs the other to be built.
 
 from __future__ import annotations
 
-import ast
 import tarfile
 import tomllib
 import zipfile
@@ -15,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Telemetry
-from client_sdk.hatch_build import CALLED, lean, lean_files
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
@@ -58,7 +55,7 @@ def sources(*packages: str) -> set[str]:
 
 
 def test_the_wheel_of_apps_holds_the_sdk_and_nothing_of_the_service(built: Path) -> None:
-    about = {"README.md", "LICENSE", "pyproject.toml", "hatch_build.py", "protocol/README.md"}
+    about = {"README.md", "LICENSE", "pyproject.toml", "protocol/README.md"}
     expected = sources("client_sdk") - {f"client_sdk/{name}" for name in about}
     held = {name for name in wheel_of(built, "hearsay-ldp-client").namelist() if ".dist-info/" not in name}
     assert held == expected
@@ -68,6 +65,15 @@ def test_the_wheel_of_services_holds_the_collector_the_estimator_and_their_files
     held = {name for name in wheel_of(built, "hearsay-ldp").namelist() if ".dist-info/" not in name}
     assert held == sources("collector", "estimator")
     assert {Path(name).suffix for name in held} >= {".py", ".js", ".css", ".jinja", ".json", ".typed"}
+
+
+@EACH
+def test_the_files_of_a_wheel_are_those_of_the_repository_byte_for_byte(built: Path, name: str) -> None:
+    wheel = wheel_of(built, name)
+    held = [entry for entry in wheel.namelist() if ".dist-info/" not in entry]
+    assert sum(entry.endswith(".py") for entry in held) > 100
+    for entry in held:
+        assert wheel.read(entry) == (ROOT / entry).read_bytes(), entry
 
 
 @EACH
@@ -115,8 +121,12 @@ def test_the_commands_belong_to_whom_they_serve(built: Path) -> None:
 
 
 @EACH
-def test_an_sdist_alone_makes_the_same_wheel(built: Path, name: str, tmp_path: Path) -> None:
-    build(unpacked(built, name, tmp_path / "source"), tmp_path / "again", "wheel")
+def test_an_sdist_alone_makes_the_same_wheel_whatever_lies_beside_it(built: Path, name: str, tmp_path: Path) -> None:
+    source = unpacked(built, name, tmp_path / "source")
+    for beside in (".venv/lib/other/__init__.py", ".venv/py.toml", "build/lib.py", "typescript/node_modules/a/b.py"):
+        (source / beside).parent.mkdir(parents=True, exist_ok=True)
+        (source / beside).touch()
+    build(source, tmp_path / "again", "wheel")
     again = zipfile.ZipFile(only(tmp_path / "again", "*.whl"))
     first = wheel_of(built, name)
     assert {entry: again.read(entry) for entry in again.namelist()} == {
@@ -128,101 +138,6 @@ def test_the_sdist_of_the_sdk_holds_its_whole_source(built: Path, tmp_path: Path
     folder = unpacked(built, "hearsay-ldp-client", tmp_path)
     for path in sorted((ROOT / "client_sdk").rglob("*.py")):
         assert (folder / path.relative_to(ROOT / "client_sdk")).read_bytes() == path.read_bytes()
-
-
-def test_what_a_wheel_leaves_out_of_a_module_is_no_code() -> None:
-    modules = {name: text for name, text in lean_files(ROOT / "client_sdk") if name.endswith(".py")}
-    assert modules.keys() > CALLED
-    for name, text in modules.items():
-        source = (ROOT / "client_sdk" / name).read_text("utf-8")
-        assert text.count("\n") == source.count("\n"), name
-        assert code_of(text) == code_of(source), name
-        assert (ast.get_docstring(ast.parse(text)) is not None) == (name in CALLED), name
-
-
-ODD = (
-    'def f():\n    """Say "no"."""\n',
-    "def f():\n    '''End with \"quotes\"'''\n    return 1\n",
-    'def f():\n    """End with a backslash \\\\"""\n',
-    'def f():\n    """One."""\n    """Two."""\n',
-    'def f():\n    return """\n    one\n        two"""\n',
-    'def f():\n    if 1:\n        return f"""{\n        2}\n    one\n\n     two""", (\n            3,\n         4)\n',
-    'x = "\u2028" # \u2028\ny = 2 # \u0085\n',
-    '@dataclass\nclass A:\n    """An \'a\' and a "b"."""\n\n    a: int\n    """More."""\n',
-)
-REFUSED = ('"doc"; x = 1\n', 'class A: x = 1; "doc"\n', 'def f(): "doc"\n', '"""a\nb"""; x = 1\n', "x = (\n")
-
-IN_EACH_WAY = pytest.mark.parametrize("name", ["telemetry.py", "results.py", "cli.py"])
-
-
-@IN_EACH_WAY
-@pytest.mark.parametrize("source", ODD)
-def test_odd_texts_cost_no_code(source: str, name: str) -> None:
-    assert code_of(lean(source, name)) == code_of(source)
-    assert lean(source, name).count("\n") == source.count("\n")
-
-
-@pytest.mark.parametrize("name", ["telemetry.py", "cli.py"])
-@pytest.mark.parametrize("source", REFUSED)
-def test_a_module_that_would_lose_code_fails_the_build(source: str, name: str) -> None:
-    with pytest.raises(ValueError, match=f"client_sdk/{name} would lose code"):
-        lean(source, name)
-
-
-def test_what_lies_beside_the_modules_is_not_packed(tmp_path: Path) -> None:
-    for name in (".venv/lib/other/__init__.py", ".venv/py.toml", "build/lib.py", "inner/__init__.py", "inner/a.toml"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    for name in ("__init__.py", "py.typed", "pyproject.toml", "hatch_build.py"):
-        (tmp_path / name).touch()
-    names = {name for name, _ in lean_files(tmp_path)}
-    assert names == {"py.typed", "__init__.py", "inner/__init__.py", "inner/a.toml"}
-
-
-def test_editors_see_what_the_results_of_the_sdk_mean() -> None:
-    text = lean((ROOT / "client_sdk" / "results.py").read_text("utf-8"), "results.py")
-    assert "What became of an answer." in text
-    assert "The count was added; it is reported when the window has ended." in text
-
-
-def test_no_dataclass_computes_its_docstring_while_an_app_starts() -> None:
-    checked = 0
-    for name, text in lean_files(ROOT / "client_sdk"):
-        for node in ast.walk(ast.parse(text)) if name.endswith(".py") else ():
-            if isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(line) for line in node.decorator_list):
-                assert ast.get_docstring(node), f"{name}: {node.name}"
-                checked += 1
-    assert checked > 10
-
-
-def code_of(source: str) -> list[str]:
-    """Return the statements of a module with their lines.
-
-    Texts and places that stand for themselves are left out.
-    """
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            node.body = [line for line in node.body if not stands_for_itself(line)]
-    return [f"{node.lineno} {ast.dump(node)}" for node in tree.body]
-
-
-def stands_for_itself(line: ast.stmt) -> bool:
-    return (
-        isinstance(line, ast.Expr)
-        and isinstance(line.value, ast.Constant)
-        and (isinstance(line.value.value, str) or line.value.value is ...)
-    )
-
-
-def test_what_an_app_calls_keeps_the_first_line_of_its_docstrings() -> None:
-    text = lean((ROOT / "client_sdk" / "telemetry.py").read_text("utf-8"), "telemetry.py")
-    (telemetry,) = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
-    methods = [node for node in telemetry.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
-    assert len(methods) > 5
-    for method in methods:
-        whole = getattr(Telemetry, method.name)
-        assert ast.get_docstring(method) == str(whole.__doc__).partition("\n")[0]
 
 
 def test_the_licence_beside_the_sdk_is_the_projects() -> None:

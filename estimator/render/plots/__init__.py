@@ -1,1 +1,0 @@
-"""Plots of results, by matplotlib, which the extra ``plot`` installs."""
