@@ -86,9 +86,6 @@ CREATE TABLE device (
 {";".join(CHARGES)};
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
-CREATE TABLE permanents (
-    id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, tag BLOB NOT NULL, symbol INTEGER NOT NULL
-);
 CREATE TABLE counts (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (metric, edition, window)

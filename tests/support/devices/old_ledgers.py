@@ -26,9 +26,6 @@ CREATE INDEX charges_by_budget_window ON charges (budget_window, nanos);
 CREATE INDEX charges_by_month ON charges (month, nanos);
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
-CREATE TABLE permanents (
-    id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, tag BLOB NOT NULL, symbol INTEGER NOT NULL
-);
 CREATE TABLE counts (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (metric, edition, window)
@@ -97,10 +94,10 @@ def opted_out(charges: Iterable[OldCharge], now_s: float) -> list[OldCharge]:
     return list(kept.values())
 
 
-def charged(number: int, instant_s: float, budget_kind: WindowKind, kind: WindowKind | None, nanos: int) -> OldCharge:
-    """Return the charge of a report of a window of a kind, or of a reserve, at an instant."""
+def charged(number: int, instant_s: float, budget_kind: WindowKind, kind: WindowKind, nanos: int) -> OldCharge:
+    """Return the charge of a report of a window of a kind at an instant."""
     budget_window, month = (Window.of(period, instant_s).text for period in (budget_kind, WindowKind.MONTH))
-    window = "generation 1, 2 values" if kind is None else Window.of(kind, instant_s).text
+    window = Window.of(kind, instant_s).text
     return OldCharge(f"m{number}", "0123456789ab", window, budget_window, month, nanos)
 
 
