@@ -57,7 +57,6 @@ PLAIN = {
     "plain": 'kind = "boolean"\n',
     "plain count": COUNT,
     "plain days": 'kind = "activity"\ndays = 28\nstatistic = "mean"\n',
-    "plain permanent": 'kind = "boolean"\npermanent_epsilon = 2\n',
 }
 SHAPE = (
     "SELECT metric, edition, window, deadline, release, leaves FROM queue",
