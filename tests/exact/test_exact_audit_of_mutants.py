@@ -23,7 +23,6 @@ from tests.support.devices.definitions import BOOLEAN, registry_text
 from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS
 from tests.support.laws.group_mean_checks import Report as GroupMeanReport
 from tests.support.laws.group_mean_checks import right_report as right_report_of_means
-from tests.support.laws.permanents import asking as permanent_asking
 from tests.support.laws.set_checks import SET_MUTANTS, Report, right_report
 from tests.support.laws.text_checks import TEXT_MUTANTS, toy
 from tests.support.laws.text_checks import Report as TextReport
@@ -109,11 +108,6 @@ def settling(right: Metric, make: MakeFunction) -> Metric:
     return replace(right, channel=kind(channel.permanent, channel.instantaneous))
 
 
-SETTLED = {name: metric for name, (metric, _) in HISTORIES.items()} | {
-    "the same coins for all answers": permanent_asking(3, epsilon="1", permanent="1").metric("m")
-}
-"""A metric for each mutant of permanent answers."""
-
 RIGHT: dict[str, Metric] = {
     **{name: asking(channel) for name, channel in RIGHT_CHANNELS.items()},
     "table": asking(TABLE),
@@ -123,7 +117,7 @@ RIGHT: dict[str, Metric] = {
     "mean by group by way of another": reporting(GROUP_MEANS, right_report_of_means),
     "text": toy(),
     "text by way of another": reporting(toy(), right_report_of_texts),
-    **{f"permanent: {name}": metric for name, metric in SETTLED.items()},
+    **{f"permanent: {name}": metric for name, (metric, _) in HISTORIES.items()},
     **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
 }
 
@@ -136,7 +130,7 @@ MUTANTS: dict[str, Metric] = {
     **{f"mean by group: {name}": reporting(GROUP_MEANS, way) for name, way in GROUP_MEAN_MUTANTS.items()},
     **{f"text: {name}": reporting(toy(), way) for name, way in TEXT_MUTANTS.items()},
     **{f"rounding: {name}": rounding(way) for name, way in ROUNDING_MUTANTS.items()},
-    **{f"permanent: {name}": settling(SETTLED[name], make) for name, make in PERMANENT_MUTANTS.items()},
+    **{f"permanent: {name}": settling(HISTORIES[name][0], make) for name, make in PERMANENT_MUTANTS.items()},
 }
 
 

@@ -69,13 +69,17 @@ MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2)
 """The epsilon of a permanent answer that is one of two ends."""
 
 YES_OR_NO = asking(2, epsilon='"ln 3"', permanent='"ln 3"').metric("m")
+THREE = asking(3, epsilon="1", permanent="1").metric("m")
 
 HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]]]] = {
     "a permanent answer drawn anew": (YES_OR_NO, ([False] * 3, [True] * 3)),
     "a rounding offset drawn anew": (MEAN, ([0] * 5, [4.5] * 5)),
+    "the same coins for all answers": (THREE, ("aaa", "bbb")),
     "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2)),
 }
-"""What reveals a wrong permanent answer: a metric, and two histories that never change."""
+"""What reveals a wrong permanent answer, if anything: a metric, and two histories that never
+change.
+"""
 
 
 @dataclass(frozen=True)

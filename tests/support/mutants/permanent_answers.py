@@ -1,5 +1,5 @@
-"""Named wrong coins of permanent answers that replace the PRF; the reports of all but one reveal
-more than is declared.
+"""Named wrong coins of permanent answers that replace the PRF. The reports of most reveal more than
+is declared.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Kept:
 PERMANENT_MUTANTS: dict[str, MakeFunction] = {
     "a permanent answer drawn anew": _drawn_anew,
     "a rounding offset drawn anew": _offset_drawn_anew,
-    "the same coins for all answers": _same_for_all_answers,  # declared is that they are independent
+    "the same coins for all answers": _same_for_all_answers,
     "a permanent answer that never lies": _never_lies,
 }
 """Wrong ways to toss the coins of permanent answers."""
