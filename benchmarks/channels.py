@@ -7,7 +7,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -20,8 +19,6 @@ from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import spread, table, verdict
 from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Number
-from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
@@ -148,7 +145,7 @@ def mean_variances() -> str:
     """Return the worst variance of means over the least that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
-        channel = channel_for(means.MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
+        channel = means.channel_of_theory(epsilon)
         if isinstance(channel, Hybrid):
             variance = means.worst_variance(means.decoder(channel).squares)
         else:
@@ -157,7 +154,7 @@ def mean_variances() -> str:
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
         "Exact worst variance of a mean over the least of Duchi's, piecewise and hybrid:\n\n"
-        + table(("epsilon", "auto takes", "ratio"), rows)
+        + table(("epsilon", "mechanism", "ratio"), rows)
         + "\nWorst: "
         + verdict(max(ratios) <= 1.01, f"{max(ratios):.4f}", "≤ 1.01")
     )

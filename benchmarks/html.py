@@ -47,7 +47,7 @@ MIB: Final = 2**20
 
 EVERY_KIND: Final[list[dict[str, Field]]] = [
     BOOLEAN,
-    BOOLEAN | {"permanent_epsilon": 2, "protects": "history"},
+    BOOLEAN | {"permanent_epsilon": 2},
     BOOLEAN | {"fill_in": True},
     CATEGORY,
     CATEGORY | {"values": [f"value {number}" for number in range(40)]},

@@ -30,7 +30,6 @@ PARTS: Final = tuple(f"{part / 20:.2f}" for part in range(2, 19))
 """The parts of epsilon that a split may spend on the group."""
 
 ANSWERS: Final = np.linspace(0.0, 1.0, 11)
-SCHEMA: Final = 2
 
 
 class Variances(NamedTuple):
@@ -51,7 +50,7 @@ def groups_of(number: int) -> Crossed:
 def of_pairs(groups: int, points: int, text: str) -> Variances:
     """Return the variances if group and rounded number are one category."""
     domain = MeanByGroup(groups_of(groups), RANGE, points=points)
-    inverse = inverse_of(channel_for(domain, epsilon(text), schema=SCHEMA))
+    inverse = inverse_of(channel_for(domain, epsilon(text)))
     places = np.linspace(0.0, 1.0, points)
     variances = []
     for answer in ANSWERS:
@@ -70,8 +69,8 @@ def of_split(groups: int, text: str) -> tuple[Variances, str]:
 
 
 def _split(groups: int, total: Decimal, part: Decimal) -> Variances:
-    of_group = inverse_of(channel_for(groups_of(groups), RequestedEpsilon.parse(total * part), schema=SCHEMA))
-    number = channel_for(RANGE, RequestedEpsilon.parse(total * (1 - part)), schema=SCHEMA)
+    of_group = inverse_of(channel_for(groups_of(groups), RequestedEpsilon.parse(total * part)))
+    number = channel_for(RANGE, RequestedEpsilon.parse(total * (1 - part)))
     decoder = decoder_of(number)
     assert decoder is not None
     squares = of_group.expectations(of_group.contrast(np.eye(groups)[0]) ** 2)

@@ -218,9 +218,9 @@ class Telemetry:
         """The user's consent: True, False, or a set of purposes; false for good after `forget`.
 
         Set it when the user decides otherwise. To set it to False, or to an empty set, is to
-        `forget`. Of a purpose that is not in a new set, everything that waits and every permanent
-        answer is dropped, as `forget` does for all. A purpose that is added takes part at once, and
-        in what is drawn or filled in from the next window on.
+        `forget`. Of a purpose that is not in a new set, everything that waits is dropped, as
+        `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
+        filled in from the next window on.
 
         Raises:
             LedgerError: on setting it, as `forget` does; the new consent holds all the same.

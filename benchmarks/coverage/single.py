@@ -55,7 +55,7 @@ CATEGORIES: Final[Mapping[str, Channel]] = SCALES | {
     "cyclic blocks of 32 at 2": CyclicDesign.within(requested(2), 32, 9, 16),
     "projective plane of 13 at 1": ProjectiveGeometry.within(requested(1), 13, 3, 3),
     "projective space of 14 at 2": ProjectiveGeometry.within(requested(2), 14, 2, 4),
-    "permanent of 3 at 2": metric_of(CATEGORY | {"permanent_epsilon": 4, "protects": "history", "epsilon": 2}).channel,
+    "permanent of 3 at 2": metric_of(CATEGORY | {"permanent_epsilon": 4, "epsilon": 2}).channel,
 }
 
 

@@ -23,7 +23,7 @@ from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
 from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
 
-PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4, "protects": "history"}
+PERMANENT: Final[dict[str, Field]] = {"permanent_epsilon": 4}
 
 QUESTIONS: Final = {
     "boolean at 1": metric_of(BOOLEAN),

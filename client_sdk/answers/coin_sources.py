@@ -21,8 +21,8 @@ from client_sdk.protocol.mechanisms import permanent
 SCHEME = "hearsay prf 1"
 """The first label of all pseudo-random coins. Another version of the scheme has another label."""
 
-PERMANENT, OFFSET, TAG, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "charged value", "participation"
-"""The purposes of pseudo-random coins and tags."""
+PERMANENT, OFFSET, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "participation"
+"""The purposes of pseudo-random coins and keys."""
 
 _WORD_BYTES = 8
 

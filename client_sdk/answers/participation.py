@@ -42,7 +42,7 @@ def window_nanos(registry: Registry, day: Window) -> int:
         for metric in registry.metrics.values()
         if not metric.has_expired(Window.of(metric.window, day.starts_at))
     )
-    dearest = sorted((metric.charge_nanos for metric in unexpired), reverse=True)
+    dearest = sorted((metric.epsilon_nanos for metric in unexpired), reverse=True)
     return sum(dearest[: registry.budget.answers])
 
 
@@ -135,11 +135,11 @@ def _stratum_length(
     A fraction is rounded up with the probability of its fractional part.
     """
     left_nanos = registry.budget.lifetime_nanos - charges.lifetime_nanos(connection)
-    window_nanos = sum(metric.charge_nanos for metric in metrics)
+    window_nanos = sum(metric.epsilon_nanos for metric in metrics)
     if left_nanos < window_nanos or window_nanos == 0:
         return None
     needed_nanos = sum(
-        metric.charge_nanos * window.until(metric.expires) for metric in metrics if metric.expires is not None
+        metric.epsilon_nanos * window.until(metric.expires) for metric in metrics if metric.expires is not None
     )
     scale = 1 << UNIFORM_BITS
     fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "stratum length").below(scale)

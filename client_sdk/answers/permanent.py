@@ -1,20 +1,16 @@
-"""Permanent answers: drawn once by a PRF of the device's secret, and charged if so promised.
+"""Permanent answers: drawn once by a PRF of the device's secret.
 
 Each edition of a question draws its own, and so does each secret: opting out and in again makes a
-new one. Every bound below holds for one edition and one secret. What several of them reveal adds
-up, within the lifetime ceiling, because each report or each edition's answers are charged.
+new one. What all reports of an answer that never changes reveal is bounded by the permanent epsilon
+for one edition and one secret. What several of them reveal adds up, within the lifetime ceiling,
+because every report is charged.
 
-Different answers have independent permanent answers. Two histories have one *pattern* if any two
-windows with equal answers in one history have equal answers in the other; each permanent answer
-then speaks in the same windows of both. All reports together distinguish two histories of one
-pattern by at most the permanent epsilon times the number of different answers. Other histories are
+Different answers have independent permanent answers. Histories in which answers change are
 distinguished more and more, because one can find out in time in which windows one permanent answer
-speaks. That includes histories that change at the same times, such as a, b, a, b and a, b, c, b.
+speaks. Only what is charged bounds that.
 
-A true answer becomes a permanent one before the ledger sees it. For each answer that was charged,
-the ledger's file holds a tag, which says nothing without the secret. Beside it stands the permanent
-symbol in the clear, which reveals as much of the answer as its permanent epsilon allows. The secret
-is in the same file: whoever reads both can find out which answers occurred.
+A true answer becomes a permanent one before the ledger sees it. The ledger's file holds the secret
+beside the reports: whoever reads both can find out in time which answers occurred.
 """
 
 from __future__ import annotations
@@ -24,12 +20,9 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import coin_sources
-from client_sdk.ledger import charges
-from client_sdk.ledger.charges import Periods
-from client_sdk.protocol.budget import Budget, Cost
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.metric import Metric
 from client_sdk.results import LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
@@ -48,13 +41,11 @@ class PermanentAnswer(NamedTuple):
 
     Attributes:
         symbol: the permanent answer.
-        tag: identifies the true answer to those who know the secret.
         generation: the number of the secret.
 
     """
 
     symbol: int
-    tag: bytes
     generation: int
 
 
@@ -86,52 +77,11 @@ def permanent_answer(
     """
     labels = (definition.name, definition.edition)
     coins_for = partial(coin_sources.PrfCoins, secret.key)
-    value, symbol = channel.settle(encode, coins_for, *labels)
-    tag = coin_sources.derive(secret.key, coin_sources.TAG, *labels, str(value))
-    return PermanentAnswer(symbol, tag, secret.generation)
+    _, symbol = channel.settle(encode, coins_for, *labels)
+    return PermanentAnswer(symbol, secret.generation)
 
 
-def admit(
-    connection: sqlite3.Connection, definition: Metric, answer: PermanentAnswer, budget: Budget, periods: Periods
-) -> int | None:
-    """Return the permanent answer to report from; None if the ceilings allow none.
-
-    Where different answers are charged, the declared number of them is paid for with the first
-    answer. When more occur, the last paid answer stands in for all others, so that silence never
-    depends on an answer. Which permanent answer speaks depends on the pattern alone. If only one is
-    paid for, it is the first, whatever the history.
-
-    Raises:
-        LedgerBusyError: if the secret was replaced after the answer was randomised; record again.
-
-    """
+def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> None:
+    """Raise `LedgerBusyError` if the secret was replaced after an answer was randomised."""
     if secret_of(connection).generation != answer.generation:
         raise LedgerBusyError("the user opted out and in again meanwhile; record again")
-    if definition.protects is not Protects.PATTERN:
-        return answer.symbol
-    reserve = (definition.name, definition.edition, f"generation {answer.generation}, {definition.max_values} values")
-    if charges.slot(connection, reserve) is None:
-        paid = charges.paid_nanos(connection, definition.name, definition.edition, f"generation {answer.generation}, ")
-        # a newer registry may declare more values
-        cost = Cost(max(0, definition.reserve_nanos - paid))
-        if not charges.charge(connection, reserve, cost, budget, periods):
-            return None
-        charges.close_slot(connection, reserve)
-    return _charged(connection, definition, answer)
-
-
-def _charged(connection: sqlite3.Connection, definition: Metric, answer: PermanentAnswer) -> int:
-    rows = connection.execute(
-        "SELECT tag, symbol FROM permanents WHERE metric = ? AND edition = ? ORDER BY id",
-        (definition.name, definition.edition),
-    ).fetchall()
-    known: dict[bytes, int] = dict(rows)
-    if answer.tag in known:
-        return known[answer.tag]
-    if len(known) >= definition.max_values:
-        return int(rows[-1][1])
-    connection.execute(
-        "INSERT INTO permanents (metric, edition, tag, symbol) VALUES (?, ?, ?, ?)",
-        (definition.name, definition.edition, answer.tag, answer.symbol),
-    )
-    return answer.symbol

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.consent import Consent, covers
 from client_sdk.answers.counters import EndedCount, RunningCounts
-from client_sdk.answers.permanent import PermanentAnswer, Secret, admit, permanent_answer, secret_of
+from client_sdk.answers.permanent import PermanentAnswer, Secret, check_secret, permanent_answer, secret_of
 from client_sdk.ledger import agreement, charges, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.coins import Coins
@@ -241,7 +241,7 @@ class Schedule:
             participation.open_slots(
                 connection, self._registry, secret.key, window, instant_s, is_covered=self.is_covered
             )
-        self._fill_in(connection, instant_s)
+        self._fill_in(connection)
         self._report_counts(connection, instant_s)
         self._close_ended(connection, instant_s)
         return instant_s
@@ -303,14 +303,10 @@ class Schedule:
         obstacle = self._obstacle(connection, definition, window, key, slot)
         if obstacle is not None:
             return obstacle
-        budget, symbol = self._registry.budget, None
-        periods = Periods.at(budget, instant_s)
-        if slot is not None or charges.charge(connection, key, definition.cost, budget, periods):
-            symbol = self._symbol(connection, definition, randomised, periods)
-        if symbol is None:
-            charges.discharge(connection, key)
+        budget = self._registry.budget
+        if slot is None and not charges.charge(connection, key, definition.cost, budget, Periods.at(budget, instant_s)):
             return Recorded.OUT_OF_BUDGET
-        report = Report(*key, symbol)
+        report = Report(*key, self._symbol(connection, definition, randomised))
         if slot is Slot.FILLED:
             if not queue.replace_symbol(connection, report):
                 return Recorded.NOT_ASKED
@@ -337,27 +333,23 @@ class Schedule:
     def _release_s(self, window: Window) -> int:
         return window.ends_at + self._coins.below(RELEASE_SPREAD_S)
 
-    def _symbol(
-        self, connection: sqlite3.Connection, definition: Metric, randomised: Randomised, periods: Periods
-    ) -> int | None:
+    def _symbol(self, connection: sqlite3.Connection, definition: Metric, randomised: Randomised) -> int:
         if isinstance(randomised, SymbolOfWindow):
             return randomised.symbol
         if not isinstance(randomised, PermanentAnswer):
             return randomised
         assert isinstance(definition.channel, Permanent)  # noqa: S101 nothing else has permanent answers
-        answer = admit(connection, definition, randomised, self._registry.budget, periods)
-        return None if answer is None else definition.channel.instantaneous.perturb(answer, self._coins)
+        check_secret(connection, randomised)
+        return definition.channel.instantaneous.perturb(randomised.symbol, self._coins)
 
-    def _fill_in(self, connection: sqlite3.Connection, instant_s: float) -> None:
+    def _fill_in(self, connection: sqlite3.Connection) -> None:
         """Give open slots that are filled in their report."""
         for key in charges.open_slots(connection):
             window, definition = Window.parse(key[2]), self._current(*key)
             is_asked = definition is not None and not stops.is_stopped(connection, *key[:2])
             if definition is not None and is_asked and definition.fill is not None:
                 randomised = self._randomise_now(connection, definition, definition.fill.answer)
-                periods = Periods.at(self._registry.budget, instant_s)
-                symbol = self._symbol(connection, definition, randomised, periods)
-                assert symbol is not None  # noqa: S101 only what is paid for with the first answer may lack it
+                symbol = self._symbol(connection, definition, randomised)
                 charges.fill_slot(connection, key)
                 queue.enqueue(connection, Report(*key, symbol), self._release_s(window))
 

@@ -24,7 +24,6 @@ from client_sdk.protocol.domain import (
 from client_sdk.protocol.domain.vector import GREATEST_NORM, LEAST_NORM
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from client_sdk.protocol.mechanisms.catalogue import NAMES
-from client_sdk.protocol.metric import Protects
 from client_sdk.protocol.registry.domain_table import KINDS, STATISTICS
 from client_sdk.protocol.registry.metric_table import (
     GREATEST_DELTA,
@@ -184,12 +183,8 @@ def _metric() -> Schema:
         "allOf": [
             *rules,
             {"if": {"required": ["cross"]}, "then": {"properties": crossed}},
-            {"if": _has("protects", Protects.PATTERN), "then": {"required": ["max_values"]}},
         ],
         "dependencies": {
-            "permanent_epsilon": ["protects"],
-            "protects": ["permanent_epsilon"],
-            "max_values": _has("protects", Protects.PATTERN),
             "fill_value": _has("fill_in", value=True),
         },
     }
@@ -207,6 +202,8 @@ def _rule_of_kind(kind: str) -> Schema:
         foreign["utility"] = False
     if kind not in ("category", "set", "text"):
         foreign["other"] = False
+    if kind in ("set", "vector", "model", "text"):
+        foreign["permanent_epsilon"] = False
     rule: Schema = {"required": list(own), "properties": foreign}
     if kind == "text":
         rule["oneOf"] = [{"required": ["letters"]}, {"required": ["preset"]}]
@@ -276,8 +273,6 @@ def _metric_keys() -> dict[str, Schema]:
         },
         "retention": _whole(MOST_RETENTION_DAYS, "days for which the collector keeps its tallies"),
         "permanent_epsilon": _epsilon("the most that all reports of one unchanged answer reveal, in each edition"),
-        "protects": _one_of(Protects, "which histories of permanent answers are kept indistinguishable"),
-        "max_values": _whole(MAX_CATEGORIES, "with pattern: the most different answers that are paid for"),
         "fill_in": {"type": "boolean", "description": "report even if nothing was recorded"},
         "fill_value": {"type": "number", "description": "what stands for nothing recorded"},
         "persist": {"type": "boolean", "description": "of a count: keep the running sum on disk"},

@@ -119,11 +119,6 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
     return None if row is None else Slot(row[0])
 
 
-def discharge(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Take an open charge back, within the transaction that made it."""
-    connection.execute("DELETE FROM charges WHERE metric = ? AND edition = ? AND window = ? AND reported = 0", key)
-
-
 def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     """Note that the report of a charge waits, and says so far that nothing was recorded."""
     _set(connection, key, Slot.FILLED)
@@ -158,12 +153,6 @@ def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, 
         _within_nanos(connection, period) for period in (periods.budget_window, periods.month)
     )
     return within_window, within_month, lifetime_nanos(connection)
-
-
-def paid_nanos(connection: sqlite3.Connection, metric: str, edition: str, window_begins: str) -> int:
-    """Return what was charged to a metric under keys whose window begins with a text."""
-    query = "SELECT COALESCE(SUM(nanos), 0) FROM charges WHERE metric = ? AND edition = ? AND window LIKE ?"
-    return int(connection.execute(query, (metric, edition, f"{window_begins}%")).fetchone()[0])
 
 
 def lifetime_nanos(connection: sqlite3.Connection) -> int:

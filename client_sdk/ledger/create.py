@@ -54,9 +54,6 @@ CREATE INDEX charges_by_day ON charges (last_day, first_day, nanos);
 CREATE INDEX open_slots ON charges (window) WHERE reported = 0;
 CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
-CREATE TABLE permanents (
-    id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, tag BLOB NOT NULL, symbol INTEGER NOT NULL
-);
 CREATE TABLE counts (
     metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (metric, edition, window)

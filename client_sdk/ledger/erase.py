@@ -32,7 +32,6 @@ WIPED = (
     "retries",
     "history",
     "drops",
-    "permanents",
     "counts",
     "registries",
     "problems",
@@ -65,7 +64,7 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
 
 def questions(connection: sqlite3.Connection) -> set[str]:
     """Return the names of the questions of which a ledger has anything."""
-    tables = ("queue", "history", "permanents", "counts", "charges")
+    tables = ("queue", "history", "counts", "charges")
     query = " UNION ".join(f"SELECT metric FROM {table}" for table in tables)  # noqa: S608 names from above
     return {name for (name,) in connection.execute(query).fetchall()} - {OVER}
 
@@ -74,8 +73,7 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
     """For some questions, delete what `wipe` deletes of all; return whether a count was running.
 
     The secret stays, because the other questions speak by it. So an equal answer after a new
-    agreement gets an equal permanent answer, which reveals less than another one would. What was
-    reserved for permanent answers is used up, because nobody knows any more how many there were.
+    agreement gets an equal permanent answer, which reveals less than another one would.
 
     Args:
         connection: within a write transaction.
@@ -83,9 +81,7 @@ def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) 
 
     """
     outbox.withdraw(connection, is_covered)
-    deleted = {
-        table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "permanents", "counts")
-    }
+    deleted = {table: _delete_of(connection, table, is_covered) for table in ("queue", "history", "counts")}
     names = "SELECT DISTINCT metric FROM charges WHERE metric <> ?"
     gone = [name for (name,) in connection.execute(names, (OVER,)).fetchall() if not is_covered(name)]
     connection.executemany("UPDATE charges SET reported = 1 WHERE metric = ?", [(name,) for name in gone])
@@ -101,9 +97,9 @@ def _delete_of(connection: sqlite3.Connection, table: str, is_covered: Callable[
 
 
 def may_have_erased(connection: sqlite3.Connection) -> bool:
-    """Whether a charge that is no reserve lacks its report: erased, or dropped before it left."""
+    """Whether a charge lacks its report: erased, or dropped before it left."""
     query = (
-        "SELECT metric, edition, window FROM charges WHERE reported = 1 AND window NOT LIKE 'generation %'"
+        "SELECT metric, edition, window FROM charges WHERE reported = 1"
         " EXCEPT SELECT metric, edition, window FROM queue EXCEPT SELECT metric, edition, window FROM history"
     )
     return connection.execute(query).fetchone() is not None
@@ -119,7 +115,6 @@ def _add_up(connection: sqlite3.Connection, *, grace_days: int, metrics: Collect
 
     Those are the days on which a period begins that can still be charged. What was spent on another
     day counts as spent on the latest of them before it, which lies within the same such periods.
-    Reserves of permanent answers are summed up, too: they were for what is wiped.
 
     Args:
         connection: within a write transaction.
@@ -155,7 +150,7 @@ def _marks(now_s: int, grace_days: int) -> set[str]:
 
 
 def _goes_on(window: str, now_s: int) -> bool:
-    """Whether a text names a window that is not over; reserves and earlier sums name none."""
+    """Whether a text names a window that is not over; earlier sums name none."""
     try:
         return Window.parse(window).ends_at > now_s
     except WindowError:

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
 
 
@@ -63,27 +63,12 @@ class MetricReports:
     @property
     def any_nanos(self) -> float:
         """The epsilon of its reports for any two histories, in billionths; may be infinite."""
-        added = math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
-        return min(added, self.metric.reserve_nanos) if self.speaks_once else added
-
-    @property
-    def pattern_nanos(self) -> float:
-        """Their epsilon for two histories of one pattern; of any two if it keeps no patterns."""
-        metric = self.metric
-        if not metric.keeps_patterns:
-            return self.any_nanos
-        values = metric.max_values if self.reports is None else min(metric.max_values, self.reports)
-        return min(self.any_nanos, values * metric.permanent_nanos)
+        return math.inf if self.reports is None else self.reports * self.metric.epsilon_nanos
 
     @property
     def chance_beyond(self) -> Fraction:
         """A bound on the chance that reports, of a known number, reveal more than `any_nanos`."""
         return (self.reports or 0) * self.metric.chance_beyond(self.metric.channel.worst_ratio)
-
-    @property
-    def speaks_once(self) -> bool:
-        """Whether one permanent answer speaks for a whole history, and bounds all reports."""
-        return self.metric.protects is Protects.PATTERN and self.metric.max_values == 1
 
 
 def windows_left(metric: Metric, today: date | None) -> int | None:
@@ -130,9 +115,7 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
         alone: whether other questions may be left out.
 
     """
-    budget, charge = registry.budget, metric.charge_nanos
-    if not charge:
-        return IN_YEAR[metric.window]
+    budget, charge = registry.budget, metric.epsilon_nanos
     bounds = [IN_YEAR[metric.window], IN_YEAR[budget.window] * (budget.per_window_nanos // charge)]
     if not budget.may_be_wiped:
         bounds.append(_paid_in_life(registry, metric, alone=alone))
@@ -144,15 +127,15 @@ def yearly_reports(registry: Asked, metric: Metric, *, alone: bool = False) -> i
 def _paid_in_life(registry: Asked, metric: Metric, *, alone: bool) -> int:
     life = registry.budget.lifetime_nanos
     if not _pays_whole_windows(registry):
-        return life // metric.charge_nanos
+        return life // metric.epsilon_nanos
     together = sum(
-        other.charge_nanos
+        other.epsilon_nanos
         for other in registry.metrics.values()
         if other is metric or other.expires is None or (metric.expires is not None and other.expires >= metric.expires)
     )
     if not alone or life < together:
         return life // together
-    return (life - together) // metric.charge_nanos + 1
+    return (life - together) // metric.epsilon_nanos + 1
 
 
 def _pays_whole_windows(registry: Asked) -> bool:
@@ -161,10 +144,10 @@ def _pays_whole_windows(registry: Asked) -> bool:
     That is so under `Strategy.PACE`, unless another ceiling than that of its life may refuse some.
     """
     budget, metrics = registry.budget, registry.metrics.values()
-    together, month = sum(metric.charge_nanos for metric in metrics), budget.per_month_nanos
+    together, month = sum(metric.epsilon_nanos for metric in metrics), budget.per_month_nanos
     return (
         budget.strategy is Strategy.PACE
-        and not any(metric.reserve_nanos or metric.delta for metric in metrics)
+        and not any(metric.delta for metric in metrics)
         and together <= budget.per_window_nanos
         and (month is None or IN_MONTH[budget.window] * together <= month)
     )
@@ -194,12 +177,11 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
     """
     budget = registry.budget
     most = sum(
-        question.reports * question.metric.charge_nanos
+        question.reports * question.metric.epsilon_nanos
         for question in dearest_reports(registry, Horizon.WINDOW, today)
         if question.reports
     )
-    reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
-    window = min(budget.per_window_nanos, most + reserves, budget.least_ceiling_nanos)
+    window = min(budget.per_window_nanos, most, budget.least_ceiling_nanos)
     month, year = IN_MONTH[budget.window] * window, IN_YEAR[budget.window] * window
     if not budget.may_be_wiped:
         month = min(month, budget.lifetime_nanos)
@@ -213,33 +195,10 @@ def ceiling(registry: Asked, horizon: Horizon, today: date | None = None) -> int
     }[horizon]
 
 
-def by_charge(reports: list[MetricReports]) -> tuple[list[MetricReports], list[MetricReports]]:
-    """Return the metrics with a charge for every report, and those charged once for good."""
-    free = [question for question in reports if question.metric.protects is Protects.PATTERN]
-    return [question for question in reports if question not in free], free
-
-
-def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int | None:
-    """Return the epsilon of any two histories in a horizon, in billionths.
-
-    Answers that are charged once for good have no ceiling. None if there is no bound at all.
-    """
-    metrics = registry.metrics.values()
-    _, free = by_charge([MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in metrics])
-    together, _ = by_charge(dearest_reports(registry, horizon, today))
-    charged = min(ceiling(registry, horizon, today), sum(question.any_nanos for question in together))
-    life = None if registry.budget.may_be_wiped else life_nanos(registry)
-    return whole(min(charged + sum(question.any_nanos for question in free), math.inf if life is None else life))
-
-
-def life_nanos(registry: Asked) -> int | None:
-    """Return the epsilon of any two histories of a device, from its first report to its last one.
-
-    Every charge counts towards the lifetime ceiling, and so does every new draw of a permanent
-    answer that speaks for all reports. None if reports are free beyond that: there is no bound.
-    """
-    free = [MetricReports(metric, None) for metric in registry.metrics.values() if metric.protects is Protects.PATTERN]
-    return registry.budget.lifetime_nanos if all(question.speaks_once for question in free) else None
+def most_nanos(registry: Asked, horizon: Horizon, today: date | None = None) -> int:
+    """Return the epsilon of any two histories in a horizon, in billionths."""
+    together = sum(question.any_nanos for question in dearest_reports(registry, horizon, today))
+    return int(min(ceiling(registry, horizon, today), together))
 
 
 def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) -> Fraction:
@@ -259,12 +218,7 @@ def chance_beyond(registry: Asked, horizon: Horizon, today: date | None = None) 
 
 
 def paid_reports(registry: Asked, metric: Metric, horizon: Horizon, today: date | None = None) -> int:
-    """Return the most reports of a metric that is charged, within the ceiling on epsilon."""
-    paid = ceiling(registry, horizon, today) // metric.charge_nanos
+    """Return the most reports of a metric within the ceiling on epsilon."""
+    paid = ceiling(registry, horizon, today) // metric.epsilon_nanos
     reports = most_reports(registry, metric, horizon, today)
     return paid if reports is None else min(paid, reports)
-
-
-def whole(nanos: float) -> int | None:
-    """Return a sum that is finite; None for one that is not."""
-    return int(nanos) if math.isfinite(nanos) else None

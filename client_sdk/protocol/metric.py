@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -30,22 +29,6 @@ T = TypeVar("T")
 
 CACHED_DELTAS = 64
 """Adding up a delta takes some ten milliseconds, and every charge needs it."""
-
-
-class Protects(StrEnum):
-    """Which pairs of histories of permanent answers the ceilings keep indistinguishable."""
-
-    HISTORY = "history"
-    """Any two histories. Every report is charged."""
-
-    PATTERN = "pattern"
-    """Two histories of one pattern. The declared number of different answers is charged, once.
-
-    Two histories have one pattern if any two windows with equal answers in one history have equal
-    answers in the other: a, b, a, b and c, a, c, a have one pattern; a, b, c, b has another one,
-    although it changes at the same times. The pattern itself is not protected. Of numbers, which
-    are rounded, only histories that never change are kept together (`Metric.keeps_patterns`).
-    """
 
 
 class Fill(NamedTuple):
@@ -76,8 +59,6 @@ class Metric:
         owner: the person or team responsible; may be empty.
         expires: the last day on which a window of the question may begin; it is asked until that
             window ends. None if there is none.
-        protects: what the ceilings protect of permanent answers; None if answers are not permanent.
-        max_values: the most different answers that get a permanent answer, where these are charged.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
         persist: whether the count of a window, or the days of use, are kept on disk and survive the
             process.
@@ -105,8 +86,6 @@ class Metric:
     window: WindowKind
     owner: str = ""
     expires: date | None = None
-    protects: Protects | None = None
-    max_values: int = 0
     fill: Fill | None = None
     persist: bool = False
     retention_days: int | None = None
@@ -156,28 +135,9 @@ class Metric:
         return self.channel.permanent_nanos if isinstance(self.channel, Permanent) else 0
 
     @property
-    def charge_nanos(self) -> int:
-        """The charge for each report, in billionths."""
-        return 0 if self.protects is Protects.PATTERN else self.epsilon_nanos
-
-    @property
     def cost(self) -> Cost:
         """The charge for each report."""
-        return Cost(self.charge_nanos, attos_ceiling(self.delta))
-
-    @property
-    def reserve_nanos(self) -> int:
-        """The charge that is made once, with the first report, in billionths."""
-        return self.max_values * self.permanent_nanos if self.protects is Protects.PATTERN else 0
-
-    @property
-    def keeps_patterns(self) -> bool:
-        """Whether what is charged once bounds the difference of any two histories of one pattern.
-
-        It does not where answers are rounded: two different numbers may share an end of the range,
-        and with it the permanent answer.
-        """
-        return self.protects is Protects.PATTERN and len(self.domain.labels) > 0
+        return Cost(self.epsilon_nanos, attos_ceiling(self.delta))
 
     def has_expired(self, window: Window) -> bool:
         """Whether a window begins after the metric's last day; the one that holds it has not."""

@@ -44,11 +44,10 @@ from client_sdk.protocol.horizon import (
     Horizon,
     MetricReports,
     chance_beyond,
-    life_nanos,
     most_nanos,
     yearly_reports,
 )
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.limits import reveals_too_much_a_year, too_revealing
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
@@ -90,10 +89,9 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
 
     """
     say = registry.sentences(language)
-    by_horizon = {horizon: most_nanos(registry, horizon) for horizon in Horizon}
-    by_horizon[Horizon.LIFE] = life_nanos(registry)
-    totals = {horizon: outcome(nanos, chance_beyond(registry, horizon), say) for horizon, nanos in by_horizon.items()}
-    paid_once = [name for name, metric in registry.metrics.items() if metric.protects is Protects.PATTERN]
+    totals = {
+        horizon: outcome(most_nanos(registry, horizon), chance_beyond(registry, horizon), say) for horizon in Horizon
+    }
     parts = [
         f"# {say('statement.title', app=escaped(registry.app))}\n",
         *_how(registry, totals, say),
@@ -102,7 +100,7 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
         "\n".join(
             [
                 f"## {say('statement.together.title')}\n",
-                *_bullets(_together(registry.budget, totals, paid_once, say)),
+                *_bullets(_together(registry.budget, totals, say)),
                 "",
             ]
         ),
@@ -130,16 +128,16 @@ def odds(nanos: float, say: Sentences) -> str:
     return say("statement.odds", ratio=say.number(_printed(nanos), 1))
 
 
-def outcome(nanos: float | None, chance: Fraction, say: Sentences) -> str:
+def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
     """Return in words what reports make of even odds, and how often that may be exceeded.
 
     Args:
-        nanos: the loss in billionths of epsilon; None if there is no bound.
+        nanos: the loss in billionths of epsilon.
         chance: the most likely chance of a larger loss.
         say: the sentences of a language.
 
     """
-    if nanos is None or (2 * chance > 1 and nanos < CERTAIN_NANOS):
+    if 2 * chance > 1 and nanos < CERTAIN_NANOS:
         return say("statement.unbounded")
     return say("statement.outcome", odds=odds(nanos, say), but=_but(nanos, chance, say))
 
@@ -358,20 +356,14 @@ def _one(metric: Metric, say: Sentences) -> Iterator[str]:
 
 def _yearly(registry: Registry, metric: Metric, say: Sentences) -> Iterator[str]:
     reports, alone = (yearly_reports(registry, metric, alone=alone) for alone in (False, True))
-    year, key = MetricReports(metric, reports), "statement.year_any" if metric.permanent_nanos else "statement.year"
-    yield say(key, reports=reports, outcome=outcome(year.any_nanos, year.chance_beyond, say))
+    year = MetricReports(metric, reports)
+    yield say("statement.year", reports=reports, outcome=outcome(year.any_nanos, year.chance_beyond, say))
     if alone > reports:
         left_out = outcome(MetricReports(metric, alone).any_nanos, PURE, say)
         yield say("statement.left_out", reports=alone, outcome=left_out)
-    if year.pattern_nanos < year.any_nanos:
-        known = outcome(year.pattern_nanos, PURE, say)
-        yield say(f"statement.pattern.{metric.window}", outcome=known)
-        yield say(f"statement.pattern_shows.{metric.window}")
-    if metric.reserve_nanos:
-        yield say("statement.redrawn")
 
 
-def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[str], say: Sentences) -> Iterator[str]:
+def _together(budget: Budget, totals: dict[Horizon, str], say: Sentences) -> Iterator[str]:
     life = "storage" if budget.may_be_wiped else "life"
     horizons = [each for each in Horizon if each is not Horizon.MONTH or budget.window is not WindowKind.MONTH]
     for horizon in horizons:
@@ -383,9 +375,6 @@ def _together(budget: Budget, totals: dict[Horizon, str], paid_once: Sequence[st
         yield say(f"statement.sampled.{budget.window}", answers=budget.answers or 0)
     if budget.strategy is Strategy.PACE:
         yield say(f"statement.paced.{budget.window}")
-    if paid_once:
-        yield say("statement.once.sum", questions=", ".join(map(escaped, paid_once)))
-        yield say("statement.once.again")
     yield say(f"statement.limit.web.{budget.window}" if budget.may_be_wiped else "statement.limit.device")
 
 

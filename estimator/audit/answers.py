@@ -30,9 +30,6 @@ SEED = 1
 compared.
 """
 
-NEAR = Fraction(1, 10**7)
-"""As a fraction of the range. Two numbers this close are hardly ever rounded to different ends."""
-
 
 class NamedAnswer(NamedTuple):
     """An answer and its name for people.
@@ -89,14 +86,6 @@ def _opposite(observation: Observation, end: int) -> NamedAnswer:
 
 def _end(domain: Boolean | Category | Number, end: int) -> object:
     return (domain.low, domain.high)[end] if isinstance(domain, Number) else domain.labels[end]
-
-
-def beside(domain: Number, answer: NamedAnswer) -> NamedAnswer:
-    """Return an answer just above a number, which lies below the end of the range."""
-    place = domain.worth(str(answer.value)) if isinstance(domain, OrdinalMean) else answer.value
-    assert isinstance(place, int | Fraction)  # noqa: S101 a number's
-    step = Fraction(1) if isinstance(domain, Count | OrdinalMean) else (domain.high - domain.low) * NEAR
-    return _number(domain, place + step)
 
 
 def _number(domain: Number, place: Fraction) -> NamedAnswer:

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, cycle, islice
+from itertools import combinations
 
 from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
-from client_sdk.protocol.horizon import MetricReports
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.audit.answers import NamedAnswer, beside, extremes
+from estimator.audit.answers import NamedAnswer, extremes
 from estimator.audit.attack import LEAST_OBSERVATIONS, PrivacyClaim
 from estimator.audit.black_box import Life
 
@@ -29,11 +28,6 @@ LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
 REPORTS_A_WINDOW = 6
 """How many reports of an answer cost as much as one window of all metrics, which needs a device of
 its own.
-"""
-
-APART = f"{MONTH} windows, not kept together"
-"""The horizon of histories that permanent answers do not protect. Each report that differs
-counts.
 """
 
 
@@ -111,7 +105,7 @@ def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
     if metric.permanent_nanos:
         single = [_life(metric, [answer]) for answer in answers]
         yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
-        yield Scene((*months(metric, answers, lives), *patterns(metric, answers, lives)), devices)
+        yield Scene(tuple(months(metric, answers, lives)), devices)
     else:
         yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
 
@@ -127,45 +121,19 @@ def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[L
 
 
 def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield a month in which all windows differ, and a month in which only the first one does."""
-    first, second, *_ = answers
+    """Yield a month in which all windows differ, and a month in which only the first one does.
+
+    Of permanent numbers a third answer is played, too: one that coins round to either end.
+    """
+    first, second, *between = answers
     names = (first.name, second.name)
-    claim = claim_of([metric] * MONTH)
-    if metric.permanent_nanos:
-        claim = permanent_claim_of(metric, 1)
+    claim = permanent_claim_of(metric) if metric.permanent_nanos else claim_of([metric] * MONTH)
     yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
-
-
-def patterns(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
-    """Yield months of permanent answers: those that their epsilon protects, and others.
-
-    Protected are histories of one pattern and, for numbers, histories that never change. Not
-    protected are numbers of one pattern, because rounding breaks it, and histories of three or more
-    values that only change at the same times.
-    """
-    first, second, *between = answers
-    if isinstance(metric.domain, Number) and not metric.domain.labels:
-        names, pair = (first.name, between[0].name), (lives[0], lives[2])
-        yield Contest(metric.name, f"{MONTH} windows, all between", names, pair, permanent_claim_of(metric, 1))
-        near = (between[0], beside(metric.domain, between[0]))
-        yield _in_turns(metric, APART, (near, (first, second)), _claim_of_any(metric, MONTH))
-        return
-    one_pattern = ((first, second), (second, first))
-    yield _in_turns(metric, f"{MONTH} windows, one pattern", one_pattern, permanent_claim_of(metric, 2))
-    if between:
-        same_times = ((first, between[0]) * 2, (first, between[0], second, between[0]))
-        yield _in_turns(metric, APART, same_times, _claim_of_any(metric, len(range(2, MONTH, 4))))
-
-
-def _in_turns(
-    metric: Metric, horizon: str, turns: tuple[Sequence[NamedAnswer], Sequence[NamedAnswer]], claim: PrivacyClaim
-) -> Contest:
-    """Return a contest of two months, in each of which a few answers take turns."""
-    lives = tuple(_life(metric, list(islice(cycle(answers), MONTH))) for answers in turns)
-    names = tuple(", ".join(answer.name for answer in answers) for answers in turns)
-    return Contest(metric.name, horizon, (names[0], names[1]), (lives[0], lives[1]), claim)
+    if metric.permanent_nanos and isinstance(metric.domain, Number) and not metric.domain.labels:
+        pair = (first.name, between[0].name)
+        yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
 
 
 def windows(registry: Registry) -> Iterator[Contest]:
@@ -192,15 +160,9 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
     return PrivacyClaim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
 
 
-def permanent_claim_of(metric: Metric, different: int) -> PrivacyClaim:
-    """Return the claim on two months of one pattern with a number of different answers."""
-    speaking = min(different, metric.max_values or different)
-    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, speaking * metric.permanent_nanos)))
-
-
-def _claim_of_any(metric: Metric, differing: int) -> PrivacyClaim:
-    """Return the claim on any two histories in which a number of answers differ."""
-    return PrivacyClaim(as_float(int(MetricReports(metric, differing).any_nanos)))
+def permanent_claim_of(metric: Metric) -> PrivacyClaim:
+    """Return the claim on two months of permanent answers that never change."""
+    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, metric.permanent_nanos)))
 
 
 def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:

@@ -27,7 +27,7 @@ from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.plan.registry_patch import diff
-from estimator.plan.regressions import regressions, remarks, warnings
+from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
 from estimator.rehearsal.ground_truth import MAX_DEVICES
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
@@ -217,7 +217,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     click.echo(year_words(new, day))
     for note in (*limits.remarks(new, day), *ceiling_notes(new, day)):
         click.echo(f"note: {note}")
-    sentences = [*new.objections(day), *warnings(new, day), *([] if old is None else regressions(old, new))]
+    sentences = [*new.objections(day), *new.neglected(day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)
     for sentence in sentences:

@@ -22,7 +22,7 @@ import numpy as np
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, as_float
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import IN_WINDOW
 from estimator.errors import PlanError
@@ -138,9 +138,9 @@ def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], de
     """
     candidates = Candidates.of(text)
     registry = candidates.registry
-    names = [name for name in target_errors if registry.metrics[name].protects is not Protects.PATTERN]
+    names = list(target_errors)
     if not names:
-        raise PlanError("there is no metric whose epsilon is charged in every window; nothing can be allocated")
+        raise PlanError("no question is asked any more; nothing can be allocated")
     ceiling = registry.budget.least_ceiling_nanos
     if total_nanos > ceiling:
         raise PlanError(
@@ -163,7 +163,7 @@ def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], de
 
 def cost(metric: Metric, registry: Registry) -> int:
     """Return what the reports of a metric within a window of the budget cost, in billionths."""
-    return IN_WINDOW[registry.budget.window][metric.window] * metric.charge_nanos
+    return IN_WINDOW[registry.budget.window][metric.window] * metric.epsilon_nanos
 
 
 def _least_cost(names: Sequence[str], registry: Registry) -> int:

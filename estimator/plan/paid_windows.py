@@ -72,9 +72,7 @@ class _Sums:
         self._registry = registry
         self._today = today
         self._costs = {name: metric.cost for name, metric in registry.metrics.items()}
-        self._reserves = sum(metric.reserve_nanos for metric in registry.metrics.values())
-        self._nanos, self._attos = self._reserves, 0
-        self._earlier_months = 0
+        self._nanos = self._attos = self._earlier_months = 0
         self._window: list[_Begun] = []
         self._month: list[_Begun] = []
         self._periods = self._periods_of_month = 0
@@ -96,8 +94,7 @@ class _Sums:
             self._nanos += begun.cost.nanos
             self._attos += begun.cost.attos
         return Spent(
-            # A reserve that a window denies is due again in the next one.
-            window_nanos=self._reserves + sum(begun.cost.nanos for begun in self._window),
+            window_nanos=sum(begun.cost.nanos for begun in self._window),
             month_nanos=self._uncut_month(),
             life_nanos=min(self._nanos, self._by_window(self._periods), self._earlier_months + self._of_month()),
             life_attos=self._attos,
@@ -107,8 +104,7 @@ class _Sums:
         return periods * self._registry.budget.per_window_nanos
 
     def _uncut_month(self) -> int:
-        reserves = 0 if self._earlier_months else self._reserves
-        begun = reserves + sum(begun.cost.nanos for begun in self._month)
+        begun = sum(begun.cost.nanos for begun in self._month)
         return min(begun, self._by_window(self._periods_of_month))
 
     def _of_month(self) -> int:
@@ -230,7 +226,7 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     device = "storage" if budget.may_be_wiped else "device"
     exhausted = exhaustions(registry, today)
     first_of = {exhaustion.ceiling: exhaustion.first_day for exhaustion in reversed(exhausted)}
-    notes = [*_of_window(registry, today, is_short=Ceiling.PER_WINDOW in first_of), *_of_pace(registry, today)]
+    notes = [*_of_window(registry, today), *_of_pace(registry, today)]
     if Ceiling.PER_MONTH in first_of:
         notes.append(
             f"per_month may be spent before a month ends, at first from {first_of[Ceiling.PER_MONTH]} on: a {device}"
@@ -250,21 +246,16 @@ def ceiling_notes(registry: Registry, today: date) -> list[str]:
     return notes
 
 
-def _of_window(registry: Registry, today: date, *, is_short: bool) -> Iterator[str]:
+def _of_window(registry: Registry, today: date) -> Iterator[str]:
     budget = registry.budget
     left = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
-    costs = sorted((IN_WINDOW[budget.window][metric.window] * metric.charge_nanos for metric in left), reverse=True)
+    costs = sorted((IN_WINDOW[budget.window][metric.window] * metric.epsilon_nanos for metric in left), reverse=True)
     cost = sum(costs[: budget.answers])
     what = "all questions" if budget.answers is None else f"the dearest questions ({budget.answers})"
     if cost > budget.per_window_nanos:
         yield (
             f"{what} of a {budget.window} cost up to {as_float(cost):.6g}, more than per_window"
             f" {as_float(budget.per_window_nanos):.6g} allows: not all of them are answered"
-        )
-    elif is_short:
-        yield (
-            f"per_window does not allow for all of a {budget.window} in which permanent answers are paid for: not all"
-            " questions are answered"
         )
 
 

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import IN_YEAR
-from client_sdk.protocol.metric import Metric, Protects
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import WindowKind
 
 LENGTHS = (WindowKind.DAY, WindowKind.WEEK, WindowKind.MONTH)
 """From the shortest window to the longest."""
 
-REDRAWN = "its permanent answers are drawn and charged anew, beside those of the old edition"
+REDRAWN = "its permanent answers are drawn anew, beside those of the old edition"
 
 CARRIED_OVER = "what was spent keeps its day and counts towards the new period, too"
-
-
-def warnings(registry: Registry, today: date) -> list[str]:
-    """Return a line for each metric that has expired, has no owner, or protects nothing."""
-    lines = registry.neglected(today)
-    for name, metric in registry.metrics.items():
-        if metric.protects is Protects.PATTERN and metric.max_values > 1 and not metric.keeps_patterns:
-            rounded = f"a {metric.kind} that changes, for it is rounded"
-            lines.append(f'metric.{name}: protects = "pattern" keeps nothing of {rounded}; say protects = "history"')
-    return lines
 
 
 def regressions(old: Registry, new: Registry) -> list[str]:
@@ -112,18 +101,13 @@ def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
     elif new.permanent_nanos > old.permanent_nanos:
         raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
         yield f"permanent_epsilon was raised to {raised}"
-    if old.protects is Protects.HISTORY and new.protects is Protects.PATTERN:
-        yield 'protects was "history"; now reports are no longer charged, and which answers are equal can be found out'
-    if old.max_values and new.max_values > old.max_values:
-        yield f"max_values was raised to {new.max_values} from {old.max_values}"
 
 
 def _cost(metric: Metric) -> str:
     """Return what a metric costs a device, in words."""
-    each = f"a report of a {metric.window} costs {_shown(metric.charge_nanos)}"
-    year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.charge_nanos)}"
-    once = f"the first one {_shown(metric.reserve_nanos)} for good"
-    return once if metric.reserve_nanos else f"{each}, {year}, as far as the ceilings allow"
+    each = f"a report of a {metric.window} costs {_shown(metric.epsilon_nanos)}"
+    year = f"a year up to {_shown(IN_YEAR[metric.window] * metric.epsilon_nanos)}"
+    return f"{each}, {year}, as far as the ceilings allow"
 
 
 def _shown(nanos: int) -> str:

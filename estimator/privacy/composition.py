@@ -151,7 +151,6 @@ def bounded_epsilon(
     reports: Mapping[PrivacyLoss, float],
     charges: Mapping[PrivacyLoss, int],
     ceiling: int,
-    besides: Mapping[PrivacyLoss, float],
     delta: float,
 ) -> float:
     """Return an epsilon at a delta for every choice of reports within a ceiling of charges.
@@ -160,7 +159,6 @@ def bounded_epsilon(
         reports: the most reports of each loss; infinite if only the ceiling limits them.
         charges: the charge of each, above 0.
         ceiling: the most that all charges add up to.
-        besides: reports without a charge.
         delta: by how much a probability may exceed e^epsilon times another history's, above 0. The
             delta of the reports themselves is ignored.
 
@@ -168,8 +166,7 @@ def bounded_epsilon(
     least = math.inf
     for order in ORDERS.tolist():
         worth = {loss: loss.moment(order) for loss in reports}
-        moment = sum(number * loss.moment(order) for loss, number in besides.items())
-        left = float(ceiling)
+        moment, left = 0.0, float(ceiling)
         for loss in sorted(reports, key=lambda loss: worth[loss] / charges[loss], reverse=True):
             number = min(reports[loss], left / charges[loss])
             moment, left = moment + number * worth[loss], left - number * charges[loss]

@@ -1,9 +1,6 @@
 """The most a device reveals in a window, a month, a year and its life.
 
-There are two figures if answers are charged once for good (``protects = "pattern"``). Two histories
-of any kind are separated by all reports, which have no ceiling. Two histories of one pattern, with
-equal answers in the same windows, are separated by the permanent answers that differ. Sums are
-exact integers, bounded by the ceilings as the ledger keeps them.
+Sums are exact integers, bounded by the ceilings as the ledger keeps them.
 """
 
 from __future__ import annotations
@@ -19,13 +16,11 @@ from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import (
     Horizon,
     MetricReports,
-    by_charge,
     ceiling,
     dearest_reports,
     most_nanos,
     most_reports,
     paid_reports,
-    whole,
 )
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -40,16 +35,13 @@ moments.
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The worst case of a device over a horizon. None stands for the absence of any bound.
+    """The worst case of a device over a horizon.
 
     Attributes:
         horizon: the period.
         any_nanos: epsilon of any two histories, in billionths.
-        own_delta: the delta at which ``any_nanos`` and ``pattern_nanos`` hold: that of all reports
-            together, rounded up; 0 if no question has a delta.
-        pattern_nanos: epsilon of two histories of one pattern, while the answers of metrics that
-            keep no patterns may be any. Also None if no metric keeps patterns: then nothing is
-            claimed for them.
+        own_delta: the delta at which ``any_nanos`` holds: that of all reports together, rounded up;
+            0 if no question has a delta.
         tight: epsilon of any two histories at ``delta``; never more than by plain addition. None if
             ``own_delta`` is more than ``delta``.
         delta: of ``tight``.
@@ -57,9 +49,8 @@ class Exposure:
     """
 
     horizon: Horizon
-    any_nanos: int | None
+    any_nanos: int
     own_delta: float
-    pattern_nanos: int | None
     tight: float | None
     delta: float
 
@@ -81,16 +72,14 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
     possible = [
         MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()
     ]
-    charged, free = by_charge(possible)
-    together, _ = by_charge(dearest_reports(registry, horizon, today))
-    free_nanos = sum(question.any_nanos for question in free)
+    together = dearest_reports(registry, horizon, today)
     any_nanos = most_nanos(registry, horizon, today)
     own = own_delta(registry, horizon, today)
     left = -float_ceiling(own - Fraction(delta))
-    tight = math.inf if left <= 0 or math.isinf(free_nanos) else _tight(charged, together, free, most, left)
-    least = min(tight, math.inf if any_nanos is None or left < 0 else as_float(any_nanos))
-    pattern = _pattern_nanos(registry, charged, free, most)
-    return Exposure(horizon, any_nanos, float_ceiling(own), pattern, None if math.isinf(least) else least, delta)
+    least = None if left < 0 else as_float(any_nanos)
+    if least is not None and left > 0:
+        least = min(least, _tight(possible, together, most, left))
+    return Exposure(horizon, any_nanos, float_ceiling(own), least, delta)
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
@@ -108,44 +97,28 @@ def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:
     return Fraction(attos if outlived else min(attos, budget.lifetime_attos), ATTOS)
 
 
-def _pattern_nanos(
-    registry: Registry, charged: list[MetricReports], free: list[MetricReports], most: int
-) -> int | None:
-    if not any(metric.keeps_patterns for metric in registry.metrics.values()):
-        return None
-    kept = sum(question.pattern_nanos for question in free if question.metric.keeps_patterns)
-    paid = min(min(most, sum(question.any_nanos for question in charged)) + kept, registry.budget.lifetime_nanos)
-    return whole(paid + sum(question.any_nanos for question in free if not question.metric.keeps_patterns))
-
-
-def _tight(
-    charged: list[MetricReports], together: list[MetricReports], free: list[MetricReports], most: int, delta: float
-) -> float:
+def _tight(possible: list[MetricReports], together: list[MetricReports], most: int, delta: float) -> float:
     """Return the least epsilon that is known to hold at a delta.
 
     Args:
-        charged: the possible reports, within the ceiling.
+        possible: the possible reports, within the ceiling.
         together: the same; of drawn questions, those of the largest epsilon. Each of these counts
             as the worst channel of its epsilon, because another drawn question may reveal more at a
             smaller epsilon.
-        free: reports without a charge. If one permanent answer speaks for all, its epsilon is
-            added.
         most: the ceiling, in billionths.
         delta: what remains of it for the losses.
 
     """
-    reports, besides = _by_loss(charged), _by_loss([question for question in free if not question.speaks_once])
-    spoken = as_float(int(sum(question.any_nanos for question in free if question.speaks_once)))
-    charges = {_pure(question.metric): question.metric.charge_nanos for question in charged}
-    bounds = [bounded_epsilon(reports, charges, most, besides, delta)]
-    if len(reports) == 1 and len(together) == len(charged):
+    reports = _by_loss(possible)
+    charges = {_pure(question.metric): question.metric.epsilon_nanos for question in possible}
+    bounds = [bounded_epsilon(reports, charges, most, delta)]
+    if len(reports) == 1 and len(together) == len(possible):
         reports = {loss: min(number, most // charges[loss]) for loss, number in reports.items()}
-    elif len(together) < len(charged):
+    elif len(together) < len(possible):
         reports = _by_loss(together, worst=True)
-    composed = {loss: reports.get(loss, 0) + besides.get(loss, 0) for loss in (*reports, *besides)}
-    if max(composed.values(), default=0) <= MOST_COMPOSED:
-        bounds.append(composed_epsilon({loss: int(number) for loss, number in composed.items()}, delta))
-    return math.nextafter(min(bounds) + spoken, math.inf) if spoken else min(bounds)
+    if max(reports.values(), default=0) <= MOST_COMPOSED:
+        bounds.append(composed_epsilon({loss: int(number) for loss, number in reports.items()}, delta))
+    return min(bounds)
 
 
 def _by_loss(reports: list[MetricReports], *, worst: bool = False) -> dict[PrivacyLoss, float]:

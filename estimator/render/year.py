@@ -24,26 +24,23 @@ OF_BROWSERS: Final = "lower per_window, or ask less often"
 def year_words(registry: Registry, today: date) -> str:
     """Return in a sentence what a year of all answers reveals, from a day on."""
     nanos = most_nanos(registry, Horizon.YEAR, today)
-    if nanos is None:
-        return "Nothing limits what all answers of a device reveal within a year."
     delta = own_delta(registry, Horizon.YEAR, today)
     loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
     what = outcome(nanos, chance_beyond(registry, Horizon.YEAR, today), shipped())
     return f"Within a year, all answers of a device reveal at most {loss}: {what}."
 
 
-def too_much(nanos: int | None, most: Fraction, *, may_be_wiped: bool) -> list[str]:
+def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
     """Return a sentence if a year of all answers reveals more than a given epsilon.
 
     Args:
-        nanos: the loss of the year in billionths of epsilon; None if there is no bound.
+        nanos: the loss of the year in billionths of epsilon.
         most: the epsilon that is allowed.
         may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no
             ceiling but that of its windows.
 
     """
-    if nanos is not None and nanos <= most * NANOS:
+    if nanos <= most * NANOS:
         return []
-    least = "without a bound" if nanos is None else f"up to {as_float(nanos):.9g}"
-    advice = OF_BROWSERS if may_be_wiped else OF_DEVICES
+    least, advice = f"up to {as_float(nanos):.9g}", OF_BROWSERS if may_be_wiped else OF_DEVICES
     return [f"within a year a device reveals {least}, more than the {float(most):g} of --at-most: {advice}"]

@@ -24,11 +24,10 @@ from collector.judgement import Allowance
 from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA, Purpose
+from collector.store.schema import Purpose
 from collector.store.stored_grace import agree_on_grace
 from collector.upkeep.redis_retirement import RedisRetirement
 from collector.upkeep.retention import TallyName
-from collector.upkeep.upgrade import upgrade
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.services.processes import START_DEADLINE_S, wait_until
@@ -102,7 +101,6 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     """Do everything once that a collector and its commands do with a store."""
     store.require_writable()
     store.prepare()
-    assert upgrade(store) == (SCHEMA, SCHEMA)
     agree_on_grace(store, 60)
     agree_on_app(store.handle, "acme-notes")
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))

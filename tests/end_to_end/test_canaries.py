@@ -48,7 +48,6 @@ kind = "category"
 values = ["tree", "{CANARY_VALUE}"]
 epsilon = 1
 permanent_epsilon = 2
-protects = "history"
 fill_in = true
 [metric.eggs]
 purpose = "How many eggs?"

@@ -45,8 +45,7 @@ from tests.support.mutants.leaks import LEAK_MUTANTS
 
 LARGE = CATEGORY | {"values": [f"value {number}" for number in range(40)], "epsilon": 3}
 SPREAD = NUMBER | {"statistic": "distribution"}
-HISTORY: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
-PATTERN: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
+PERMANENT_FIELDS: dict[str, Field] = {"permanent_epsilon": 2}
 
 KINDS: dict[str, dict[str, Field]] = {
     "dark_mode": BOOLEAN,
@@ -80,16 +79,15 @@ KINDS: dict[str, dict[str, Field]] = {
     "words": TEXT | {"max_items": 2},
     "limitation": MODEL,
     "limitation_by_feature": CROSSED_MODEL,
-    "constant": BOOLEAN | HISTORY,
-    "constant_category": CATEGORY | HISTORY,
-    "constant_number": NUMBER | HISTORY,
+    "constant": BOOLEAN | PERMANENT_FIELDS,
+    "constant_category": CATEGORY | PERMANENT_FIELDS,
+    "constant_number": NUMBER | PERMANENT_FIELDS,
 }
 """Questions of every kind and mechanism of which nothing true is on disk."""
 
 DECLARED: dict[str, dict[str, Field]] = {
     "starts": COUNT | {"persist": True},
     "errors": COUNT | {"persist": True, "fill_in": True, "fill_value": 0, "statistic": "mean"},
-    "pattern": CATEGORY | PATTERN,
     "used": ACTIVITY | {"fill_in": True},
     "used_too": ACTIVITY | {"fill_in": True},
 }
@@ -177,7 +175,7 @@ def test_the_kinds_and_mechanisms_are_all_there() -> None:
 
 def is_declared(metric: Metric) -> bool:
     """Whether a question leaves on disk what is declared."""
-    return metric.persist or isinstance(metric.domain, Activity) or metric.reserve_nanos > 0
+    return metric.persist or isinstance(metric.domain, Activity)
 
 
 def versions(rng: random.Random, *, declared: bool) -> list[Registry]:
@@ -250,9 +248,7 @@ def test_over_random_histories_different_answers_that_are_reported_alike_leave_t
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(HISTORIES, 3 * HISTORIES // 2))
-def test_of_running_counts_days_of_use_and_permanent_answers_all_but_the_declared_columns_is_the_same(
-    seed: int, tmp_path: Path
-) -> None:
+def test_of_running_counts_and_days_of_use_all_but_the_declared_columns_is_the_same(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)  # noqa: S311 a test's
     registries = versions(rng, declared=True)
     steps = history(rng, registries, declared=True)

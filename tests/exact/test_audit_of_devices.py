@@ -20,7 +20,7 @@ from estimator.audit.attack import level_of
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings
 from estimator.audit.bounds import provable
 from estimator.audit.distinguishers import LEAST_FOR_PAIRS
-from estimator.audit.games import APART, LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Contest, Scene, scenes
+from estimator.audit.games import LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Contest, Scene, scenes
 from estimator.audit.run import Audit, audit, chosen
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, PERMANENT, TWO
 from tests.support.devices.definitions import BOOLEAN, TEXT, metric_of, registry_text
@@ -154,23 +154,20 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
         if finding.contest.horizon.startswith(f"{MONTH} windows")
     }
     each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
-    horizons = ("all differ", "one differs", "not kept together")
+    horizons = ("all differ", "one differs")
     assert claims.keys() == {
         *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
-        ("theme", f"{MONTH} windows, one pattern"),
         ("load", f"{MONTH} windows, all between"),
     }
     assert claims["theme", f"{MONTH} windows, all differ"] == pytest.approx(permanent)
-    assert claims["theme", f"{MONTH} windows, one pattern"] == pytest.approx(2 * permanent)
     assert claims["theme", f"{MONTH} windows, one differs"] == pytest.approx(each)
-    assert claims["theme", APART] == pytest.approx(7 * each)
-    assert claims["load", APART] == pytest.approx(MONTH * PERMANENT.metric("load").epsilon_nanos / 1e9)
+    assert claims["load", f"{MONTH} windows, all between"] == pytest.approx(permanent)
 
 
 def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
     monkeypatch.setattr(coin_sources, "PrfCoins", wrong)
-    metric = metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"})
+    metric = metric_of(BOOLEAN | {"permanent_epsilon": 1})
     registry = replace(PERMANENT, metrics={"m": metric})
     _, month = scenes(registry, 4000)
     # the others take long

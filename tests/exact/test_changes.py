@@ -116,7 +116,7 @@ def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, 
 
 SAME, OPPOSITE, OTHERS = "the same people", "the same people, the other way round", "other people"
 
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 4, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 4}
 
 QUESTIONS = {
     "share at 1": BOOLEAN,

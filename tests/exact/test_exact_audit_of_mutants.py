@@ -117,7 +117,7 @@ RIGHT: dict[str, Metric] = {
     "mean by group by way of another": reporting(GROUP_MEANS, right_report_of_means),
     "text": toy(),
     "text by way of another": reporting(toy(), right_report_of_texts),
-    **{f"permanent: {name}": metric for name, (metric, *_) in HISTORIES.items()},
+    **{f"permanent: {name}": metric for name, (metric, _) in HISTORIES.items()},
     **{f"{name}: right": asking(channel) for name, channel in WRONG_CHANNELS.items() if name.endswith(NONE)},
 }
 

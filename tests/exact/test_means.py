@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import Metric, Number, Window, WindowKind
+from client_sdk.protocol import Channel, Metric, Number, Window, WindowKind
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
@@ -46,6 +49,34 @@ def worst_variance(squares: Floats) -> float:
     points = np.linspace(0, 1, squares.size)
     fine = np.linspace(0, 1, 16 * (squares.size - 1) + 1)
     return 4 * float((np.interp(fine, points, squares) - fine**2).max())
+
+
+def least_of_theory(epsilon: float) -> float:
+    """Return the least worst variance of Duchi's, piecewise and hybrid means (Wang et al. 2019,
+    section III).
+    """
+    e, root = math.exp(epsilon), math.exp(epsilon / 2)
+    one_bit = ((e + 1) / (e - 1)) ** 2
+    piecewise = 4 * root / (3 * (root - 1) ** 2)
+    mixed = (root + 3) / (3 * root * (root - 1)) + (e + 1) ** 2 / (root * (e - 1) ** 2)
+    return min(one_bit, piecewise, mixed)
+
+
+def channel_of_theory(epsilon: float) -> Channel:
+    """Return the better of one bit and hybrid: one bit up to epsilon 0.61 (section III.C)."""
+    name = "one-bit" if epsilon <= 0.61 else "hybrid"
+    return channel_for(MEAN, RequestedEpsilon.parse(Decimal(str(epsilon))), name)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_one_bit_and_hybrid_have_the_least_worst_variance_of_theory(epsilon: float) -> None:
+    channel = channel_of_theory(epsilon)
+    if isinstance(channel, Hybrid):
+        variance = worst_variance(decoder(channel).squares)
+    else:
+        keep = float(channel.probability(1, given=1))
+        variance = 1 / (2 * keep - 1) ** 2
+    assert variance <= 1.01 * least_of_theory(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

@@ -86,14 +86,14 @@ def spent(charges: list[Charge]) -> int:
 @pytest.mark.parametrize("strategy", ["pace", "pace of weeks", "pace of months"])
 def test_a_paced_device_that_is_always_on_spends_what_whole_windows_can_spend(strategy: str) -> None:
     registry = STRATEGIES[strategy]
-    once = sum(metric.charge_nanos for metric in registry.metrics.values())
+    once = sum(metric.epsilon_nanos for metric in registry.metrics.values())
     for seed in range(5):
         charges = live(registry, seed, DAYS)
         assert spent(charges) == registry.budget.lifetime_nanos // once * once
 
 
 def test_a_paced_device_spends_at_least_95_percent_and_takes_part_until_the_end() -> None:
-    windows = PACE.budget.lifetime_nanos // sum(metric.charge_nanos for metric in PACE.metrics.values())
+    windows = PACE.budget.lifetime_nanos // sum(metric.epsilon_nanos for metric in PACE.metrics.values())
     longest = DAYS // windows + 1
     for seed in range(20):
         charges = live(PACE, seed, DAYS)
@@ -107,7 +107,7 @@ def test_a_paced_device_spends_at_least_95_percent_and_takes_part_until_the_end(
 
 def test_a_paced_device_that_was_off_makes_up_for_it() -> None:
     """A device that is off in every other stratum still spends as much as one that is always on."""
-    once = sum(metric.charge_nanos for metric in PACE.metrics.values())
+    once = sum(metric.epsilon_nanos for metric in PACE.metrics.values())
     charges = live(PACE, 1, DAYS, is_on=lambda day: day // 18 % 2 == 1)
     assert 100 * spent(charges) >= 95 * (PACE.budget.lifetime_nanos - once)
     assert DAYS - max(day_of(charge.window) for charge in charges) <= 2 * (DAYS // 20 + 1)

@@ -1,5 +1,5 @@
-"""What any number of reports reveals about any two histories of answers, by enumeration; patterns:
-`test_pattern`.
+"""What reports reveal about any two histories of answers, and about answers that never change, by
+enumeration.
 """
 
 from __future__ import annotations
@@ -12,8 +12,18 @@ import pytest
 
 from client_sdk.protocol import Metric
 from client_sdk.protocol.epsilon import NANOS
+from tests.support.devices.clients import ask
 from tests.support.laws.coins import exact_law
-from tests.support.laws.permanents import Law, asking, channel_of, law_of_reports, worst_ratio
+from tests.support.laws.permanents import (
+    OFFSETS,
+    GridOffsets,
+    Law,
+    asking,
+    channel_of,
+    law_of_reports,
+    reports_of,
+    worst_ratio,
+)
 from tests.support.laws.series import ln_bounds
 
 EPSILONS = [("1", "2"), ('"ln 3"', '"ln 3"'), ("0.2", "5")]
@@ -88,6 +98,26 @@ def test_what_was_reported_before_does_not_make_the_next_report_reveal_more(
     for symbol in range(values):
         column = [weights[symbol] for weights in nexts]
         assert max(column) / min(column) <= channel.worst_ratio
+
+
+@pytest.mark.parametrize(("values", "reports", "epsilon", "permanent"), CASES)
+def test_answers_that_never_change_differ_by_the_permanent_epsilon_at_most(
+    values: int, reports: int, epsilon: str, permanent: str
+) -> None:
+    channel = channel_of(metric_of(values, epsilon, permanent))
+    law_of = laws(values, reports, epsilon, permanent)
+    assert worst_ratio(*(law_of[(value,) * reports] for value in range(values))) <= channel.permanent.worst_ratio
+
+
+GRID = [Fraction(place, OFFSETS) for place in (0, 8, 9, OFFSETS)]
+"""Both ends, and two numbers that are nearly equal."""
+
+
+def test_numbers_that_never_change_differ_by_the_permanent_epsilon_at_most() -> None:
+    table = '[metric.m]\nkind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nepsilon = 0.9\n'
+    metric = ask(f"{table}permanent_epsilon = 1").metric("m")
+    law_of = [exact_law(partial(reports_of, metric, [number] * 4, function=GridOffsets)) for number in GRID]
+    assert worst_ratio(*law_of) <= channel_of(metric).permanent.worst_ratio
 
 
 def test_the_epsilon_of_both_steps_together_does_not_add_up_over_reports() -> None:

@@ -36,7 +36,7 @@ from tests.support.laws.sampling import accepts_each
 METRICS = parsed(
     yes=BOOLEAN | {"epsilon": "ln 3"},
     colour=CATEGORY | {"values": ["red", "green", "blue", "grey"]},
-    usual=CATEGORY | {"permanent_epsilon": 2, "protects": "history"},
+    usual=CATEGORY | {"permanent_epsilon": 2},
     mood=ORDINAL,
     languages=SET,
     crashes=COUNT | {"max": 4},

@@ -23,7 +23,7 @@ from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, metric_of
 from tests.support.estimates.coverage import PROMISED, check_held
 
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2}
 METRICS = {
     "boolean": metric_of(BOOLEAN),
     "permanent boolean": metric_of(BOOLEAN | PERMANENT),

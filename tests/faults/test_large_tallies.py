@@ -78,7 +78,7 @@ KINDS: Final[dict[str, dict[str, dict[str, Field]]]] = {
     "cross": {"dark_mode": CATEGORY | {"values": values(16)}, "os": CATEGORY | {"values": values(16)}, "m": CROSS},
     "mean by group": {"os": CATEGORY | {"values": values(100)}, "startup_ms": NUMBER, "m": MEAN_BY_GROUP},
     "filled in": {"m": CATEGORY | {"values": values(255), "fill_in": True}},
-    "permanent": {"m": CATEGORY | {"values": values(255), "permanent_epsilon": 2, "protects": "history"}},
+    "permanent": {"m": CATEGORY | {"values": values(255), "permanent_epsilon": 2}},
     "text": {"m": TEXT},
 }
 

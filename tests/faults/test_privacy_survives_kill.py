@@ -19,7 +19,6 @@ from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Upload, Window
-from client_sdk.protocol.metric import Protects
 from tests.support.devices.clients import DAY_S, NOON, rows
 from tests.support.devices.mortal import ALIVE, DAYS, REGISTRY
 from tests.support.devices.states import State, key_of, reports_and_charges_go_together
@@ -84,7 +83,6 @@ def check(folder: Path, state: State, before: dict[SlotKey, tuple[int, int, int]
     nothing_charged_is_forgotten(state, before)
     with closing(sqlite3.connect(folder / "data" / FILE_NAME)) as connection:
         no_ceiling_is_exceeded(connection)
-        permanent_answers_are_paid_for(connection, state)
         slots_are_paid_for(connection, state)
 
 
@@ -113,17 +111,6 @@ def no_ceiling_is_exceeded(connection: sqlite3.Connection) -> None:
         assert in_month <= budget.per_month_nanos
     assert charges.lifetime_nanos(connection) <= budget.lifetime_nanos
     assert connection.execute("SELECT COALESCE(SUM(attos), 0) FROM charges").fetchone()[0] <= budget.lifetime_attos
-
-
-def permanent_answers_are_paid_for(connection: sqlite3.Connection, state: State) -> None:
-    metric = REGISTRY.metric("pattern")
-    assert metric.protects is Protects.PATTERN
-    paid = sum(nanos for key, (nanos, _, _) in state.charges.items() if key[0] == metric.name)
-    used = connection.execute("SELECT COUNT(*) FROM permanents").fetchone()[0]
-    reports = [key for key in state.charges if key[0] == metric.name and not key[2].startswith("generation ")]
-    assert used <= metric.max_values
-    assert paid == (metric.reserve_nanos if reports else 0)
-    assert (used > 0) is bool(reports)
 
 
 def slots_are_paid_for(connection: sqlite3.Connection, state: State) -> None:

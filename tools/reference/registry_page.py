@@ -50,7 +50,6 @@ _COUNT: Final = 'kind = "count"\nmax = 5\nstatistic = "mean"'
 _CATEGORY: Final = 'kind = "category"\nvalues = ["a", "b"]'
 _TEXT: Final = 'kind = "text"\nmax_length = 16\ndiscover = true'
 _FEATURES: Final = 'features = [{ name = "age", low = 18, high = 90 }]'
-_PERMANENT: Final = 'kind = "boolean"\npermanent_epsilon = 2.0'
 
 METRIC: Final[Mapping[str, Key]] = {
     "purpose": Key(REQUIRED, 'purpose = "Which systems must we test on?"'),
@@ -106,9 +105,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "sensitive": Key("sensitive = false", "sensitive = true"),
     "expires": Key('(none; required by `strategy = "pace"`)', "expires = 2027-12-31"),
     "retention": Key("(for good)", "retention = 365"),
-    "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"\nprotects = "history"'),
-    "protects": Key("(required by `permanent_epsilon`)", 'protects = "history"', _PERMANENT),
-    "max_values": Key('(required by `protects = "pattern"`)', "max_values = 1", f'{_PERMANENT}\nprotects = "pattern"'),
+    "permanent_epsilon": Key(NONE, "permanent_epsilon = 2.0", 'kind = "boolean"'),
     "fill_in": Key("fill_in = false", "fill_in = true"),
     "fill_value": Key("(required by `fill_in` of a mean or count)", "fill_value = 0", f"{_NUMBER}\nfill_in = true"),
     "persist": Key("persist = false", "persist = true", _COUNT),

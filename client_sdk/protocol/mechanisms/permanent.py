@@ -92,8 +92,7 @@ class Permanent:
 
         A number is rounded to an end of its range by an offset that is drawn once per metric. A
         number that drifts a little therefore keeps its end, and with it the permanent answer (Ding,
-        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding). Which values share an end
-        depends on their distance, so that a pattern of numbers bounds nothing.
+        Kulkarni & Yekhanin 2017, section 3.2, alpha-point rounding).
 
         Args:
             encode: from the coins of the offset to the input symbol of the answer.

@@ -39,16 +39,15 @@ class _Term(NamedTuple):
     name: str
     times: int
     each: int
-    once: int
 
     @property
     def amount(self) -> int:
-        return self.times * self.each + self.once
+        return self.times * self.each
 
     def within(self, most: int) -> int:
         """Return what of it a ceiling alone would let through, at least one answer."""
         times = min(self.times, max(1, most // self.each)) if self.each else 1
-        return times * self.each + self.once
+        return times * self.each
 
 
 _Terms = list[_Term]
@@ -96,8 +95,7 @@ def _for_life(ceiling: Ceiling) -> bool:
 
 
 def _term(metric: Metric, ceiling: Ceiling, times: int) -> _Term:
-    each, once = (metric.cost.attos, 0) if ceiling is Ceiling.DELTA else (metric.cost.nanos, metric.reserve_nanos)
-    return _Term(metric.name, times, each, once)
+    return _Term(metric.name, times, metric.cost.attos if ceiling is Ceiling.DELTA else metric.cost.nanos)
 
 
 def _times(budget: Budget, ceiling: Ceiling, kind: WindowKind, metric: Metric, counts: bool) -> int:  # noqa: FBT001 a fact
@@ -161,8 +159,7 @@ _CONSEQUENCES = {
 
 def _part(term: _Term, ceiling: Ceiling) -> str:
     times = f"{term.times} times " if term.times > 1 else ""
-    once = ", once for good" if term.once else ""
-    return f"{times}{_written(term.each + term.once, ceiling)} ({term.name}{once})"
+    return f"{times}{_written(term.each, ceiling)} ({term.name})"
 
 
 def _written(amount: int, ceiling: Ceiling) -> str:

@@ -67,10 +67,9 @@ def remarks(registry: Asked, today: date) -> list[str]:
         sentences.append(f"above the limits, {places}; the reason given: {accept}")
     if web_year is not None:
         year = most_nanos(_still_asked(registry, today), Horizon.YEAR)
-        most = "without a bound" if year is None else f"up to epsilon {as_float(year):.9g}"
         sentences.append(
-            f"a browser whose storage is wiped again and again reveals {most} within a year; "
-            f"web_year states {as_float(web_year):.9g}"
+            f"a browser whose storage is wiped again and again reveals up to epsilon {as_float(year):.9g} within a "
+            f"year; web_year states {as_float(web_year):.9g}"
         )
     return sentences
 
@@ -82,15 +81,14 @@ def too_revealing(registry: Asked) -> list[Metric]:
 
 def reveals_too_much_a_year(registry: Asked) -> bool:
     """Return whether a year of a device that keeps its storage exceeds the limit."""
-    year = _kept_year(registry)
-    return year is None or year > YEAR_NANOS
+    return _kept_year(registry) > YEAR_NANOS
 
 
 def _odds(metric: Metric) -> Fraction:
     return Fraction(SENSITIVE_ODDS if metric.is_sensitive else REPORT_ODDS)
 
 
-def _kept_year(registry: Asked) -> int | None:
+def _kept_year(registry: Asked) -> int:
     return most_nanos(_StillAsked(replace(registry.budget, web_year_nanos=None), registry.metrics), Horizon.YEAR)
 
 
@@ -105,9 +103,8 @@ def _of_reports(registry: Asked) -> Iterator[str]:
 
 def _of_a_year(registry: Asked) -> Iterator[str]:
     if reveals_too_much_a_year(registry):
-        year = _kept_year(registry)
-        most = "without a bound" if year is None else f"up to epsilon {as_float(year):.9g}"
+        year = as_float(_kept_year(registry))
         yield (
-            f"budget: within a year a device reveals {most}, above the limit of {YEAR_NANOS // NANOS}: "
-            "lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
+            f"budget: within a year a device reveals up to epsilon {year:.9g}, above the limit of "
+            f"{YEAR_NANOS // NANOS}: lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
         )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
 from client_sdk.protocol.domain import (
-    MAX_CATEGORIES,
     Activity,
     Boolean,
     Category,
@@ -29,7 +28,7 @@ from client_sdk.protocol.domain import (
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.catalogue import AUTO, CROSSES, NAMES, ROTATED_AXES, channel_for
 from client_sdk.protocol.mechanisms.crossed.choice import bins_for, crosses_are_better
-from client_sdk.protocol.metric import Fill, Metric, Protects
+from client_sdk.protocol.metric import Fill, Metric
 from client_sdk.protocol.registry.domain_table import read_domain
 from client_sdk.protocol.registry.table import TomlTable, is_moderate, is_number, suggestion
 from client_sdk.protocol.wire.report import METRIC_NAME
@@ -85,7 +84,7 @@ def read_metric(
     if unit and domain is not None and not is_number:
         table.mistake("unit", "is for a number or a count; remove it")
     epsilon, delta, utility = _read_epsilon(table), _read_delta(table), _read_utility(table, domain)
-    permanent, protects, max_values = _read_permanent(table, domain)
+    permanent = _read_permanent(table, domain)
     if isinstance(domain, MeanByGroup) and epsilon is not None:
         domain = domain.rounded_for(epsilon.odds)
     mechanism, persist = table.text("mechanism", default=AUTO), _read_persist(table, domain)
@@ -104,7 +103,6 @@ def read_metric(
         known = mechanism in NAMES
         table.mistake("mechanism", f"{error}{'' if known else suggestion(mechanism, NAMES)}")
         return None
-    max_values = min(max_values, channel.inputs)
     metric = Metric(
         name=name,
         purpose=purpose,
@@ -113,8 +111,6 @@ def read_metric(
         window=window,
         owner=owner,
         expires=expires,
-        protects=protects,
-        max_values=max_values,
         fill=fill,
         persist=persist,
         retention_days=retention_days,
@@ -148,23 +144,18 @@ def _model_for(
 
 
 def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: Budget) -> None:
-    if metric.charge_nanos + metric.reserve_nanos > budget.least_ceiling_nanos:
-        key, what = ("max_values", "reserves more than") if metric.reserve_nanos else ("epsilon", "is above")
-        table.mistake(key, f"{what} a ceiling of [budget], so that it could never be reported; lower it")
+    if metric.epsilon_nanos > budget.least_ceiling_nanos:
+        table.mistake("epsilon", "is above a ceiling of [budget], so that it could never be reported; lower it")
     if attos_ceiling(delta) > budget.lifetime_attos:
         table.mistake(
             "delta", "is above the delta of [budget], so that it could never be reported; raise the delta of [budget]"
         )
-    if metric.fill is not None and metric.protects is Protects.PATTERN:
-        table.mistake("fill_in", 'is not for protects = "pattern", which is paid for with the first answer')
     if budget.strategy is not Strategy.SPLIT and metric.window is not budget.window:
         table.mistake("window", f'must be that of [budget], "{budget.window}", where strategy = "{budget.strategy}"')
     if budget.strategy is Strategy.PACE and metric.expires is None:
         table.mistake(
             "expires", 'is missing: where strategy = "pace" it sets the day until which the lifetime must last'
         )
-    if budget.strategy is not Strategy.SPLIT and metric.protects is Protects.PATTERN:
-        table.mistake("protects", f'"pattern" is charged once; strategy = "{budget.strategy}" would save nothing')
 
 
 def _read_epsilon(table: TomlTable, key: str = "epsilon", *, required: bool = True) -> RequestedEpsilon | None:
@@ -178,29 +169,25 @@ def _read_epsilon(table: TomlTable, key: str = "epsilon", *, required: bool = Tr
         return None
 
 
-def _read_permanent(table: TomlTable, domain: Domain | None) -> tuple[RequestedEpsilon | None, Protects | None, int]:
-    """Return the epsilon of permanent answers, what is protected, and the most answers."""
+def _read_permanent(table: TomlTable, domain: Domain | None) -> RequestedEpsilon | None:
+    """Return the epsilon of permanent answers; None if answers are not permanent."""
     permanent = _read_epsilon(table, "permanent_epsilon", required=False)
-    protects = table.choice("protects", Protects, required=permanent is not None)
-    max_values = table.whole("max_values", MAX_CATEGORIES) if protects is Protects.PATTERN else None
-    if permanent is None and protects is not None:
-        table.mistake("protects", "is for permanent answers; add permanent_epsilon or remove it")
     if permanent is not None and isinstance(domain, Model):
         table.mistake("permanent_epsilon", "is not for a model, of which each report may tell something else")
-        return None, None, 0
+        return None
     if permanent is not None and isinstance(domain, Vector):
         table.mistake("permanent_epsilon", "is not for a vector, whose rotations are new in every window")
-        return None, None, 0
+        return None
     if permanent is not None and isinstance(domain, Text):
         table.mistake("permanent_epsilon", "is not for a text: of a permanent answer about many cells nothing is left")
-        return None, None, 0
+        return None
     if permanent is not None and isinstance(domain, Subset):
         table.mistake("permanent_epsilon", "is not for a set, because each report may reveal another member")
-        return None, None, 0
+        return None
     if permanent is not None and isinstance(domain, MeanByGroup):
         table.mistake("permanent_epsilon", "is not for the mean of a number by group; remove it")
-        return None, None, 0
-    return permanent, protects, max_values or 0
+        return None
+    return permanent
 
 
 def _read_fill(table: TomlTable, domain: Domain | None) -> tuple[Domain | None, Fill | None]:

@@ -7,7 +7,6 @@ from textwrap import wrap
 from typing import Final
 
 from estimator.audit.attack import FALSE_ACCUSATION, LowerBound
-from estimator.audit.games import APART
 from estimator.audit.run import Audit, ContestResult
 from estimator.formats.to_json import json_text
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style
@@ -24,19 +23,13 @@ PAIR: Final = 2 * HALF + len(" | ")
 HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':{PAIR}} {'claimed':>8} {'proved':>7} {'excess':>7}"
 
 FOOTNOTES: Final = f"""\
-claimed: epsilon of the reports that differ, one by one; of answers that never
-change, or of one pattern (equal in the same windows), of permanent answers.
+claimed: epsilon of the reports that differ, one by one; of permanent answers
+that never change, their permanent epsilon.
 proved: the true epsilon is at least this, in all rows together, except with a
 probability of {FALSE_ACCUSATION:.0e}. *: above the claim, which is refuted.
 excess: a claim exceeded by this much would be refuted about every other time;
 none: n is too small to refute the claim by such an event.
 What a row does not prove may still be true: an audit refutes, never confirms.
-"""
-
-APART_FOOTNOTE: Final = """\
-not kept together: histories that only change at the same times, and numbers
-that change. No permanent answer bounds what is revealed of them, nor does any
-ceiling where protects = "pattern": each report that differs adds its epsilon.
 """
 
 
@@ -46,8 +39,7 @@ def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
     for result in audit.results:
         horizons.setdefault(result.contest.horizon, []).append(result)
     blocks = ["".join(_block(horizon, results, style)) for horizon, results in horizons.items()]
-    notes = FOOTNOTES + APART_FOOTNOTE * (APART in horizons)
-    return style.shown("\n".join([*blocks, notes, verdict_of(audit)]))
+    return style.shown("\n".join([*blocks, FOOTNOTES, verdict_of(audit)]))
 
 
 def verdict_of(audit: Audit) -> str:

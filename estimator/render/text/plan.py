@@ -51,18 +51,6 @@ Browsers may wipe the ledger: month and year are those of a browser that wipes i
 again and again. Storage: the life of one storage, from the day of the plan on.
 """
 
-PATTERN_FOOTNOTE: Final = """\
-One pattern: two windows with equal answers in one history have equal answers in
-the other. This applies to questions with protects = "pattern", except numbers;
-of all other questions, any two histories count. The pattern itself is not
-protected, and changing at the same times is not enough to have one pattern.
-"""
-
-REDRAWN_FOOTNOTE: Final = """\
-Opting out and in again, and every edition, draws permanent answers again: what
-is charged once counts again, within lifetime.
-"""
-
 
 def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     """Return a plan as text of 80 columns."""
@@ -71,10 +59,8 @@ def plan_as_table(plan: Plan, style: Style = PLAIN) -> str:
     blocks = ["".join(f"{line.rstrip()}\n" for line in _metric_lines(metric)) for metric in plan.metrics]
     device = "".join(f"{line.rstrip()}\n" for line in _device_lines(plan))
     life = BROWSER_FOOTNOTE if plan.registry.budget.may_be_wiped else LIFE_FOOTNOTE
-    about_device = DEVICE_FOOTNOTE + life + PATTERN_FOOTNOTE * _keeps_patterns(plan)
-    if any(metric.reserve_nanos for metric in plan.registry.metrics.values()):
-        about_device += REDRAWN_FOOTNOTE
-    about_device = f"{fill(year_words(plan.registry, plan.request.today), WIDTH)}\n\n{about_device}{_own_deltas(plan)}"
+    year = fill(year_words(plan.registry, plan.request.today), WIDTH)
+    about_device = f"{year}\n\n{DEVICE_FOOTNOTE}{life}{_own_deltas(plan)}"
     notes = "".join(f"{fill(f'note: {note}', WIDTH)}\n" for note in plan.notes)
     return style.shown("\n".join([head, *blocks, FOOTNOTES, device, about_device, *([notes] if notes else [])]))
 
@@ -229,11 +215,14 @@ def _device_lines(plan: Plan) -> Iterator[str]:
     (delta,) = {exposure.delta for exposure in plan.exposures}
     is_wiped = plan.registry.budget.may_be_wiped
     yield "A device reveals at most (epsilon)"
-    yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18}{_last(plan, 'one pattern')}"
+    yield f"  {'within a':10} {'any two histories':>20} {f'at delta {delta:g}':>18}"
     for exposure in plan.exposures:
-        numbers = (_bound(exposure.any_nanos), NO_BOUND if exposure.tight is None else f"{exposure.tight:.4f}")
+        numbers = (
+            f"{as_float(exposure.any_nanos):.9f}",
+            NO_BOUND if exposure.tight is None else f"{exposure.tight:.4f}",
+        )
         horizon = "storage" if is_wiped and exposure.horizon is Horizon.LIFE else exposure.horizon
-        yield f"  {horizon:10} {numbers[0]:>20} {numbers[1]:>18}{_last(plan, _bound(exposure.pattern_nanos))}"
+        yield f"  {horizon:10} {numbers[0]:>20} {numbers[1]:>18}"
 
 
 def _own_deltas(plan: Plan) -> str:
@@ -242,19 +231,6 @@ def _own_deltas(plan: Plan) -> str:
         return ""
     deltas = ", ".join(f"{exposure.horizon} {short_loss(exposure.own_delta)}" for exposure in plan.exposures)
     return f"{fill(f'Any two histories hold at the sum of the deltas of all reports: {deltas}.', WIDTH)}\n"
-
-
-def _last(plan: Plan, text: str) -> str:
-    """Return the last column. It is empty where nothing is claimed of histories of one pattern."""
-    return f" {text:>22}" if _keeps_patterns(plan) else ""
-
-
-def _keeps_patterns(plan: Plan) -> bool:
-    return any(metric.keeps_patterns for metric in plan.registry.metrics.values())
-
-
-def _bound(nanos: int | None) -> str:
-    return NO_BOUND if nanos is None else f"{as_float(nanos):.9f}"
 
 
 def _metric_document(plan: MetricPlan) -> dict[str, Any]:
@@ -309,14 +285,10 @@ def _paid_document(paid: PaidWindows) -> dict[str, Any]:
 
 
 def _exposure_document(exposure: Exposure) -> dict[str, Any]:
-    any_two, pattern = (
-        None if nanos is None else as_float(nanos) for nanos in (exposure.any_nanos, exposure.pattern_nanos)
-    )
     return {
         "within": exposure.horizon.value,
-        "any_two_histories": any_two,
+        "any_two_histories": as_float(exposure.any_nanos),
         "delta_of_any_two_histories": exposure.own_delta,
         "any_two_histories_at_delta": exposure.tight,
-        "one_pattern": pattern,
         "delta": exposure.delta,
     }

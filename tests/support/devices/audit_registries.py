@@ -25,8 +25,8 @@ TWO = chosen(Registry.parse(registry_text(dark_mode=BOOLEAN, sound=BOOLEAN)), ()
 PERMANENT = chosen(
     Registry.parse(
         registry_text(
-            theme=CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
-            load=NUMBER | {"permanent_epsilon": 1, "protects": "history"},
+            theme=CATEGORY | {"permanent_epsilon": 1},
+            load=NUMBER | {"permanent_epsilon": 1},
         )
     ),
     (),

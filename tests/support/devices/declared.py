@@ -29,5 +29,4 @@ class Declared(NamedTuple):
 DECLARED = (
     Declared("persist", "counts", "count", "UPDATE counts SET count = 0 WHERE edition <> ''"),
     Declared('kind = "activity"', "counts", "*", "DELETE FROM counts WHERE edition = ''"),
-    Declared('protects = "pattern"', "permanents", "*", "DELETE FROM permanents"),
 )

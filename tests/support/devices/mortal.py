@@ -33,9 +33,7 @@ BOOLEANS: Final = ("one", "two", "three")
 REGISTRY: Final = ask(
     "".join(f'[metric.{name}]\nkind = "boolean"\n' for name in BOOLEANS)
     + '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
-    + '[metric.history]\nkind = "boolean"\npermanent_epsilon = 2\nprotects = "history"\n'
-    + '[metric.pattern]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\npermanent_epsilon = 1.5\n'
-    + 'protects = "pattern"\nmax_values = 2\n'
+    + '[metric.lasting]\nkind = "boolean"\npermanent_epsilon = 2\n'
     + '[metric.taps]\nkind = "count"\nmax = 20\nstatistic = "mean"\npersist = true\n'
     + '[metric.noisy]\nkind = "number"\nlow = 0\nhigh = 1\nstatistic = "mean"\nmechanism = "gaussian"\ndelta = 1e-6\n'
     + "epsilon = 0.5",
@@ -80,7 +78,7 @@ def die_after(steps: int) -> None:
 def live(device: Telemetry, clock: SetClock) -> None:
     """Record every metric, send, and move on to the next day."""
     for day in range(DAYS):
-        answers = dict.fromkeys(BOOLEANS, True) | {"history": day % 3 == 0, "pattern": "abcd"[day % 4], "noisy": 0.5}
+        answers = dict.fromkeys(BOOLEANS, True) | {"lasting": day % 3 == 0, "noisy": 0.5}
         if day % 2:
             answers["filled"] = True
         for metric, answer in answers.items():

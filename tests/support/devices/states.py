@@ -42,5 +42,5 @@ def reports_and_charges_go_together(state: State) -> None:
     """Check that every report was paid for, and that every payment has its report."""
     here = [key_of(report) for report in (*state.waiting, *state.uploads)]
     assert len(here) == len(set(here))
-    reported = {key for key, (_, _, done) in state.charges.items() if done and not key[2].startswith("generation ")}
+    reported = {key for key, (_, _, done) in state.charges.items() if done}
     assert {*here, *state.history} == reported

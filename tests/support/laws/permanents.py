@@ -4,26 +4,18 @@ the PRF.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from client_sdk.answers import coin_sources as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
-from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import erase
-from client_sdk.ledger.create import SECRET_BYTES
-from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry, Window
+from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.results import Recorded
-from tests.support.devices.clients import DAY_S, NOON, ask
-from tests.support.devices.empty_ledgers import empty_ledger
+from tests.support.devices.clients import ask
 from tests.support.laws.coins import exact_law
 
 SECRET = Secret(bytes(range(32)), 1)
@@ -34,10 +26,10 @@ Law = dict[tuple[int, ...], Fraction]
 """The joint law of a device's reports."""
 
 
-def asking(values: int, *, epsilon: str = "1", permanent: str = "2", more: str = 'protects = "history"') -> Registry:
+def asking(values: int, *, epsilon: str = "1", permanent: str = "2") -> Registry:
     """Return a registry whose one metric ``m`` has permanent answers among a number of values."""
     kind = 'kind = "boolean"' if values == 2 else f'kind = "category"\nvalues = {list(VALUES[:values])}'
-    return ask(f"[metric.m]\n{kind}\nepsilon = {epsilon}\npermanent_epsilon = {permanent}\n{more}")
+    return ask(f"[metric.m]\n{kind}\nepsilon = {epsilon}\npermanent_epsilon = {permanent}")
 
 
 def answer_of(metric: Metric, value: int) -> object:
@@ -131,67 +123,6 @@ def reports_of(
 def law_of_reports(metric: Metric, history: Sequence[int]) -> Law:
     """Return the exact joint law of the reports of a history, one a window."""
     return exact_law(partial(reports_of, metric, [answer_of(metric, value) for value in history]))
-
-
-FORGET = "forget"
-"""Marks in a history that the user opts out and in again."""
-
-
-def law_through_the_ledger(
-    registry: Registry, history: Sequence[int | str], later: Mapping[int, Registry] = MappingProxyType({})
-) -> Law:
-    """Return the exact joint law of the reports of a device, one for each day, randomised, charged
-    and queued by the SDK; silent days have none.
-
-    Each way in which the coins can fall is played on the same ledger, in a transaction that is
-    rolled back: SQLite prepares its statements once.
-
-    Args:
-        registry: with one metric, ``m``.
-        history: input symbols, and `FORGET`.
-        later: registries that come with updates of the app, by the day.
-
-    """
-    with closing(empty_ledger()) as connection:
-        return exact_law(partial(_reports_through, connection, registry, history, later))
-
-
-def _reports_through(
-    connection: sqlite3.Connection,
-    registry: Registry,
-    history: Sequence[int | str],
-    later: Mapping[int, Registry],
-    coins: Coins,
-) -> tuple[int, ...]:
-    reports: list[int] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prf, "PrfCoins", RandomFunction(coins))
-        connection.execute("BEGIN")
-        for day, value in enumerate(history):
-            registry = later.get(day, registry)
-            if isinstance(value, str):
-                reports += _queued(connection)
-                erase.wipe(connection)
-                renewed = (bytes([day]) * SECRET_BYTES,)
-                connection.execute("UPDATE device SET secret = ?, generation = generation + 1", renewed)
-            else:
-                _record(connection, Schedule(registry, coins), registry.metric("m"), value, NOON + day * DAY_S)
-        reports += _queued(connection)
-        connection.execute("ROLLBACK")
-    return tuple(reports)
-
-
-def _record(connection: sqlite3.Connection, schedule: Schedule, metric: Metric, value: int, clock_s: float) -> None:
-    instant_s = schedule.catch_up(connection, clock_s)
-    randomised = schedule.randomise(
-        metric, partial(metric.encode, answer_of(metric, value)), partial(schedule.learn_secret, connection)
-    )
-    recorded = schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
-    assert recorded in (Recorded.QUEUED, Recorded.OUT_OF_BUDGET)
-
-
-def _queued(connection: sqlite3.Connection) -> list[int]:
-    return [symbol for (symbol,) in connection.execute("SELECT symbol FROM queue ORDER BY id")]
 
 
 def worst_ratio(*laws: Law) -> Fraction:

@@ -65,20 +65,20 @@ TREE = Hierarchical.within(EPSILON, 5)
 PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
 GROUP_MEANS = by_group(Category(("a", "b", "c")), 3)
 SETS = metric_of(SET, mechanism="k-ary-randomized-response")
-MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2, protects="history")
+MEAN = metric_of(NUMBER, epsilon=2, permanent_epsilon=2)
 """The epsilon of a permanent answer that is one of two ends."""
 
 YES_OR_NO = asking(2, epsilon='"ln 3"', permanent='"ln 3"').metric("m")
 THREE = asking(3, epsilon="1", permanent="1").metric("m")
 
-HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]], int]] = {
-    "a permanent answer drawn anew": (YES_OR_NO, ([False] * 3, [True] * 3), 1),
-    "a rounding offset drawn anew": (MEAN, ([0] * 5, [4.5] * 5), 1),
-    "the same coins for all answers": (THREE, ("ababa", "babab"), 2),
-    "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2), 1),
+HISTORIES: dict[str, tuple[Metric, tuple[Sequence[object], Sequence[object]]]] = {
+    "a permanent answer drawn anew": (YES_OR_NO, ([False] * 3, [True] * 3)),
+    "a rounding offset drawn anew": (MEAN, ([0] * 5, [4.5] * 5)),
+    "the same coins for all answers": (THREE, ("aaa", "bbb")),
+    "a permanent answer that never lies": (YES_OR_NO, ([False] * 2, [True] * 2)),
 }
-"""What reveals a wrong permanent answer: a metric, two histories of one pattern, and how many
-different answers each has.
+"""What reveals a wrong permanent answer, if anything: a metric, and two histories that never
+change.
 """
 
 
@@ -167,10 +167,10 @@ def _of_table(name: str) -> Audited:
         return _of_channel(tables[name])
 
 
-def _of_history(metric: Metric, histories: Sequence[Sequence[object]], different: int, make: MakeFunction) -> Audited:
-    """Two histories of permanent answers of one pattern, with a number of different answers."""
+def _of_history(metric: Metric, histories: Sequence[Sequence[object]], make: MakeFunction) -> Audited:
+    """Two histories of permanent answers that never change."""
     laws = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
-    claimed = min(len(histories[0]) * metric.epsilon_nanos, different * metric.permanent_nanos)
+    claimed = min(len(histories[0]) * metric.epsilon_nanos, metric.permanent_nanos)
     return Audited(laws, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 
@@ -226,7 +226,9 @@ MUTANTS: dict[str, Callable[[], Audited]] = {
     **{f"mean by group: {name}": partial(_of_group_means, report) for name, report in GROUP_MEAN_MUTANTS.items()},
     **{f"text: {name}": partial(_of_text, report) for name, report in TEXT_MUTANTS.items()},
     **{f"rounding: {name}": partial(_of_rounding, way, K_ARY) for name, way in ROUNDING_MUTANTS.items()},
-    **{f"permanent: {name}": partial(_of_history, *HISTORIES[name], make) for name, make in PERMANENT_MUTANTS.items()},
+    **{
+        f"permanent: {name}": partial(_of_history, *shown, PERMANENT_MUTANTS[name]) for name, shown in HISTORIES.items()
+    },
 }
 
 

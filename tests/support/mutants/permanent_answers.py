@@ -1,5 +1,5 @@
-"""Named wrong coins of permanent answers that replace the PRF; their reports reveal more than is
-declared.
+"""Named wrong coins of permanent answers that replace the PRF. The reports of most reveal more than
+is declared.
 """
 
 from __future__ import annotations

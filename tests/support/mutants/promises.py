@@ -100,12 +100,8 @@ HISTORIES = (
     "leave_the_same_bytes"
 )
 DECLARED = (
-    "tests/exact/test_answers_leave_no_trace.py::test_of_running_counts_days_of_use_and_permanent_answers_all_but_the_"
-    "declared_columns_is_the_same"
-)
-TAGS = (
-    "tests/unit/client_sdk/answers/test_permanent.py::test_without_the_secret_a_tag_says_nothing_and_no_file_holds_an_"
-    "answer"
+    "tests/exact/test_answers_leave_no_trace.py::test_of_running_counts_and_days_of_use_all_but_the_declared_columns_"
+    "is_the_same"
 )
 WIPING = "tests/unit/client_sdk/ledger/test_erase.py::test_wiping_leaves_nothing_but_charges_and_the_app"
 EVERY_ANSWER = "tests/unit/client_sdk/test_every_answer.py::test_every_answer_is_in_the_history_or_waits_or_is_dropped"
@@ -275,18 +271,9 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (TRACES,),
         ),
     ),
-    "a tag says which answer it is of": (
+    "opting out keeps the secret": (
         "the same, with permanent answers",
-        WrongProduct(
-            "client_sdk/answers/permanent.py",
-            "tag = coin_sources.derive(secret.key, coin_sources.TAG, *labels, str(value))",
-            "tag = str(value).encode()",
-            (TAGS,),
-        ),
-    ),
-    "opting out keeps permanent answers": (
-        "the same, with permanent answers",
-        WrongProduct("client_sdk/ledger/erase.py", '    "permanents",\n', "", (WIPING,)),
+        WrongProduct("client_sdk/ledger/erase.py", "SET secret = NULL, agrees = 0", "SET agrees = 0", (WIPING,)),
     ),
     "busy answers are not counted": (
         "the user",
@@ -351,8 +338,8 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "withdrawing a purpose drops what waits of it",
         WrongProduct(
             "client_sdk/ledger/erase.py",
-            'for table in ("queue", "history", "permanents", "counts")\n',
-            'for table in ("history", "permanents", "counts")\n',
+            'for table in ("queue", "history", "counts")}\n',
+            'for table in ("history", "counts")}\n',
             (WITHDRAWING,),
         ),
     ),

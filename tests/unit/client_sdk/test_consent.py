@@ -21,7 +21,7 @@ from tests.support.services.processes import wait_until
 
 FLAG = 'kind = "boolean"\n'
 USAGE, CRASHES = 'consent = "usage"\n', 'consent = "crashes"\n'
-TABLES = ("queue", "uploads", "history", "permanents", "counts", "charges", "slots")
+TABLES = ("queue", "uploads", "history", "counts", "charges", "slots")
 
 REGISTRY = ask(
     f"[metric.used]\n{FLAG}{USAGE}"
@@ -29,7 +29,7 @@ REGISTRY = ask(
     f"[metric.plain]\n{FLAG}"
     f'[metric.taps]\nkind = "count"\nmax = 9\nstatistic = "mean"\npersist = true\n{CRASHES}'
     f"[metric.filled]\n{FLAG}fill_in = true\n{CRASHES}"
-    f'[metric.lasting]\n{FLAG}permanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n{CRASHES}'
+    f"[metric.lasting]\n{FLAG}permanent_epsilon = 2\n{CRASHES}"
     '[metric.pair]\ncross = ["used", "broke"]\n'
     '[metric.half]\ncross = ["used", "plain"]\n'
     f'[metric.third]\ncross = ["used", "broke"]\n{USAGE.replace("usage", "research")}'
@@ -135,7 +135,7 @@ def test_withdrawing_a_purpose_drops_what_waits_of_it_and_nothing_else(tmp_path:
         device.flush(60)
     before = rows(tmp_path, "SELECT SUM(nanos) FROM charges")
     device.consent = {"usage"}
-    for table in ("queue", "history", "permanents", "counts"):
+    for table in ("queue", "history", "counts"):
         assert _names(tmp_path, table) <= {"used"}, table
     assert rows(tmp_path, "SELECT SUM(nanos) FROM charges") == before
     assert not rows(tmp_path, "SELECT * FROM charges WHERE metric NOT IN ('', 'used') AND reported <> 1")
@@ -191,7 +191,7 @@ def test_a_start_with_a_set_withdraws_what_is_not_in_it(tmp_path: Path) -> None:
     with telemetry(tmp_path, consent={"usage"}, clock=clock, transport=transport) as device:
         device.flush(60)
         assert {report.metric for upload in transport.uploads for report in upload.reports} == {"used"}
-        assert set().union(*(_names(tmp_path, table) for table in ("queue", "permanents", "counts"))) <= {"used"}
+        assert set().union(*(_names(tmp_path, table) for table in ("queue", "counts"))) <= {"used"}
 
 
 def test_no_slot_is_paid_for_without_consent_and_one_is_from_the_next_window_on(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_no_slot_is_paid_for_without_consent_and_one_is_from_the_next_window_on(
         assert device.record("filled", value=True) is Recorded.QUEUED
 
 
-def test_what_was_withdrawn_and_agreed_to_again_is_asked_once_a_window_and_reserved_anew(tmp_path: Path) -> None:
+def test_what_was_withdrawn_and_agreed_to_again_is_asked_once_a_window_and_paid_for_anew(tmp_path: Path) -> None:
     clock = SetClock()
     with _fill(tmp_path, clock, ScriptedTransport()) as device:
         device.consent = {"usage"}
@@ -216,8 +216,8 @@ def test_what_was_withdrawn_and_agreed_to_again_is_asked_once_a_window_and_reser
         assert device.record("filled", value=True) is Recorded.ALREADY_RECORDED
         clock.wait(DAY_S)
         assert device.record("lasting", value=False) is Recorded.QUEUED
-        filled = 1_000_000_000
-        assert rows(tmp_path, "SELECT SUM(nanos) FROM charges")[0][0] - paid >= filled + 2 * 2_000_000_000
+        filled = lasting = 1_000_000_000
+        assert rows(tmp_path, "SELECT SUM(nanos) FROM charges")[0][0] - paid >= filled + lasting
 
 
 @pytest.mark.parametrize(

@@ -153,10 +153,9 @@ MAY_BE_ERASED = "What left before an erasure is not on it.\n"
 
 
 def test_what_only_waits_has_not_left_whatever_was_paid_for_it(tmp_path: Path, capsys: Capture) -> None:
-    """Permanent answers are paid for beside their report; filled-in reports wait unanswered."""
+    """Filled-in reports wait unanswered."""
     two_questions = ask(
-        '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\n'
-        'permanent_epsilon = 2.0\nmax_values = 2\nprotects = "pattern"\n'
+        '[metric.kept]\nkind = "boolean"\nepsilon = 1.0\npermanent_epsilon = 2.0\n'
         '[metric.filled]\nkind = "boolean"\nepsilon = 1.0\nfill_in = true\n'
     )
     with telemetry(tmp_path, registry=two_questions) as device:

@@ -140,13 +140,12 @@ def test_what_was_counted_is_reported_and_not_what_is_filled_in(tmp_path: Path, 
 def test_a_filled_permanent_answer_is_none_for_good(connection: sqlite3.Connection) -> None:
     registry = ask(
         f'[metric.m]\nkind = "boolean"\nfill_in = true\nepsilon = {CERTAIN}\npermanent_epsilon = {CERTAIN}\n'
-        'protects = "history"'
     )
     schedule = Schedule(registry, SteadyCoins(0.5))
     for day in range(4):
         schedule.catch_up(connection, NOON + day * DAY_S)
     assert [symbol for _, symbol, _ in queue(connection)] == [2] * 4
-    assert charges.lifetime_nanos(connection) == 4 * registry.metric("m").charge_nanos
+    assert charges.lifetime_nanos(connection) == 4 * registry.metric("m").epsilon_nanos
 
 
 def test_what_fills_a_slot_of_an_earlier_edition_is_dropped(connection: sqlite3.Connection) -> None:

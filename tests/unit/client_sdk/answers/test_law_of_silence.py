@@ -51,18 +51,16 @@ FILLED = {
     "count of 1": f"{COUNT}fill_in = true\nfill_value = 1\n",
     "count on disk": f"{COUNT}fill_in = true\nfill_value = 0\npersist = true\n",
     "days": 'kind = "activity"\ndays = 7\nstatistic = "mean"\nfill_in = true\n',
-    "permanent": 'kind = "boolean"\nfill_in = true\npermanent_epsilon = 2\nprotects = "history"\n',
+    "permanent": 'kind = "boolean"\nfill_in = true\npermanent_epsilon = 2\n',
 }
 PLAIN = {
     "plain": 'kind = "boolean"\n',
     "plain count": COUNT,
     "plain days": 'kind = "activity"\ndays = 28\nstatistic = "mean"\n',
-    "pattern": 'kind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
 }
 SHAPE = (
     "SELECT metric, edition, window, deadline, release, leaves FROM queue",
     "SELECT metric, edition, window FROM counts",
-    "SELECT metric, edition FROM permanents",
     "SELECT * FROM charges",
     "SELECT metric, edition, window, outcome FROM history",
     "SELECT * FROM drops",
@@ -103,10 +101,9 @@ def builds(
     lines = budget | {"window": f'"{window}"', "strategy": f'"{strategy}"'}
     if strategy == "sample":
         lines["answers"] = draw(st.sampled_from(["1", "2"]))
-    allowed = [kind for kind in kinds if strategy == "split" or kind != "pattern"]
     tables = []
     for name in draw(st.sets(st.sampled_from(NAMES), min_size=1)):
-        table = f"[metric.{name}]\n{(FILLED | PLAIN)[draw(st.sampled_from(allowed))]}"
+        table = f"[metric.{name}]\n{(FILLED | PLAIN)[draw(st.sampled_from(kinds))]}"
         table += f'consent = "{purposes[name]}"\n' if name in purposes else ""
         expires = draw(st.sampled_from(["", *LAST_DAYS, LAST_DAYS[-1]]))
         if expires or strategy == "pace":
@@ -189,7 +186,7 @@ class Device:
 
     @property
     def shape(self) -> list[list[tuple[Any, ...]]]:
-        """All that the ledger holds, but for symbols, counts, tags and the bodies of uploads."""
+        """All that the ledger holds, but for symbols, counts and the bodies of uploads."""
         return [sorted(self.connection.execute(query).fetchall()) for query in SHAPE]
 
     def withdraw(self, schedule: Schedule) -> None:
@@ -200,7 +197,7 @@ class Device:
     def _keeps_nothing_without_consent(self, schedule: Schedule) -> None:
         if schedule.consent is True:
             return
-        tables = "queue", "history", "permanents", "counts", "charges WHERE reported <> 1"
+        tables = "queue", "history", "counts", "charges WHERE reported <> 1"
         for table in tables:
             names = self.connection.execute(f"SELECT DISTINCT metric FROM {table}")  # noqa: S608 one of these
             assert all(schedule.is_covered(name) for (name,) in names), table

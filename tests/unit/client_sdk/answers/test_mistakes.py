@@ -56,8 +56,7 @@ KINDS: dict[str, dict[str, Field]] = {
     "word": TEXT,
     "health": MODEL,
     "crossed": CROSSED_MODEL,
-    "lasting": CATEGORY | {"permanent_epsilon": 2, "protects": "history"},
-    "pattern": BOOLEAN | {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2},
+    "lasting": CATEGORY | {"permanent_epsilon": 2},
     "filled": BOOLEAN | {"fill_in": True},
 }
 REGISTRY = Registry.parse(registry_text(**KINDS).replace("per_window = 20", "per_window = 200"))
@@ -266,10 +265,7 @@ def test_a_strict_telemetry_and_every_one_within_answers_raises_mistakes(tmp_pat
 
 
 def test_an_invalid_answer_is_one_lasting_answer_of_a_device_and_leaves_nothing_of_itself(tmp_path: Path) -> None:
-    lasting = ask(
-        '[metric.m]\nkind = "category"\nvalues = ["a", "b", "c"]\npermanent_epsilon = 2\n'
-        'protects = "pattern"\nmax_values = 3'
-    )
+    lasting = ask('[metric.m]\nkind = "category"\nvalues = ["a", "b", "c"]\nepsilon = 20\npermanent_epsilon = 20')
     clock = SetClock()
     for wrong in WRONG.values():
         with telemetry(tmp_path, registry=lasting, clock=clock) as device:
@@ -279,6 +275,6 @@ def test_an_invalid_answer_is_one_lasting_answer_of_a_device_and_leaves_nothing_
     secret, metric = Secret(key, generation), lasting.metric("m")
     assert isinstance(metric.channel, Permanent)
     of_valid = {permanent_answer(metric, metric.channel, partial(metric.encode, answer), secret) for answer in "abc"}
-    (kept,) = rows(tmp_path, "SELECT symbol, tag FROM permanents")
-    assert kept in {answer[:2] for answer in of_valid}
+    (reported,) = rows(tmp_path, "SELECT DISTINCT symbol FROM queue")
+    assert reported[0] in {answer.symbol for answer in of_valid}
     assert MARK.encode() not in (tmp_path / FILE_NAME).read_bytes()

@@ -1,4 +1,4 @@
-"""Permanent answers on the device: offsets of numbers, their charges, and when silence begins."""
+"""Permanent answers on the device: offsets of numbers, their charges, and their secret."""
 
 from __future__ import annotations
 
@@ -15,17 +15,15 @@ from client_sdk.answers import coin_sources as prf
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric
-from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, ask, busy_ledger, rows, telemetry
-from tests.support.laws.permanents import SECRET, VALUES, answer_of, asking, channel_of
+from tests.support.devices.clients import DAY_S, SetClock, ask, busy_ledger, rows, telemetry
+from tests.support.laws.permanents import SECRET, answer_of, asking, channel_of
 from tests.support.laws.sampling import accepts, decision
-
-PATTERN = 'protects = "pattern"\nmax_values = {}'
 
 
 def speed() -> Metric:
     """Return a number from 0 to 10 with a permanent answer at one of its ends."""
     table = '[metric.m]\nkind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"\n'
-    return ask(table + 'permanent_epsilon = 2\nprotects = "history"').metric("m")
+    return ask(f"{table}permanent_epsilon = 2").metric("m")
 
 
 def secret_of(device: int) -> Secret:
@@ -43,16 +41,12 @@ def test_a_number_keeps_its_permanent_answer_while_it_drifts_on_one_side_of_the_
     metric, secret = speed(), secret_of(device)
     channel, offset = channel_of(metric), offset_of(metric, secret)
     step = Fraction(1, COIN_SCALE)
-    below = {
-        permanent_answer(metric, channel, partial(metric.encode, answer), secret)
-        for answer in (0, offset / 3, offset - step)
-    }
-    above = {
-        permanent_answer(metric, channel, partial(metric.encode, answer), secret)
-        for answer in (offset + 11 * step, 5 + offset / 2, 10)
-    }
-    assert len(below) == len(above) == 1
-    assert {answer.tag for answer in below}.isdisjoint(answer.tag for answer in above)
+    coins_of = partial(prf.PrfCoins, secret.key)
+    below, above = (
+        {channel.settle(partial(metric.encode, answer), coins_of, metric.name, metric.edition) for answer in answers}
+        for answers in ((0, offset / 3, offset - step), (offset + 11 * step, 5 + offset / 2, 10))
+    )
+    assert ([value for value, _ in below], [value for value, _ in above]) == ([0], [1])
 
 
 def test_the_offset_makes_the_mean_over_devices_unbiased() -> None:
@@ -76,11 +70,7 @@ def test_the_offset_is_the_same_for_all_answers_of_a_device_and_another_on_anoth
 
 
 def test_the_same_answer_has_the_same_permanent_answer_and_another_metric_another() -> None:
-    registry = ask(
-        "".join(
-            f'[metric.{name}]\nkind = "boolean"\npermanent_epsilon = 1\nprotects = "history"\n' for name in ("m", "n")
-        )
-    )
+    registry = ask("".join(f'[metric.{name}]\nkind = "boolean"\npermanent_epsilon = 1\n' for name in ("m", "n")))
     answers_of = {
         name: [
             permanent_answer(metric, channel_of(metric), partial(metric.encode, True), secret_of(device))  # noqa: FBT003 the answer
@@ -108,99 +98,24 @@ def live(device: Telemetry, clock: SetClock, answers: str) -> list[Recorded]:
     return results
 
 
-def test_each_report_of_a_history_is_charged(tmp_path: Path) -> None:
+def test_each_report_of_a_permanent_answer_is_charged(tmp_path: Path) -> None:
     registry, clock = asking(3), SetClock()
     with telemetry(tmp_path, registry=registry, clock=clock) as device:
         assert live(device, clock, "aaba") == [Recorded.QUEUED] * 4
     assert spent_nanos(tmp_path) == 4 * registry.metric("m").epsilon_nanos
 
 
-def test_a_pattern_is_charged_once_whatever_is_recorded(tmp_path: Path) -> None:
-    registry, clock = asking(4, more=PATTERN.format(3)), SetClock()
-    reserve = registry.metric("m").reserve_nanos
-    assert reserve == 3 * registry.metric("m").permanent_nanos > 0
-    with telemetry(tmp_path, registry=registry, clock=clock) as device:
-        for answers in ("a", "a", "b", "c", "d", "abcd"):
-            assert set(live(device, clock, answers)) == {Recorded.QUEUED}
-            assert spent_nanos(tmp_path) == reserve
-        assert device.record("m", "a") is Recorded.QUEUED
-        assert device.record("m", "a") is Recorded.ALREADY_RECORDED
-
-
-def test_beyond_the_declared_values_the_last_one_that_was_charged_answers(tmp_path: Path) -> None:
-    registry, clock = asking(26, more=PATTERN.format(2)), SetClock()
-    metric = registry.metric("m")
-    with telemetry(tmp_path, registry=registry, clock=clock) as device:
-        live(device, clock, "ab")
-        ((key,),) = rows(tmp_path, "SELECT secret FROM device")
-        live(device, clock, "cdefghijk")
-    answers = {
-        permanent_answer(metric, channel_of(metric), partial(metric.encode, answer), Secret(key, 1)).tag: answer
-        for answer in VALUES[:26]
-    }
-    charged = rows(tmp_path, "SELECT tag, symbol FROM permanents ORDER BY id")
-    assert [answers[tag] for tag, _ in charged] == ["a", "b"]
-
-
-def test_which_answer_is_reported_beyond_the_declared_values(tmp_path: Path) -> None:
-    """At an instantaneous epsilon of 20 a report is the permanent answer itself."""
-    registry, clock = asking(26, epsilon="20", permanent="20", more=PATTERN.format(2)), SetClock()
-    transport = ScriptedTransport()
-    with telemetry(tmp_path, registry=registry, clock=clock, transport=transport) as device:
-        live(device, clock, "abzyxaz")
-        assert device.flush(timeout_s=60)
-    by_window = {report.window: report.symbol for upload in transport.uploads for report in upload.reports}
-    assert [VALUES[symbol] for _, symbol in sorted(by_window.items())] == list("abbbbab")
-
-
-def test_values_declared_later_are_charged_for_the_difference(tmp_path: Path) -> None:
-    clock, each = SetClock(), asking(5).metric("m").permanent_nanos
-    for values, expected in ((2, 2), (4, 4), (3, 4), (5, 5)):
-        registry = asking(5, more=PATTERN.format(values))
-        with telemetry(tmp_path, registry=registry, clock=clock) as device:
-            assert set(live(device, clock, "abcde")) == {Recorded.QUEUED}
-        assert spent_nanos(tmp_path) == expected * each
-        ((charged,),) = rows(tmp_path, "SELECT COUNT(*) FROM permanents")
-        assert charged == expected
-
-
-def test_opting_in_again_makes_a_new_secret_and_a_new_reserve(tmp_path: Path) -> None:
-    registry, clock = asking(3, more=PATTERN.format(2)), SetClock()
-    reserve = registry.metric("m").reserve_nanos
+def test_opting_in_again_makes_a_new_secret(tmp_path: Path) -> None:
+    registry, clock, secrets = asking(3), SetClock(), set()
     for generation in (1, 2, 3):
         with telemetry(tmp_path, registry=registry, clock=clock) as device:
             assert live(device, clock, "ab") == [Recorded.QUEUED] * 2
-            assert spent_nanos(tmp_path) == generation * reserve
+            ((secret, number),) = rows(tmp_path, "SELECT secret, generation FROM device")
+            assert number == generation
+            secrets.add(secret)
             device.forget()
-        assert rows(tmp_path, "SELECT COUNT(*) FROM permanents") == [(0,)]
-    assert spent_nanos(tmp_path) == 3 * reserve
-
-
-def test_a_reserve_that_the_ceilings_do_not_allow_leaves_nothing_behind(tmp_path: Path) -> None:
-    clock, reserve = SetClock(), asking(3, more=PATTERN.format(2)).metric("m").reserve_nanos
-    lifetime = f"lifetime = {2 * reserve - 1}e-9"
-    table = '[metric.m]\nkind = "category"\nvalues = ["a", "b", "c"]\nepsilon = 1\npermanent_epsilon = 2\n'
-    registry = ask(table + PATTERN.format(2), lifetime)
-    with telemetry(tmp_path, registry=registry, clock=clock) as device:
-        assert live(device, clock, "ab") == [Recorded.QUEUED] * 2
-        device.forget()
-    with telemetry(tmp_path, registry=registry, clock=clock) as device:
-        for answers in ("a", "bcab"):  # silent, whatever is answered
-            assert set(live(device, clock, answers)) == {Recorded.OUT_OF_BUDGET}
-    assert spent_nanos(tmp_path) == reserve
-    assert rows(tmp_path, "SELECT COUNT(*) FROM permanents") == [(0,)]
-    assert rows(tmp_path, "SELECT COUNT(*) FROM queue") == [(0,)]
-
-
-def test_without_the_secret_a_tag_says_nothing_and_no_file_holds_an_answer(tmp_path: Path) -> None:
-    registry = asking(3, more=PATTERN.format(3))
-    tags = set()
-    for device_number in range(3):
-        data_dir = tmp_path / str(device_number)
-        with telemetry(data_dir, registry=registry) as device:
-            device.record("m", "a")
-        tags |= set(rows(data_dir, "SELECT tag FROM permanents"))
-    assert len(tags) == 3
+    assert len(secrets) == 3
+    assert spent_nanos(tmp_path) == 6 * registry.metric("m").epsilon_nanos
 
 
 def test_a_program_that_runs_while_another_one_opts_out_records_nothing_more(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ REFUSED = {
     "web_year": (HEAD + DARK_MODE, r"\[budget\] web_year must be at least 162"),
     "a year too small": (HEAD + "web_year = 161" + DARK_MODE, r"at least 162"),
     "permanent answers": (
-        HEAD + DARK_MODE + 'permanent_epsilon = 2\nprotects = "history"',
+        HEAD + DARK_MODE + "permanent_epsilon = 2",
         r"metric\.dark_mode: permanent_epsilon needs a secret",
     ),
     "fill_in": (HEAD + YEAR + DARK_MODE + "fill_in = true", r"metric\.dark_mode: fill_in needs"),

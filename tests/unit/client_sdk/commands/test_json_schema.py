@@ -89,8 +89,6 @@ OF_VALUES: dict[str, list[Field]] = {
     "fill_value": [3],
     "persist": [False, 1],
     "permanent_epsilon": [1],
-    "protects": ["history", "pattern", "all"],
-    "max_values": [2],
     "utility": [Toml("[[0, -1, -3], [-2, 0, -1], [-3, -2, 0]]"), 1],
     "colour": ["red"],
 }
@@ -127,10 +125,7 @@ def cases() -> Iterator[tuple[str, str]]:
                 yield f"{kind}, {key} = {str(value)[:20]}", registry_text(m=fields | {key: value})
         for key in fields:
             yield f"{kind} without {key}", registry_text(m={k: v for k, v in fields.items() if k != key})
-    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2}
-    for left in permanent:
-        yield f"permanent without {left}", registry_text(m=BOOLEAN | {k: v for k, v in permanent.items() if k != left})
-    yield "permanent", registry_text(m=BOOLEAN | permanent)
+    yield "permanent", registry_text(m=BOOLEAN | {"permanent_epsilon": 2})
     yield "filled", registry_text(m=COUNT | {"statistic": "mean", "fill_in": True, "fill_value": 3})
     yield "crossed", registry_text(dark_mode=BOOLEAN, os=CATEGORY, both=CROSS)
     yield "a number by group", registry_text(startup_ms=NUMBER, os=CATEGORY, both=MEAN_BY_GROUP | {"unit": "ms"})
@@ -155,6 +150,7 @@ ONLY_THE_READER = {
     "category, utility = [[0, -1, -3], [-2, 0",  # which mechanism takes a utility
     "ordinal, kind = category",  # which mechanism needs an order
     "ordinal, statistic = mean",  # which mechanism has a share of each value
+    "ordinal, permanent_epsilon = 1",  # which mechanism reports a permanent answer
     "model, mechanism = auto",  # which label leaves a choice of mechanisms, that depends on the population
     "model without mechanism",  # the same
 }

@@ -120,16 +120,6 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
     assert outbox.waiting(connection) == 1
 
 
-def test_only_a_slot_is_discharged(connection: sqlite3.Connection) -> None:
-    for metric in "ab":
-        charge(connection, metric, 5)
-    charges.close_slot(connection, key_of("a"))
-    queue.enqueue(connection, Report(*key_of("a"), 1))
-    for metric in "ab":
-        charges.discharge(connection, key_of(metric))
-    assert spent(connection) == (5, 5, 5)
-
-
 def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection) -> None:
     charge(connection, "a", 10**9, TODAY)
     charge(connection, "a", 5, TOMORROW)

@@ -28,7 +28,7 @@ TODAY = "2026-11-20"
 REGISTRY = ask(
     '[metric.daily]\nkind = "boolean"\n[metric.weekly]\nkind = "boolean"\nwindow = "week"\n'
     '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
-    '[metric.kept]\nkind = "boolean"\npermanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2\n',
+    '[metric.kept]\nkind = "boolean"\npermanent_epsilon = 2\n',
     "per_month = 30",
 )
 
@@ -36,7 +36,6 @@ REGISTRY = ask(
 def test_wiping_leaves_nothing_but_charges_and_the_app(connection: sqlite3.Connection) -> None:
     charges.instant(connection, NOON)
     connection.execute("INSERT INTO charges VALUES ('m', ?, ?, ?, ?, 5, 7, 0)", (EDITION, TODAY, TODAY, TODAY))
-    connection.execute("INSERT INTO permanents VALUES (1, 'm', ?, x'00', 1)", (EDITION,))
     connection.execute("INSERT INTO counts VALUES ('m', ?, ?, 3)", (EDITION, TODAY))
     for number in range(3):
         queue.enqueue(connection, Report(f"m{number}", EDITION, TODAY, 1))
@@ -71,7 +70,7 @@ def test_of_days_that_are_over_only_sums_are_left(tmp_path: Path) -> None:
     ]
     assert rows(tmp_path, "SELECT window FROM slots") == [(TODAY,)]
     left = all_bytes(tmp_path)
-    assert not [day for day in ("2026-11-17", "2026-11-18", "2026-11-19", "generation 1") if day.encode() in left]
+    assert not [day for day in ("2026-11-17", "2026-11-18", "2026-11-19") if day.encode() in left]
 
 
 def test_opting_in_again_renews_neither_day_nor_week_nor_month_nor_life(tmp_path: Path) -> None:

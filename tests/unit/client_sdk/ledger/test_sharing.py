@@ -21,8 +21,7 @@ THREADS, PROCESSES, COUNTED = 8, 4, 15
 SHARED = ask(
     '[metric.taps]\nkind = "count"\nmax = 1000\nstatistic = "mean"\npersist = true\n'
     '[metric.filled]\nkind = "boolean"\nfill_in = true\n'
-    '[metric.pattern]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\npermanent_epsilon = 1.5\n'
-    'protects = "pattern"\nmax_values = 2'
+    '[metric.lasting]\nkind = "category"\nvalues = ["a", "b", "c", "d"]\npermanent_epsilon = 1.5'
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -220,20 +219,19 @@ def surely(work, *arguments):
 with telemetry(Path(sys.argv[1]), registry=SHARED) as device:
     for number in range({COUNTED}):
         assert surely(device.count, "taps", 1) is Recorded.COUNTED
-    print(surely(device.record, "pattern", sys.argv[2]))
+    print(surely(device.record, "lasting", sys.argv[2]))
 """
 
 
 @pytest.mark.slow
-def test_processes_that_share_a_file_add_up_to_one_count_one_reserve_and_one_slot(tmp_path: Path) -> None:
+def test_processes_that_share_a_file_add_up_to_one_count_one_report_and_one_slot(tmp_path: Path) -> None:
     commands = [[sys.executable, "-c", _COUNT_AND_CHANGE, str(tmp_path), "abcd"[number]] for number in range(PROCESSES)]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     results = " ".join([process.communicate(timeout=120)[0] for process in processes]).split()
     assert sorted(results) == ["already_recorded"] * (PROCESSES - 1) + ["queued"]
     assert rows(tmp_path, "SELECT count FROM counts") == [(PROCESSES * COUNTED,)]
-    assert rows(tmp_path, "SELECT COUNT(*), SUM(nanos) FROM charges WHERE metric = 'pattern'") == [
-        (2, SHARED.metric("pattern").reserve_nanos)
+    assert rows(tmp_path, "SELECT COUNT(*), SUM(nanos) FROM charges WHERE metric = 'lasting'") == [
+        (1, SHARED.metric("lasting").epsilon_nanos)
     ]
-    assert rows(tmp_path, "SELECT COUNT(*) FROM permanents") == [(1,)]
     assert rows(tmp_path, "SELECT COUNT(*) FROM charges WHERE metric = 'filled'") == [(1,)]
     assert rows(tmp_path, "SELECT COUNT(*) FROM slots") == [(1,)]

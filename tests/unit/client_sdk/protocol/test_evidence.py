@@ -32,7 +32,7 @@ from tests.support.devices.definitions import (
 
 TEN = CATEGORY | {"values": [f"v{number}" for number in range(10)]}
 K_ARY = {"mechanism": "k-ary-randomized-response"}
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 4, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 4}
 
 QUESTIONS: dict[str, Metric] = {
     **{f"boolean at {epsilon}": metric_of(BOOLEAN, epsilon=epsilon) for epsilon in (0.75, "ln 3", 1, 4, 12)},

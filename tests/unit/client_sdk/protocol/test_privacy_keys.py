@@ -7,19 +7,19 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Filled, Metric, Registry, RegistryError, Strategy, WindowKind
+from client_sdk.protocol.budget import Cost
+from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.metric import Protects
 from tests.support.devices.clients import ask
 from tests.support.devices.definitions import BOOLEAN as YES_OR_NO
-from tests.support.devices.definitions import Field, registry_text
+from tests.support.devices.definitions import registry_text
 
 BOOLEAN = 'kind = "boolean"'
 CATEGORY = 'kind = "category"\nvalues = ["a", "b", "c"]'
 MEAN = 'kind = "number"\nlow = 0\nhigh = 10\nstatistic = "mean"'
 COUNT = 'kind = "count"\nmax = 5\nstatistic = "mean"'
 SET = 'kind = "set"\nvalues = ["a", "b", "c"]\nmax_items = 2'
-HISTORY = 'permanent_epsilon = 2\nprotects = "history"'
-PATTERN = 'permanent_epsilon = 2\nprotects = "pattern"\nmax_values = 2'
+LASTING = "permanent_epsilon = 2"
 
 
 def metric(*lines: str) -> Metric:
@@ -29,18 +29,11 @@ def metric(*lines: str) -> Metric:
 @pytest.mark.parametrize(
     ("lines", "budget", "place", "said"),
     [
-        ([BOOLEAN, "permanent_epsilon = 2"], "", "metric.m.protects", "is missing"),
-        ([BOOLEAN, 'protects = "history"'], "", "metric.m.protects", "add permanent_epsilon or remove it"),
-        ([BOOLEAN, 'permanent_epsilon = 2\nprotects = "all"'], "", "metric.m.protects", "one of: history, pattern"),
-        ([BOOLEAN, 'permanent_epsilon = 2\nprotects = "pattern"'], "", "metric.m.max_values", "is missing"),
-        ([BOOLEAN, HISTORY, "max_values = 2"], "", "metric.m.max_values", "unknown key"),
-        ([BOOLEAN, PATTERN.replace("= 2", "= 0")], "", "metric.m.max_values", "a whole number from 1"),
-        ([BOOLEAN, HISTORY, "epsilon = 3"], "", "metric.m.mechanism", "let epsilon be at most permanent_epsilon"),
-        ([SET, HISTORY], "", "metric.m.permanent_epsilon", "is not for a set"),
-        ([MEAN, HISTORY, 'mechanism = "hybrid"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
-        ([MEAN.replace("mean", "distribution"), HISTORY], "", "metric.m.mechanism", "cannot report a permanent answer"),
-        ([BOOLEAN, PATTERN], "lifetime = 3.9", "metric.m.max_values", "reserves more than a ceiling"),
-        ([BOOLEAN, HISTORY], "per_month = 0.5", "metric.m.epsilon", "is above a ceiling"),
+        ([BOOLEAN, LASTING, "epsilon = 3"], "", "metric.m.mechanism", "let epsilon be at most permanent_epsilon"),
+        ([SET, LASTING], "", "metric.m.permanent_epsilon", "is not for a set"),
+        ([MEAN, LASTING, 'mechanism = "hybrid"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
+        ([MEAN.replace("mean", "distribution"), LASTING], "", "metric.m.mechanism", "cannot report a permanent answer"),
+        ([BOOLEAN, LASTING], "per_month = 0.5", "metric.m.epsilon", "is above a ceiling"),
         ([BOOLEAN, "fill_value = 1"], "", "metric.m.fill_value", "remove it"),
         ([BOOLEAN, "fill_in = true\nfill_value = 1"], "", "metric.m.fill_value", "for a count or a mean"),
         ([BOOLEAN, 'fill_in = "yes"'], "", "metric.m.fill_in", "must be true or false"),
@@ -66,7 +59,6 @@ def metric(*lines: str) -> Metric:
         ([BOOLEAN], "answers = 2", "budget.answers", "unknown key"),
         ([BOOLEAN], 'strategy = "pace"', "metric.m.expires", "day until which the lifetime must last"),
         ([BOOLEAN, 'window = "week"'], 'strategy = "sample"\nanswers = 1', "metric.m.window", 'of \\[budget\\], "day"'),
-        ([BOOLEAN, PATTERN], 'strategy = "sample"\nanswers = 1', "metric.m.protects", "would save nothing"),
         ([BOOLEAN], "per_month = 0", "budget.per_month", "must be above 0"),
         ([BOOLEAN], "delta = 1", "budget.delta", "from 0 to below 1"),
         ([MEAN, 'mechanism = "gaussian"\ndelta = 1e-6'], "", "metric.m.delta", "is above the delta of \\[budget\\]"),
@@ -81,20 +73,13 @@ def test_a_mistake_is_named_by_its_place_and_says_what_to_do(
 
 
 def test_a_permanent_metric_says_what_each_report_and_each_answer_cost() -> None:
-    history, pattern = metric(BOOLEAN, HISTORY), metric(BOOLEAN, PATTERN)
-    assert (history.protects, pattern.protects) == (Protects.HISTORY, Protects.PATTERN)
-    assert (history.charge_nanos, history.reserve_nanos) == (history.epsilon_nanos, 0)
-    assert (pattern.charge_nanos, pattern.reserve_nanos) == (0, 2 * pattern.permanent_nanos)
-    assert history.permanent_nanos == pattern.permanent_nanos > history.epsilon_nanos
-
-
-def test_no_more_values_are_reserved_than_there_are() -> None:
-    assert metric(BOOLEAN, PATTERN.replace("max_values = 2", "max_values = 9")).max_values == 2
-    assert metric(MEAN, PATTERN.replace("max_values = 2", "max_values = 9")).max_values == 2
+    lasting = metric(BOOLEAN, LASTING)
+    assert lasting.cost == Cost(lasting.epsilon_nanos)
+    assert (lasting.epsilon_nanos, lasting.permanent_nanos) == (NANOS, 2 * NANOS)
 
 
 def test_a_mean_with_permanent_answers_reports_one_of_two_ends() -> None:
-    channel = metric(MEAN, HISTORY).channel
+    channel = metric(MEAN, LASTING).channel
     assert isinstance(channel, Permanent)
     assert (channel.inputs, channel.symbols, channel.name) == (2, 2, "permanent one-bit")
 
@@ -118,8 +103,8 @@ def test_a_filled_cross_has_one_input_more() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ([BOOLEAN], [BOOLEAN, HISTORY]),
-        ([BOOLEAN, HISTORY], [BOOLEAN, HISTORY.replace("2", "3")]),
+        ([BOOLEAN], [BOOLEAN, LASTING]),
+        ([BOOLEAN, LASTING], [BOOLEAN, LASTING.replace("2", "3")]),
         ([BOOLEAN], [BOOLEAN, "fill_in = true"]),
         ([COUNT], [COUNT, "fill_in = true\nfill_value = 1"]),
         ([COUNT, "fill_in = true\nfill_value = 1"], [COUNT, "fill_in = true\nfill_value = 2"]),
@@ -132,8 +117,6 @@ def test_what_changes_the_meaning_of_a_report_changes_the_edition(before: list[s
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ([BOOLEAN, HISTORY], [BOOLEAN, PATTERN]),
-        ([CATEGORY, PATTERN], [CATEGORY, PATTERN.replace("max_values = 2", "max_values = 3")]),
         ([COUNT], [COUNT, "persist = true"]),
         ([MEAN, "fill_in = true\nfill_value = 1"], [MEAN, "fill_in = true\nfill_value = 1.0"]),
     ],
@@ -159,9 +142,3 @@ def test_a_ceiling_that_rounds_to_nothing_allows_nothing() -> None:
     text = registry_text(m=YES_OR_NO).replace("per_window = 20", "per_window = 1e-10")
     with pytest.raises(RegistryError, match="is above a ceiling"):
         Registry.parse(text)
-
-
-def test_what_is_paid_for_with_its_first_answer_is_not_filled_in() -> None:
-    permanent: dict[str, Field] = {"permanent_epsilon": 2, "protects": "pattern", "max_values": 2, "fill_in": True}
-    with pytest.raises(RegistryError, match="fill_in"):
-        Registry.parse(registry_text(m=YES_OR_NO | permanent))

@@ -39,7 +39,7 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "square-wave": NUMBER | {"statistic": "distribution", "mechanism": "square-wave"},
     "gaussian": GAUSSIAN,
     "hierarchical": COUNT | {"max": 40, "statistic": "quantiles", "epsilon": 4},
-    "permanent": FEW | {"permanent_epsilon": 2, "epsilon": 1, "protects": "history"},
+    "permanent": FEW | {"permanent_epsilon": 2, "epsilon": 1},
 }
 
 FIRST_SYMBOLS = 6

@@ -40,9 +40,9 @@ NASTY = "<script>alert(1)</script> [x](javascript:y) *bold* `code` & ![i](http:/
 
 METRICS: dict[str, dict[str, Field]] = {
     "dark_mode": BOOLEAN | {"epsilon": "ln 3", "purpose": NASTY, "expires": Toml("2027-12-31")},
-    "theme": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "history", "window": "week"},
+    "theme": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "window": "week"},
     "start": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-9"), "epsilon": 1},
-    "once": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2},
+    "lasting": CATEGORY | {"epsilon": 0.5, "permanent_epsilon": 1},
 }
 
 TEXT = registry_text(**METRICS)
@@ -94,7 +94,7 @@ def test_no_text_keeps_a_mark(text: str) -> None:
 
 def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     page = _page()
-    dark, theme, start, once = page.split("\n## ")[1:5]
+    dark, theme, start, lasting = page.split("\n## ")[1:5]
     assert dark.startswith(r"dark\_mode")
     assert "alert" in dark
     assert "owner@example.com" in dark
@@ -104,7 +104,7 @@ def test_every_question_says_what_why_who_until_when_and_how_often() -> None:
     monthly = _page(registry_text(m=BOOLEAN | {"window": "month", "expires": Toml("2026-11-01")}))
     assert "once a month, until the end of the month that contains 2026-11-01" in monthly
     assert "at most 2.8 to 1 (about 7 in 10), except with a chance of 1 in " in start
-    assert "A year of answers (at most 366)" in once
+    assert "A year of answers (at most 366)" in lasting
 
 
 def _exceptions(page: str) -> list[tuple[Fraction, int]]:
@@ -144,50 +144,7 @@ def test_where_gaussian_reports_are_likely_to_exceed_a_sum_there_is_no_bound() -
     assert "A year, all answers to all questions: there is no bound" in page
 
 
-def _yearly(fields: dict[str, Field]) -> list[str]:
-    """Return what the page says about a year of a question, and about what is not protected."""
-    _, block = _page(registry_text(m=fields)).split("\n## ")[:2]
-    return [line for line in block.splitlines() if re.search("year|protected", line)]
-
-
-REDRAWN = (
-    "draws its answers anew when you opt out and in again, or another version of the application asks in another way"
-)
-
 PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
-
-
-def test_of_answers_that_are_charged_once_any_two_histories_come_first_and_then_those_of_one_pattern() -> None:
-    whatever, known, not_protected, _ = _yearly(CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 3})
-    assert "(at most 366), whatever your answers were: even odds can become more than a million to 1" in whatever
-    assert "who knew before which days had the same answer: even odds can become at most 21 to 1" in known
-    assert not_protected == "* Which days had the same answer is not protected: it can be found out in time"
-    assert "there is no bound" in _page()
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        BOOLEAN | PERMANENT | {"protects": "history"},
-        CATEGORY | PERMANENT | {"protects": "history", "window": "week"},
-        NUMBER | PERMANENT | {"protects": "history"},
-        NUMBER | PERMANENT | {"protects": "pattern", "max_values": 2},
-    ],
-)
-def test_of_histories_and_of_numbers_nothing_is_said_but_of_any_two(fields: dict[str, Field]) -> None:
-    line, *again = _yearly(fields)
-    assert "whatever your answers were" in line
-    assert [REDRAWN in sentence for sentence in again] == [True] * (fields["protects"] == "pattern")
-
-
-def test_where_one_permanent_answer_speaks_for_all_its_odds_hold_whatever_the_answers_were() -> None:
-    fields = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
-    line, again = _yearly(fields)
-    assert line.endswith("whatever your answers were: even odds can become at most 2.8 to 1")
-    assert REDRAWN in again
-    page = _page(registry_text(m=fields).replace("lifetime = 400", "lifetime = 5"))
-    assert "As long as the device reports, all answers to all questions: even odds can become at most 149 to 1" in page
-    assert "it adds up another sum, which the first three lines do not count" in page
 
 
 def test_the_life_of_a_device_is_what_it_may_ever_spend_however_long_it_has_been_reporting() -> None:
@@ -197,15 +154,8 @@ def test_the_life_of_a_device_is_what_it_may_ever_spend_however_long_it_has_been
 
 
 def test_no_year_is_said_to_reveal_more_than_a_life() -> None:
-    once = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
-    page = _page(registry_text(a=once, b=BOOLEAN).replace("lifetime = 400", "lifetime = 5"))
+    page = _page(registry_text(a=CATEGORY | PERMANENT, b=BOOLEAN).replace("lifetime = 400", "lifetime = 5"))
     assert page.count("all answers to all questions: even odds can become at most 149 to 1") == 3
-
-
-def test_the_page_never_speaks_of_when_answers_change() -> None:
-    """Histories that change at the same times were once promised too much."""
-    assert "change at" not in _page()
-    assert "they change" not in _page()
 
 
 def test_how_questions_are_chosen_is_said() -> None:
@@ -267,7 +217,7 @@ KEPT = "* What your device keeps for that: "
         (COUNT | {"persist": True}, "the count itself, until the application first runs after the day, or you opt out"),
         (ACTIVITY, "the days themselves, until they are counted no more or you opt out"),
         (
-            BOOLEAN | PERMANENT | {"protects": "history"},
+            BOOLEAN | PERMANENT,
             "what shows to whoever reads it which answers you gave, until you opt out",
         ),
     ],

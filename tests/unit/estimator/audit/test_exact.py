@@ -37,7 +37,7 @@ from tests.support.devices.definitions import (
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT
 from tests.support.laws.series import ln_bounds
 
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2}
 
 
 @pytest.fixture
@@ -295,9 +295,7 @@ def test_wrong_use_is_said(registry: Path, arguments: list[object], said: str) -
 
 
 def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
-    text = registry_text(
-        a=BOOLEAN | {"epsilon": "ln 3"}, b=GAUSSIAN, c=CATEGORY | {"permanent_epsilon": "ln 5", "protects": "history"}
-    )
+    text = registry_text(a=BOOLEAN | {"epsilon": "ln 3"}, b=GAUSSIAN, c=CATEGORY | {"permanent_epsilon": "ln 5"})
     requests = requests_of(text)
     assert requests["a"].report.odds == 3
     assert requests["a"].permanent is None

@@ -5,23 +5,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
 from client_sdk import Registry
-from client_sdk.protocol import Metric, Upload
+from client_sdk.protocol import Upload
 from estimator.audit.answers import extremes
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life, play, without_ceilings
 from estimator.audit.features import observe, tabulate
-from estimator.audit.games import APART, LEAST_REPORTS, MONTH, Contest, scenes
+from estimator.audit.games import LEAST_REPORTS, MONTH, scenes
 from estimator.audit.run import audit, chosen, default_reports, windows_played
-from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, PERMANENT, TWO
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, registry_text
-from tests.support.laws.histories import changes, places
+from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, TWO
+from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.mutants.audits import SeededCoins, table_of
 
 SEED = 3
@@ -122,40 +118,3 @@ def test_the_halves_are_not_mixed_up() -> None:
     table = table_of(same, same, 2 * half, generator)  # type: ignore[arg-type] # shares need not be fractions
     table.first[:half], table.second[:half] = 0, 1
     assert attack(table, PrivacyClaim(1.0), level_of(1)).epsilon < 1.0
-
-
-def contests_of(metric: Metric) -> dict[str, Contest]:
-    registry = replace(PERMANENT, metrics={"m": metric})
-    return {contest.horizon: contest for scene in scenes(registry, LEAST_REPORTS) for contest in scene.contests}
-
-
-def answers_of(life: Life) -> list[object]:
-    return [answers["m"] for answers in life.answers]
-
-
-def test_what_is_not_kept_together_changes_at_the_same_times_and_has_no_one_pattern() -> None:
-    theme = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
-    contest = contests_of(theme)[APART]
-    assert contest.names == ("a, b, a, b", "a, b, c, b")
-    first, second = ([theme.domain.labels.index(answer) for answer in answers_of(life)] for life in contest.lives)
-    assert changes(first) == changes(second)
-    assert places(first, 3) != places(second, 3)
-
-
-def test_numbers_that_are_nearly_equal_are_not_kept_together_with_the_ends() -> None:
-    size = metric_of(NUMBER | {"high": 1, "permanent_epsilon": 1, "protects": "pattern", "max_values": 2})
-    contest = contests_of(size)[APART]
-    assert contest.names == ("0.5, 0.5000001", "0, 1")
-    assert [set(answers_of(life)) for life in contest.lives] == [{Fraction(1, 2), Fraction(5000001, 10**7)}, {0, 1}]
-    clicks = metric_of(COUNT | {"statistic": "mean", "permanent_epsilon": 1, "protects": "history"})
-    assert contests_of(clicks)[APART].names == ("4, 5", "0, 9")
-
-
-def test_histories_of_two_values_that_change_at_the_same_times_are_kept_together() -> None:
-    assert APART not in contests_of(metric_of(BOOLEAN | {"permanent_epsilon": 1, "protects": "history"}))
-
-
-def test_where_one_permanent_answer_speaks_for_all_every_month_is_within_its_epsilon() -> None:
-    once = metric_of(CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 1})
-    claims = {horizon: contest.claim.epsilon for horizon, contest in contests_of(once).items()}
-    assert claims[APART] == claims[f"{MONTH} windows, one pattern"] == pytest.approx(1)

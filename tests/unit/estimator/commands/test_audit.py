@@ -17,7 +17,7 @@ from estimator.audit.run import audit
 from estimator.commands import audit as audit_module
 from estimator.commands.cli import command
 from estimator.errors import AuditError
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, Field, registry_text
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.mutants.audits import LongerIfTrue, SeededCoins, seeded
 
 SEED = 4
@@ -88,22 +88,6 @@ def test_the_verdict_names_a_refutation(leaked: Result) -> None:
     assert leaked.stdout.splitlines()[-1].startswith(
         "Verdict: REFUTED: 1 of 3 comparisons proved more than is claimed (*)."
     )
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("right")
-def test_what_permanent_answers_do_not_keep_together_is_shown_as_such(tmp_path: Path) -> None:
-    once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3}
-    path = tmp_path / "metrics.toml"
-    path.write_text(registry_text(theme=CATEGORY | once))
-    shown = _run("--registry", path, "--reports", LEAST_REPORTS).stdout
-    assert max(map(len, shown.splitlines())) <= 80
-    _, block = shown.split("30 windows, not kept together: n = 4 each\n")
-    row, note = block.splitlines()[1], shown.partition("\nnot kept together: ")[2]
-    assert " ".join(row.split()).startswith("theme a, b, a, b | a, b, c, b 7.0000 ")
-    assert note.startswith("histories that only change at the same times, and numbers\nthat change.")
-    path.write_text(registry_text(theme=BOOLEAN))
-    assert "not kept together" not in _run("--registry", path, "--reports", LEAST_REPORTS).stdout
 
 
 @pytest.mark.slow

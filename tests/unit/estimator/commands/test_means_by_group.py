@@ -258,7 +258,7 @@ def test_what_a_number_by_group_may_not_be_is_named() -> None:
     many = CATEGORY | {"values": [f"v{place}" for place in range(129)]}
     said = mistakes(by_os=by_os, **crossed | {"os": many})["metric.by_os.cross"]
     assert said == "has 129 groups; the means of at most 128 can be told apart"
-    permanent = {"permanent_epsilon": Toml("4"), "protects": "history"}
+    permanent = {"permanent_epsilon": Toml("4")}
     assert list(mistakes(by_os=by_os | permanent, **crossed)) == ["metric.by_os.permanent_epsilon"]
     counted = parsed(
         by_os=by_os | {"cross": ["dark_mode", "crashes"]}, crashes=COUNT | {"statistic": "mean"}, **crossed

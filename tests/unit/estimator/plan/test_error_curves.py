@@ -40,7 +40,7 @@ EFFECT = 0.03
 TENTH = [str(value) for value in range(10)]
 MANY = [str(value) for value in range(90)]
 
-PERMANENT: dict[str, Field] = {"permanent_epsilon": 2, "protects": "history"}
+PERMANENT: dict[str, Field] = {"permanent_epsilon": 2}
 
 SHARED: dict[str, dict[str, Field]] = {
     "boolean": BOOLEAN,

@@ -49,9 +49,6 @@ GAUSSIAN = {
     "mechanism": '"gaussian"',
     "delta": "1e-6",
 }
-PERMANENT = {"permanent_epsilon": 1.0, "protects": '"pattern"', "max_values": 2}
-
-RESERVED = _metric("b", 1.0) + _metric("a", 0.5, **PERMANENT)
 
 WEEK = 'window = "week"\nper_window = 2.5\n'
 DAY = 'window = "day"\nper_window = 2.5\n'
@@ -62,9 +59,6 @@ SPLIT = {
     "per_month": DAY + "lifetime = 1000\nper_month = 5" + THREE,
     "both": DAY + "lifetime = 6\nper_month = 5" + THREE,
     "delta": WEEK + "lifetime = 1000\ndelta = 4e-6" + _metric("a", 1.0, **GAUSSIAN),
-    "reserve": WEEK.replace("2.5", "3") + "lifetime = 5" + RESERVED,
-    "reserve in a window": WEEK + "lifetime = 1000" + RESERVED,
-    "reserve in a month": WEEK.replace("2.5", "3") + "lifetime = 1000\nper_month = 6" + RESERVED,
     "per_window": DAY + "lifetime = 10" + THREE + _metric("d", 1.0),
     "kinds": MIXED + _metric("a", 0.5) + _metric("b", 2.0, window='"week"') + _metric("c", 3.0, window='"month"'),
     "enough": WEEK + "lifetime = 1000\nper_month = 100" + THREE,

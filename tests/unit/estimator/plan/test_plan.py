@@ -23,8 +23,6 @@ from tests.support.devices.definitions import (
     CATEGORY,
     CROSSED_MODEL,
     MODEL,
-    NUMBER,
-    Field,
     Toml,
     registry_text,
 )
@@ -67,41 +65,6 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
     assert life["any_two_histories"] == 60
     assert life["any_two_histories_at_delta"] < 60
     assert life["delta"] == 1e-6
-
-
-PERMANENT: dict[str, Field] = {"epsilon": 0.9, "permanent_epsilon": 1}
-
-PATTERN: dict[str, Field] = PERMANENT | {"protects": "pattern", "max_values": 3}
-
-
-@pytest.mark.parametrize(
-    ("fields", "figure"),
-    [
-        (CATEGORY | PATTERN, 3.0),
-        (CATEGORY | PERMANENT | {"protects": "history"}, None),
-        (NUMBER | PATTERN, None),
-    ],
-)
-def test_histories_of_one_pattern_have_a_figure_only_where_they_are_kept_together(
-    tmp_path: Path, fields: dict[str, Field], figure: float | None
-) -> None:
-    path = tmp_path / "metrics.toml"
-    path.write_text(registry_text(m=fields))
-    document = _json(_run(path, "--population", 100, "--format", "json"))
-    assert document["device"][-1]["one_pattern"] == figure
-    table = _run(path, "--population", 100).stdout.lower()
-    assert ("pattern" in table) == (figure is not None)
-    assert max(map(len, table.splitlines())) <= 82
-
-
-@pytest.mark.parametrize("form", ["table", "json"])
-def test_no_form_of_a_plan_speaks_of_times_of_change(tmp_path: Path, form: str) -> None:
-    path = tmp_path / "metrics.toml"
-    path.write_text(registry_text(m=CATEGORY | PATTERN))
-    shown = " ".join(_run(path, "--population", 100, "--format", form).stdout.split()).lower()
-    assert "times of change" not in shown
-    assert "times_of_change" not in shown
-    assert ("changing at the same times is not enough" in shown) == (form == "table")
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from client_sdk.protocol import Registry
-from estimator.plan.regressions import regressions, remarks, warnings
+from estimator.plan.regressions import regressions, remarks
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
 
 TODAY = date(2026, 11, 21)
@@ -17,8 +17,6 @@ OLD_BUDGET = "per_window = 10\nper_month = 60\nlifetime = 400\ndelta = 1e-6\n"
 PERMANENT: dict[str, Field] = CATEGORY | {
     "epsilon": 0.5,
     "permanent_epsilon": 1,
-    "protects": "pattern",
-    "max_values": 2,
 }
 
 
@@ -34,23 +32,16 @@ def _without(fields: dict[str, Field], *keys: str) -> dict[str, Field]:
 
 def test_a_sound_registry_that_did_not_change_gets_no_warning() -> None:
     registry = _registry(a=BOOLEAN | {"expires": Toml("2026-11-21")}, b=PERMANENT)
-    assert warnings(registry, TODAY) == []
+    assert registry.neglected(TODAY) == []
     assert regressions(registry, registry) == []
 
 
 def test_expired_metrics_and_those_without_an_owner_are_named() -> None:
     text = registry_text(a=BOOLEAN | {"expires": Toml("2026-11-20")}, b=BOOLEAN | {"owner": "me"})
     registry = Registry.parse(text.replace('owner = "owner@example.com"\n', "", 1))
-    expired, ownerless = warnings(registry, TODAY)
+    expired, ownerless = registry.neglected(TODAY)
     assert expired.startswith("metric.a expired on 2026-11-20")
     assert ownerless.startswith("metric.a has no owner")
-
-
-def test_a_number_that_a_pattern_does_not_protect_is_named() -> None:
-    once: dict[str, Field] = {"permanent_epsilon": 1, "protects": "pattern", "max_values": 2}
-    (warning,) = warnings(_registry(a=NUMBER | once, b=BOOLEAN | once, c=NUMBER | once | {"max_values": 1}), TODAY)
-    assert warning.startswith('metric.a: protects = "pattern" keeps nothing of a number that changes')
-    assert warning.endswith('say protects = "history"')
 
 
 @pytest.mark.parametrize(
@@ -125,11 +116,9 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
         (BOOLEAN, BOOLEAN | {"purpose": "Because.", "owner": "me"}, []),
         (CATEGORY, CATEGORY | {"values": ["a", "b", "d"]}, [NEW_QUESTION]),
         (GAUSSIAN, GAUSSIAN | {"delta": Toml("1e-8")}, ["delta was raised to ", NEW_QUESTION]),
-        (PERMANENT, PERMANENT | {"max_values": 3}, ["max_values was raised to 3 from 2"]),
-        (PERMANENT | {"max_values": 3}, PERMANENT, []),
         (
             PERMANENT,
-            _without(PERMANENT, "permanent_epsilon", "protects", "max_values"),
+            _without(PERMANENT, "permanent_epsilon"),
             ["answers are no longer permanent", NEW_QUESTION],
         ),
         (
@@ -137,7 +126,6 @@ GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1
             PERMANENT | {"permanent_epsilon": 2},
             ["permanent_epsilon was raised to 2 from 1", NEW_QUESTION, "its permanent answers are drawn"],
         ),
-        (_without(PERMANENT, "max_values") | {"protects": "history"}, PERMANENT, ['protects was "history"']),
     ],
 )
 def test_every_change_of_a_metric_that_costs_is_named(
@@ -152,9 +140,9 @@ def test_every_change_of_a_metric_that_costs_is_named(
 
 def test_a_new_metric_says_what_it_costs_and_one_that_is_gone_costs_nothing() -> None:
     old, new = _registry(a=BOOLEAN), _registry(a=BOOLEAN, b=BOOLEAN | {"window": "week"}, c=PERMANENT)
-    weekly, once = regressions(old, new)
+    weekly, daily = regressions(old, new)
     assert weekly == "metric.b: is new; a report of a week costs 1, a year up to 54, as far as the ceilings allow"
-    assert once == "metric.c: is new; the first one 2 for good"
+    assert daily == "metric.c: is new; a report of a day costs 0.5, a year up to 183, as far as the ceilings allow"
     assert regressions(new, old) == []
 
 
@@ -184,7 +172,7 @@ def test_a_running_count_that_is_to_stand_on_the_disk_is_named() -> None:
 
 @pytest.mark.parametrize("change", [{"epsilon": 0.4}, {"window": "week"}, {"permanent_epsilon": 0.9}])
 def test_another_edition_of_a_permanent_question_draws_its_answers_anew(change: dict[str, Field]) -> None:
-    redrawn = "metric.a: its permanent answers are drawn and charged anew, beside those of the old edition"
+    redrawn = "metric.a: its permanent answers are drawn anew, beside those of the old edition"
     *_, last = regressions(_registry(a=PERMANENT), _registry(a=PERMANENT | change))
     assert last == f"{redrawn}: what both editions reveal adds up, within lifetime"
     assert not any(redrawn in line for line in regressions(_registry(a=BOOLEAN), _registry(a=PERMANENT)))
@@ -198,5 +186,5 @@ def test_a_question_has_expired_when_the_window_that_holds_its_last_day_has_ende
     window: str, last: date, after: date
 ) -> None:
     registry = _registry(a=BOOLEAN | {"window": window, "expires": Toml("2026-10-01")})
-    assert warnings(registry, last) == []
-    assert "expired on 2026-10-01" in warnings(registry, after)[0]
+    assert registry.neglected(last) == []
+    assert "expired on 2026-10-01" in registry.neglected(after)[0]

@@ -111,68 +111,8 @@ def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
     mixed = _by_horizon(_registry({"per_window": 4, "lifetime": 60}, a=BOOLEAN, b=CATEGORY, c=NUMBER))
     for exposure in [*by_horizon.values(), *mixed.values()]:
         assert exposure.tight is not None
-        assert exposure.any_nanos is not None
         assert exposure.tight <= exposure.any_nanos / NANOS
     assert mixed[Horizon.LIFE].tight < 60  # type: ignore[operator] # it is no none, as was just held
-
-
-PERMANENT: dict[str, Field] = {"epsilon": 0.5, "permanent_epsilon": 1}
-
-
-def test_what_is_charged_once_has_two_figures() -> None:
-    budget = {"per_window": 2, "lifetime": 40}
-    pattern = _by_horizon(_registry(budget, a=CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 2}))
-    any_two = [pattern[horizon].any_nanos for horizon in Horizon]
-    assert any_two == [NANOS // 2, 31 * NANOS // 2, 183 * NANOS, None]
-    assert [pattern[horizon].pattern_nanos for horizon in Horizon] == [NANOS // 2, *[2 * NANOS] * 3]
-    assert pattern[Horizon.LIFE].tight is None
-    year = pattern[Horizon.YEAR].tight
-    assert year is not None
-    assert year < 183
-
-
-@pytest.mark.parametrize("budget", [{}, {"strategy": "sample", "answers": 1}])
-def test_where_every_report_is_charged_nothing_is_claimed_of_patterns(budget: dict[str, object]) -> None:
-    history = BOOLEAN | PERMANENT | {"protects": "history"}
-    by_horizon = _by_horizon(
-        _registry({"per_window": 2, "lifetime": 40} | budget, a=history, b=BOOLEAN | {"epsilon": 0.5})
-    )
-    assert by_horizon[Horizon.LIFE].any_nanos == 40 * NANOS
-    assert {exposure.pattern_nanos for exposure in by_horizon.values()} == {None}
-
-
-def test_of_a_number_nothing_is_claimed_but_of_any_two_histories() -> None:
-    """Beside a question that keeps patterns, a number reveals the sum of its reports: 366 of
-    0.5.
-    """
-    once = PERMANENT | {"protects": "pattern", "max_values": 2}
-    budget = {"per_window": 4, "lifetime": 40}
-    alone = _by_horizon(_registry(budget, a=NUMBER | once))
-    assert {exposure.pattern_nanos for exposure in alone.values()} == {None}
-    both = _by_horizon(_registry(budget, a=NUMBER | once, b=BOOLEAN | once))
-    assert both[Horizon.YEAR].pattern_nanos == 183 * NANOS + 2 * NANOS
-    assert both[Horizon.LIFE].pattern_nanos is None
-
-
-def test_other_questions_may_have_any_histories_beside_those_of_one_pattern() -> None:
-    once = PERMANENT | {"protects": "pattern", "max_values": 2}
-    history = BOOLEAN | PERMANENT | {"protects": "history"}
-    by_horizon = _by_horizon(_registry({"per_window": 4, "lifetime": 40}, a=history, b=BOOLEAN | once))
-    assert by_horizon[Horizon.MONTH].pattern_nanos == 31 * NANOS // 2 + 2 * NANOS
-    assert by_horizon[Horizon.LIFE].pattern_nanos == 40 * NANOS
-
-
-def test_where_one_permanent_answer_speaks_for_all_it_bounds_any_two_histories() -> None:
-    first = CATEGORY | PERMANENT | {"protects": "pattern", "max_values": 1}
-    by_horizon = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first))
-    assert [by_horizon[horizon].any_nanos for horizon in Horizon] == [NANOS // 2, *[NANOS] * 3]
-    assert [by_horizon[horizon].tight for horizon in Horizon] == [0.5, 1, 1, 1]
-    beside = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, a=first, b=BOOLEAN))
-    alone = _by_horizon(_registry({"per_window": 2, "lifetime": 40}, b=BOOLEAN))
-    year, without = beside[Horizon.YEAR].tight, alone[Horizon.YEAR].tight
-    assert year is not None
-    assert without is not None
-    assert without < year == 40, "what speaks for all is paid from lifetime, too"
 
 
 @pytest.mark.slow

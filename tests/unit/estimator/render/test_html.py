@@ -443,7 +443,7 @@ def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() ->
 
 
 def test_the_page_claims_one_epsilon_for_all_reports_only_of_an_answer_that_never_changes() -> None:
-    once = registry_of(theme=CATEGORY | {"permanent_epsilon": 1, "protects": "pattern", "max_values": 3})
+    once = registry_of(theme=CATEGORY | {"permanent_epsilon": 1})
     (question,) = page_of(make_report(once, []), once).questions
     labels = [label for label, _ in question.facts if "psilon" in label]
     assert labels == ["Epsilon of a report", "Epsilon of all reports of an answer that never changes, in this edition"]

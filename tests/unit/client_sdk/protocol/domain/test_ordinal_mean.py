@@ -88,7 +88,7 @@ def test_its_edition_differs_from_that_of_the_shares_and_by_the_order_of_its_ste
 
 
 def test_a_permanent_answer_is_an_end_of_the_scale() -> None:
-    metric = mood_registry(permanent_epsilon=Toml("2"), protects="history").metric("m")
+    metric = mood_registry(permanent_epsilon=Toml("2")).metric("m")
     assert (metric.channel.name, metric.channel.inputs) == ("permanent one-bit", 2)
 
 

@@ -118,7 +118,7 @@ def test_a_metric_that_costs_exactly_the_ceiling_is_sound_and_one_that_costs_mor
 
 
 def test_no_answer_is_permanent_where_browsers_may_wipe_the_secret() -> None:
-    permanent = BOOLEAN | {"permanent_epsilon": 3, "protects": "history"}
+    permanent = BOOLEAN | {"permanent_epsilon": 3}
     text = registry_text(m=permanent, n=BOOLEAN)
     Registry.parse(text)
     assert places(text.replace("[budget]", "[budget]\nweb_year = 300")) == ["metric.m.permanent_epsilon"]

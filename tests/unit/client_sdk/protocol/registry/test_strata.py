@@ -68,7 +68,7 @@ def test_every_other_edition_is_as_before() -> None:
         ('strata = ["other"]', "metric.m.strata"),
         ('strata = ["platform", "platform"]', "metric.m.strata"),
         ("strata = []", "metric.m.strata"),
-        ('strata = ["platform"]\npermanent_epsilon = 2\nprotects = "history"', "metric.m.strata"),
+        ('strata = ["platform"]\npermanent_epsilon = 2', "metric.m.strata"),
     ],
 )
 def test_a_mistake_in_the_strata_of_a_question_is_named(line: str, place: str) -> None:

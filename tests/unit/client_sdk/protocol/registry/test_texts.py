@@ -47,7 +47,7 @@ def test_a_tally_has_about_as_many_cells_a_group_as_the_registry_says(cells: int
         ({"max_items": 0}, "max_items", "must be a whole number from 1 to 100"),
         ({"discover": 1}, "discover", "must be true or false"),
         ({"cells": 5000}, "cells", "must be a power of two from 4096 to 131072"),
-        ({"permanent_epsilon": 5, "protects": "history"}, "permanent_epsilon", "is not for a text"),
+        ({"permanent_epsilon": 5}, "permanent_epsilon", "is not for a text"),
         ({"fill_in": True}, "fill_in", "is not for this text; record an answer in every window instead"),
         ({"mechanism": "projective-geometry"}, "mechanism", "is not for a text; name one that is: grouped-geometry"),
         ({"unit": "ms"}, "unit", "is for a number or a count; remove it"),
