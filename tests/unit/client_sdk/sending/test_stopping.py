@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -233,16 +234,16 @@ def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) 
 
 
 def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stopped_ones_alone_is_dropped() -> None:
-    connection = open_memory("acme")
     edition = "0123456789ab"
-    for names in (("m", "n"), ("m2",)):
-        for name in names:
-            queue.enqueue(connection, Report(name, edition, "2026-11-20", 0))
-        assert outbox.new_parcel(connection, NOON) is not None
-    stops.name(connection, [("m", edition), ("m2", edition)])
-    stops.learn(connection, [("m", edition), ("m2", edition)])
-    outbox.drop_stopped(connection)
-    bodies = connection.execute("SELECT body FROM uploads").fetchall()
+    with closing(open_memory("acme")) as connection:
+        for names in (("m", "n"), ("m2",)):
+            for name in names:
+                queue.enqueue(connection, Report(name, edition, "2026-11-20", 0))
+            assert outbox.new_parcel(connection, NOON) is not None
+        stops.name(connection, [("m", edition), ("m2", edition)])
+        stops.learn(connection, [("m", edition), ("m2", edition)])
+        outbox.drop_stopped(connection)
+        bodies = connection.execute("SELECT body FROM uploads").fetchall()
     assert [sorted(report.metric for report in Upload.decode(body).reports) for (body,) in bodies] == [["m", "n"]]
 
 
