@@ -19,7 +19,7 @@ from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
 from collector.check.result import Level
 from collector.check.store import check_store
-from collector.errors import QuotaExceededError
+from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance
 from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
 from collector.store.app_name import agree_on_app, app_of
@@ -117,7 +117,9 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     assert store.tallied_windows() == frozenset()
     wait_until(store.handle.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
     assert not store.handle.logs().log_rewrite_failed()
-    assert not [result for result in check_store(store, ON_DISK, REGISTRY) if result.level is Level.FAILED]
+    for result in check_store(store, ON_DISK, REGISTRY):
+        if result.level is Level.FAILED:
+            raise StoreUnavailableError(result.text)
 
 
 def back_up(store: RedisStore, file: Path) -> Path:

@@ -44,8 +44,8 @@ from tests.support.services.limits import limited
 MEMORY_BYTES: Final = 640 * 2**20
 """Of address space: 500 MB of memory, and libraries of which most is never read."""
 
-PROCESSOR_S: Final = 60
-"""A deadline for what would never end. An idle machine needs a tenth of it for a tally."""
+PROCESSOR_S: Final = 240
+"""A deadline for what would never end. Four windows with every option take a fifth of it."""
 
 MOST_VALUES: Final = 4096
 

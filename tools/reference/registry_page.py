@@ -123,8 +123,7 @@ Every key of `metrics.toml`. `python -m tools.reference` writes this page from t
 [`hearsay-client schema`](metrics.schema.json) prints; a test reads every example and every default.
 [metrics.toml](metrics.md) explains the questions behind the keys.
 
-The first line of a file is `schema = 1` or `schema = 1`. They differ in what `auto` chooses:
-[Schemas](metrics.md#schemas) says how. A default in parentheses is no value.
+The first line of a file is `schema = 1`. A default in parentheses is no value.
 
 A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
 [devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once). The table `[strata]` holds

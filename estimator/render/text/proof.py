@@ -17,8 +17,8 @@ from estimator.render.words import short_loss
 CLAIMED_DIGITS: Final = 9
 """Decimals of a charged epsilon."""
 
-PROVED_DIGITS: Final = 12
-"""Decimals of a proved epsilon, rounded up: three more than are charged, as many as fit into the
+PROVED_DIGITS: Final = 14
+"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
 line.
 """
 
@@ -26,7 +26,7 @@ MOST_WRITTEN_OUT: Final = 10**7
 """The numbers of inputs below it have a place in their column. Crosses have a product of many."""
 
 HEADING: Final = (
-    f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>12} {'proved epsilon':>15}\n"
+    f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
 )
 
 FOOTNOTES: Final = """\
@@ -88,7 +88,7 @@ def _rows(proof: Proof, style: Style) -> Iterator[str]:
     inputs = f"{proof.walked.inputs:,} of {_count(proof.inputs)}"
     yield (
         f"  {style.cut(proof.metric, VALUE_WIDTH):{VALUE_WIDTH}} {inputs:>14} {proof.symbols:7,}"
-        f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>12} {_epsilon(proof.ratio):>15}\n"
+        f" {proof.walked.paths:8,} {_nanos(proof.claim.nanos):>11} {_epsilon(proof.ratio):>16}\n"
     )
     verdict = "as claimed" if proof.is_whole else "sample as claimed"
     verdict = "refused *" if proof.is_refused else verdict

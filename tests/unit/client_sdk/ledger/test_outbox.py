@@ -9,7 +9,6 @@ import pytest
 from client_sdk.ledger import history, outbox, queue, retry_times
 from client_sdk.ledger.retry_times import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
-from client_sdk.results import ReportOutcome
 from client_sdk.sending import transport
 from tests.support.devices.clients import DAY_S, NOON
 
@@ -192,13 +191,7 @@ def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connectio
     assert entry.outcome == "accepted"
 
 
-def test_a_ledger_of_an_earlier_version_tells_its_history_in_the_same_words(connection: sqlite3.Connection) -> None:
-    for number, outcome in enumerate(["no answer yet", "accepted", "rejected", *Refusal]):
-        connection.execute("INSERT INTO history VALUES (?, ?, ?, 0, ?)", (f"m{number:02}", EDITION, TODAY, outcome))
-    assert [entry.outcome for entry in history.entries(connection)] == [*ReportOutcome, *Refusal]
-
-
-def test_an_upload_of_an_earlier_version_is_due(connection: sqlite3.Connection) -> None:
+def test_an_upload_without_a_noted_retry_is_due(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     connection.execute("DELETE FROM retries")
