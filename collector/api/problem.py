@@ -16,6 +16,9 @@ from client_sdk.protocol.wire.report import MAX_REPORTS
 
 MEDIA_TYPE = "application/problem+json"
 
+TITLES = {HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Request Entity Too Large"}
+"""Titles that depend on the version of Python otherwise, which a proxy cannot know."""
+
 
 class Problem(Enum):
     """Every problem: its stable code, its status, and a sentence for people.
@@ -175,5 +178,6 @@ class ProblemError(Exception):
 
 def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
     """Return a problem document."""
-    document = {"type": "about:blank", "title": status.phrase, "status": status.value, "code": code, "detail": detail}
+    title = TITLES.get(status, status.phrase)
+    document = {"type": "about:blank", "title": title, "status": status.value, "code": code, "detail": detail}
     return Response(json.dumps(document), status=status.value, mimetype=MEDIA_TYPE, headers=headers)

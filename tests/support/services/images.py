@@ -24,6 +24,9 @@ from tests.support.services.programs import require_mark
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 
+OF_IMAGES: Final = (3, 11)
+"""The version of Python in the images."""
+
 INSTALLED: Final = "/opt/hearsay"
 
 INSTALLER: Final = "/opt/hearsay-pip"
@@ -127,7 +130,7 @@ class Image:
         """Return a command of the image with the paths of this machine."""
         words = [word.replace(INSTALLER, str(self.installer)) for word in words]
         python, *_ = words = [word.replace(INSTALLED, str(self.folder / "hearsay")) for word in words]
-        return [sys.executable, *words[1:]] if python == "python" else words
+        return [_python(), *words[1:]] if python == "python" else words
 
     @contextlib.contextmanager
     def started(self, words: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
@@ -162,3 +165,12 @@ def _is_apart(pid: int) -> bool:
     """
     own, other = (Path(f"/proc/{process}/ns/net") for process in ("self", pid))
     return own.readlink() != other.readlink()
+
+
+def _python() -> str:
+    """Return a Python of the images' version, for which their requirements have hashes."""
+    if sys.version_info[:2] == OF_IMAGES:
+        return sys.executable
+    found = shutil.which(f"python{OF_IMAGES[0]}.{OF_IMAGES[1]}")
+    assert found is not None, "install Debian's python3.11 and python3.11-venv"
+    return found
