@@ -10,7 +10,7 @@ distinguished more and more, because one can find out in time in which windows o
 speaks. Only what is charged bounds that.
 
 A true answer becomes a permanent one before the ledger sees it. The ledger's file holds the secret
-beside the reports: whoever reads both can find out in time which answers occurred.
+beside the reports: a reader of both can find out in time which answers occurred.
 """
 
 from __future__ import annotations

@@ -58,7 +58,6 @@ class StoreReader:
         """Yield the buckets of a shard, each as it is when it is read.
 
         Uploads may be counted meanwhile.
-
         """
         cursor = b"0"
         while True:

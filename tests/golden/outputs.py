@@ -1,7 +1,7 @@
 """What every command prints about one registry with every kind, as files in ``printed``.
 
-``make golden`` writes them again. Whoever changes one of them lists the changed lines and the
-reason in the commit.
+``make golden`` writes them again. A commit that changes one of them lists the changed lines and
+says why.
 
 The tallies were drawn once, through the real mechanisms; neither they nor the answers beside them
 are ever drawn again.

@@ -102,9 +102,9 @@ def _of_reports(registry: Asked) -> Iterator[str]:
 
 
 def _of_a_year(registry: Asked) -> Iterator[str]:
-    if reveals_too_much_a_year(registry):
-        year = as_float(_kept_year(registry))
+    year = _kept_year(registry)
+    if year > YEAR_NANOS:
         yield (
-            f"budget: within a year a device reveals up to epsilon {year:.9g}, above the limit of "
+            f"budget: within a year a device reveals up to epsilon {as_float(year):.9g}, above the limit of "
             f"{YEAR_NANOS // NANOS}: lower lifetime or per_month, ask less often, or give the reason in [budget] accept"
         )

@@ -154,7 +154,7 @@ def has_a_point(estimated: MetricEstimate) -> bool:
     texts = estimated.texts
     listed = (estimated.estimates, estimated.coordinates, *((texts.found, texts.named) if texts else ()))
     figures = (estimated.mean, *estimated.at_least)
-    is_a_point = any(figure is not None and figure.low == figure.high for figure in figures)
+    is_a_point = any(figure is not None and figure.is_a_point for figure in figures)
     return is_a_point or any(shares is not None and shares.has_a_point for shares in listed)
 
 
