@@ -18,7 +18,7 @@ from benchmarks.peers.ours import chosen
 from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import spread, table, verdict
 from client_sdk.answers.coin_sources import SystemCoins
-from client_sdk.protocol import Number
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram

@@ -14,9 +14,11 @@ from typing import Final, NamedTuple
 import click
 import numpy as np
 
-from client_sdk.protocol import Boolean, Category, Number
-from client_sdk.protocol.domain import MAX_CELLS, Crossed, MeanByGroup
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import MAX_CELLS, Crossed, MeanByGroup
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of

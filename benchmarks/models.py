@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.results import table
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import Model
-from client_sdk.protocol.domain.vector import UNIT
+from client_sdk.protocol.models.model import Model
+from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import predict
 from estimator.estimates.learned.products import Moments, ProductsModel
@@ -108,16 +108,16 @@ def _mean_auc(metric: Metric, people: People, devices: int, splits: int) -> floa
 
 
 def _learned(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> LearnedModel:
-    if not isinstance(metric.domain, Model):
+    if not isinstance(metric.kind, Model):
         _, model = learn(metric, drawn_tally(metric, encoded, counts, generator))
         assert model is not None
         return model
-    devices, inputs = counts.sum(), len(metric.domain.observation.coordinates)
-    mean: Floats = counts @ encoded[:, : metric.domain.length] / (UNIT * devices)
+    devices, inputs = counts.sum(), len(metric.kind.observation.coordinates)
+    mean: Floats = counts @ encoded[:, : metric.kind.length] / (UNIT * devices)
     noise = noise_of(metric) / float(np.sqrt(devices))
     blocks = generator.normal(scale=noise / np.sqrt(BLOCKS), size=(BLOCKS, len(mean)))
     strays = Moments.of(blocks - blocks.mean(axis=0), inputs)
-    return ProductsModel(metric.domain, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise).learned()
+    return ProductsModel(metric.kind, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise).learned()
 
 
 def _health() -> Data:

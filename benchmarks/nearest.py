@@ -48,7 +48,7 @@ def _vector(generator: random.Random, length: int) -> list[float]:
 
 
 def _search_ms(metric: Metric, vector: list[float]) -> float:
-    return _ms(lambda: metric.domain.encode(vector, metric.channel.inputs, _NoCoins()))
+    return _ms(lambda: metric.kind.encode(vector, metric.channel.inputs, _NoCoins()))
 
 
 class _NoCoins:

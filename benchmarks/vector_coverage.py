@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Metric, Window
-from client_sdk.protocol.domain.vector import UNIT, lifted
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import UNIT, lifted
 from estimator.estimates.vectors import VectorMean
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.statistics.arrays import Floats

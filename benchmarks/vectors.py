@@ -16,9 +16,9 @@ from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
 from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
-from client_sdk.protocol.domain.vector import UNIT
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
-from client_sdk.protocol.mechanisms.rotated.sizes import AXES
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.sizes import AXES
+from client_sdk.protocol.vectors.vector import UNIT
 from collector.judge import judge
 from estimator.estimates.vectors import VectorMean, noise_of
 from estimator.rehearsal.vector_sampler import sampled_tally
@@ -157,8 +157,8 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
     channel = metric.channel_in(window)
     assert isinstance(channel, RotatedAxes)
-    vectors = _directions(DEVICES, metric.domain.definition["length"], generator)  # type: ignore[arg-type] # an integer
-    encoded = np.array([metric.domain.encode(vector, channel.inputs, SystemCoins()) for vector in vectors], float)
+    vectors = _directions(DEVICES, metric.kind.definition["length"], generator)  # type: ignore[arg-type] # an integer
+    encoded = np.array([metric.kind.encode(vector, channel.inputs, SystemCoins()) for vector in vectors], float)
     if judged_by is None:
         counts = sampled_tally(channel, encoded, np.ones(len(vectors), np.int64), generator)
     else:

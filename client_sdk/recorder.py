@@ -13,7 +13,6 @@ from client_sdk.answers.schedule import Randomised, Schedule
 from client_sdk.ledger import charges, problems
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
-from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorded
@@ -152,7 +151,7 @@ class Recorder:
 
         It is 0 if the clock cannot be believed, too: recording then says so.
         """
-        if not isinstance(definition.domain, Vector):
+        if not definition.channel.turns:
             return 0.0
         try:
             return self.instant()

@@ -15,13 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.domain.category import Category
-from client_sdk.protocol.domain.error import DomainError
-from client_sdk.protocol.domain.model import BINS, FEW_BINS, ModelFeature
-from client_sdk.protocol.domain.number import Number, exact
-from client_sdk.protocol.domain.vector import UNIT
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.encoding import exact
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.models.model import BINS, FEW_BINS, ModelFeature
+from client_sdk.protocol.vectors.vector import UNIT
 
 SCHEMA: Final = 1
 """Of the file. docs/reference/model-file.md describes it."""
@@ -105,7 +105,7 @@ class ShippedModel:
                 "the model has a number that is not finite; make it with hearsay-estimator report --model"
             )
         lengths = [each.cells if norm is None else len(each.coordinates) for each in features]
-        bins = {each.bins for each in features if norm is None and isinstance(each.domain, Number)}
+        bins = {each.bins for each in features if norm is None and isinstance(each.kind, Number)}
         if not features or list(map(len, weights)) != lengths or not bins <= {FEW_BINS, BINS}:
             raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --model")
         return model
@@ -123,7 +123,7 @@ class ShippedModel:
 
         """
         try:
-            places = [each.place(features[each.name], NO_COINS) for each in self.features]
+            places = [each.place(features[each.name]) for each in self.features]
         except KeyError:
             raise OutsideDomainError(
                 self.name, f"a value of {', '.join(each.name for each in self.features)}"

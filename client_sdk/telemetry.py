@@ -28,8 +28,6 @@ from client_sdk.ledger.status import read_status, status_of
 from client_sdk.ledger.thread import AGAIN_S, BARE, READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.domain.activity import Activity
-from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -355,10 +353,10 @@ class Telemetry:
                 number.
 
         """
-        if self._strict and (mistake := self._mistake(metric, by, Count)):
+        if self._strict and (mistake := self._mistake(metric, by, "count")):
             del by
             raise mistake
-        definition = self._ready(metric, Count)
+        definition = self._ready(metric, "count")
         if isinstance(definition, Recorded):
             return definition
         added = self._processes.current.mistakes.valid(
@@ -384,17 +382,17 @@ class Telemetry:
             OutsideDomainError: if this is strict, and the metric is no activity.
 
         """
-        if self._strict and (mistake := self._mistake(metric, 1, Activity)):
+        if self._strict and (mistake := self._mistake(metric, 1, "active")):
             raise mistake
-        definition = self._ready(metric, Activity)
+        definition = self._ready(metric, "active")
         return definition if isinstance(definition, Recorded) else self._recorder.count(definition, 1)
 
-    def _ready(self, metric: object, kind: type[Count] | None = None) -> Metric | Recorded:
+    def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
         """Return the metric that a call is for; or why nothing can be recorded, whatever it is.
 
         Args:
             metric: the name that the app gave.
-            kind: the kind that the call is for; None for `record`, which takes any.
+            call: the method that was called; `record` takes every answer.
 
         """
         if self._closed or self._processes.is_finished:
@@ -402,13 +400,13 @@ class Telemetry:
         consent = self._processes.consent
         if not consent:
             return Recorded.NO_CONSENT
-        definition = self._named(metric, kind)
+        definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return self._processes.current.mistakes.unknown(definition)
         return definition if covers(consent, definition) else Recorded.NO_CONSENT
 
-    def _named(self, metric: object, kind: type[Count] | None) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric of a name and kind, or what is wrong; the error does not hold the name.
+    def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
+        """Return the metric of a name, or what is wrong; the error does not hold the name.
 
         An answer may stand in the place of the name.
         """
@@ -417,17 +415,20 @@ class Telemetry:
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
         if definition is None:
             return UnknownMetricError(None, tuple(self._registry.metrics))
-        if kind is None or type(definition.domain) is kind:
+        right = definition.kind.call
+        if call in ("record", right):
             return definition
-        if isinstance(definition.domain, Count):
-            return OutsideDomainError(definition.name, "count()" if kind is Activity else "active()")
-        return OutsideDomainError(definition.name, f"an answer by record(), for a {definition.kind} does not add up")
+        if right != "record":
+            return OutsideDomainError(definition.name, f"{right}()")
+        return OutsideDomainError(
+            definition.name, f"an answer by record(), for a {definition.kind.name} does not add up"
+        )
 
     def _mistake(
-        self, metric: object, answer: object, kind: type[Count] | None = None
+        self, metric: object, answer: object, call: str = "record"
     ) -> UnknownMetricError | OutsideDomainError | None:
         """Return what is wrong with a call, for a developer; None if nothing is."""
-        definition = self._named(metric, kind)
+        definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return definition
         try:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from client_sdk.protocol.registry.table import TomlTable
+from client_sdk.protocol.toml_table import TomlTable
 from collector.access_keys import NAME, NAME_RULE, Access, Key, Role
 from collector.errors import ConfigError, require
 

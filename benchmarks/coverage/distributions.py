@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol import Channel
-from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave

@@ -10,8 +10,10 @@ from typing import Final
 import numpy as np
 
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
-from client_sdk.protocol import Boolean, Category, Number
-from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.estimates.group_means import group_means

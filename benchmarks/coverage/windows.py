@@ -11,7 +11,8 @@ from typing import Final
 import numpy as np
 
 from benchmarks.coverage.cells import Cell, Figure, Held, holds
-from client_sdk.protocol import Metric, Number, Window
+from client_sdk.protocol import Metric, Window
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.estimates.metric import estimates
 from estimator.rehearsal.tally_sampler import sampler_of
@@ -65,14 +66,14 @@ class Survey:
     @property
     def width(self) -> float:
         """Of the range of the figures."""
-        return 9.0 if isinstance(self.metric.domain, Number) else 1.0
+        return 9.0 if isinstance(self.metric.kind, Number) else 1.0
 
     @property
     def true_changes(self) -> Floats:
         """From the first window to the second: of each share, or of the mean."""
         shares = self.people.on_grid(self.metric.channel.inputs)
         mean = 1 - 2 * self.people.mean if self.who == OPPOSITE else 0.0
-        if isinstance(self.metric.domain, Number):
+        if isinstance(self.metric.kind, Number):
             return np.array([self.width * mean])
         return shares[::-1] - shares if self.who == OPPOSITE else np.zeros(shares.size)
 
@@ -130,7 +131,7 @@ def _pooled_held(survey: Survey, draws: int, generator: np.random.Generator) -> 
     together = [pooled(windows, {metric.name: metric})[0] for windows in survey.estimated(draws, generator)]
     figures = [[*estimate.estimates, *([] if estimate.mean is None else [estimate.mean])] for estimate in together]
     ends = np.array([[(figure.low, figure.high) for figure in each] for each in figures])
-    truths = np.array([9 * people.mean]) if isinstance(metric.domain, Number) else people.on_grid(metric.channel.inputs)
+    truths = np.array([9 * people.mean]) if isinstance(metric.kind, Number) else people.on_grid(metric.channel.inputs)
     return holds(ends[..., 0], ends[..., 1], truths)
 
 

@@ -13,8 +13,9 @@ from benchmarks.peers.accuracy import EPSILONS, Errors, judged
 from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import DEVICES
 from benchmarks.results import NONE, table
-from client_sdk.protocol import Channel, Number
+from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
 from benchmarks.text.questions import Question
-from client_sdk.protocol.domain import CUT, Text
+from client_sdk.protocol.texts.text import CUT, Text
 from estimator.discovery.texts import discover
 
 HELD: Final = 0.93
@@ -80,7 +80,7 @@ def _sides(setting: Setting, seed: int) -> np.ndarray[tuple[int], np.dtype[np.in
     """Return 0 for an interval that holds a listed string's share, 1 for one above it, else -1."""
     population = random_strings(seed=seed)
     question = Question.of(population, setting.epsilon, cells=setting.cells)
-    domain, truth = question.metric.domain, dict(zip(population.strings, population.shares.tolist(), strict=True))
+    domain, truth = question.metric.kind, dict(zip(population.strings, population.shares.tolist(), strict=True))
     assert isinstance(domain, Text)
     sides = []
     for run in range(setting.lists):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from benchmarks.text.populations import LETTERS, Population
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.domain.text_groups import LIMB_BITS, MODULUS
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import LIMB_BITS, MODULUS
+from client_sdk.protocol.texts.text import Text
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.group_tables import GroupTables
@@ -55,9 +55,9 @@ class Question:
     def of(cls, population: Population, epsilon: float, **more: Field) -> Question:
         """Ask a population; what is not named has its default."""
         metric = metric_of(TEXT, max_length=population.max_length, epsilon=epsilon, **more)
-        assert isinstance(metric.domain, Text)
+        assert isinstance(metric.kind, Text)
         channel = _channel(metric)
-        return cls(metric, population, _cells(metric.domain, population, channel.inputs), sampler_of(channel.geometry))
+        return cls(metric, population, _cells(metric.kind, population, channel.inputs), sampler_of(channel.geometry))
 
     def drawn(self, devices: int, generator: np.random.Generator) -> Counts:
         """Return the tally of a random sample of devices, shape (symbols,)."""
@@ -104,8 +104,8 @@ class Question:
 
 def decoded(metric: Metric, tally: Counts) -> Texts:
     """Return what a tally says of texts: all work of the estimator but reading and showing."""
-    assert isinstance(metric.domain, Text)
-    return discover(metric.domain, GroupTables.of(_channel(metric), tally))
+    assert isinstance(metric.kind, Text)
+    return discover(metric.kind, GroupTables.of(_channel(metric), tally))
 
 
 def _channel(metric: Metric) -> GroupedGeometry:

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.text.populations import Population
 from benchmarks.text.questions import Question
-from client_sdk.protocol.domain import CUT, Text
+from client_sdk.protocol.texts.text import CUT, Text
 from estimator.discovery.texts import Texts, discover
 
 TOP: Final = 32
@@ -44,8 +44,8 @@ class Score:
 def measured(question: Question, devices: int, seed: int) -> Score:
     """Draw what groups say, find the strings, and compare them with the population."""
     tables = question.tables(devices, np.random.default_rng(seed))
-    assert isinstance(question.metric.domain, Text)
-    return scored(discover(question.metric.domain, tables), question.population)
+    assert isinstance(question.metric.kind, Text)
+    return scored(discover(question.metric.kind, tables), question.population)
 
 
 def scored(texts: Texts, population: Population) -> Score:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.host import forks
-from client_sdk.protocol.domain import Count
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
@@ -71,8 +70,7 @@ class RunningCounts:
 
 
 def _most(definition: Metric) -> int:
-    assert isinstance(definition.domain, Count)  # noqa: S101 nothing else adds up
-    return int(definition.domain.high)
+    return definition.kind.most
 
 
 def add_persistent(connection: sqlite3.Connection, definition: Metric, window: Window, by: int) -> None:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 from client_sdk.answers.counters import EndedCount
 from client_sdk.ledger import charges
-from client_sdk.protocol.domain import Activity
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
@@ -51,12 +50,12 @@ def number_of(days: Iterable[date], last: date, period: int) -> int:
 def ended(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
     """Yield the number of days of use for each window that has ended and lacks its report."""
     for definition in registry.metrics.values():
-        if isinstance(definition.domain, Activity):
+        if definition.kind.call == "active":
             days = _days(connection, definition)
             for window in _windows(connection, definition, days):
                 if window.ends_at <= instant_s < window.ends_at + GRACE_S:
                     dates = [day.first_day for day in days]
-                    yield EndedCount(definition, window, number_of(dates, window.last_day, int(definition.domain.high)))
+                    yield EndedCount(definition, window, number_of(dates, window.last_day, definition.kind.most))
 
 
 def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
@@ -76,8 +75,8 @@ def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
 
 def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
     """Whether neither a day's window nor the last period that holds it can still be reported."""
-    if definition is None or not isinstance(definition.domain, Activity):
+    if definition is None or definition.kind.call != "active":
         return True
-    period_s = int(definition.domain.high) * DAY_S
+    period_s = definition.kind.most * DAY_S
     needed_s = max(Window.on(definition.window, day.first_day).ends_at, day.starts_at + period_s)
     return needed_s + GRACE_S <= instant_s

@@ -45,7 +45,7 @@ class Mistakes:
         with contextlib.suppress(OutsideDomainError):
             return read()
         del read  # it holds the answer, of which nothing reaches a log
-        mistake = OutsideDomainError(definition.name, definition.domain.expected)
+        mistake = OutsideDomainError(definition.name, definition.kind.expected)
         self._note(INVALID, mistake, "a random answer takes its place")
         return draw()
 

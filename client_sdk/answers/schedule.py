@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from client_sdk.answers import counters, days_of_use, participation
 from client_sdk.answers.consent import Consent, covers
@@ -25,10 +25,6 @@ from client_sdk.answers.permanent import PermanentAnswer, Secret, check_secret, 
 from client_sdk.ledger import agreement, charges, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.domain.activity import Activity
-from client_sdk.protocol.domain.number import Count
-from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window
@@ -37,6 +33,8 @@ from client_sdk.results import LedgerError, Recorded
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.mechanisms.permanent import Permanent
 
 RELEASE_SPREAD_S = 6 * 3600
 """Reports that wait for the end of their window leave within six hours after it. A whole population
@@ -80,7 +78,7 @@ class Schedule:
         self._secret: Secret | None = None
         self._latest_s = 0.0
         self._kinds = {metric.window for metric in metrics if participation.has_slots(registry, metric)}
-        self._ending = self._kinds | {metric.window for metric in metrics if isinstance(metric.domain, Count)}
+        self._ending = self._kinds | {metric.window for metric in metrics if metric.kind.call != "record"}
 
     @property
     def looks_ahead(self) -> bool:
@@ -90,7 +88,7 @@ class Schedule:
     @property
     def needs_secret(self) -> bool:
         """Whether any answer is randomised with the device's secret."""
-        return any(isinstance(metric.channel, Permanent) for metric in self._registry.metrics.values())
+        return any(metric.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def is_covered(self, name: str) -> bool:
         """Whether the user has agreed to a question, by its name."""
@@ -167,12 +165,13 @@ class Schedule:
             LedgerError: if the secret cannot be read.
 
         """
-        if isinstance(definition.domain, Vector):
+        if definition.channel.turns:
             window = Window.of(definition.window, max(clock_s, self._latest_s))
             return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
-        if not isinstance(definition.channel, Permanent):
+        if not definition.permanent_nanos:
             return definition.randomize(encode, self._coins)
-        return permanent_answer(definition, definition.channel, encode, self._secret or read_secret())
+        channel = cast("Permanent", definition.channel)  # no other channel has permanent answers
+        return permanent_answer(definition, channel, encode, self._secret or read_secret())
 
     def record(
         self,
@@ -206,7 +205,7 @@ class Schedule:
         key = _key(connection, definition, window)
         if stops.is_stopped(connection, *key[:2]):
             return Recorded.STOPPED
-        if isinstance(definition.domain, Activity):
+        if definition.kind.call == "active":
             days_of_use.mark(connection, definition, instant_s)
             return Recorded.COUNTED
         if charges.slot(connection, key) is Slot.REPORTED:
@@ -338,9 +337,8 @@ class Schedule:
             return randomised.symbol
         if not isinstance(randomised, PermanentAnswer):
             return randomised
-        assert isinstance(definition.channel, Permanent)  # noqa: S101 nothing else has permanent answers
         check_secret(connection, randomised)
-        return definition.channel.instantaneous.perturb(randomised.symbol, self._coins)
+        return definition.channel.last_step.perturb(randomised.symbol, self._coins)
 
     def _fill_in(self, connection: sqlite3.Connection) -> None:
         """Give open slots that are filled in their report."""

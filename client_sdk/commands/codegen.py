@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import keyword
 from collections.abc import Iterator
 from pathlib import Path
 
 from client_sdk.commands import Outcome
 from client_sdk.commands.check import read
-from client_sdk.protocol.domain import (
-    Activity,
-    Boolean,
-    Category,
-    Count,
-    Cross,
-    CrossedModel,
-    Domain,
-    Filled,
-    MeanByGroup,
-    Model,
-    Nearest,
-    Number,
-    OrdinalMean,
-    Subset,
-    Text,
-    Vector,
-)
+from client_sdk.protocol.kinds.kind import literals
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.same_file import is_same_file, replaces_another_kind
 
-MOST_LITERALS = 1000
-"""Values that a type lists. With more, type checkers become slow, and any text is let through to
-`record`, which refuses a wrong one."""
+CLASSES = {"record": "Question", "count": "Count", "active": "Activity"}
+"""The class of a question, by the method that takes its answers."""
 
 _FIRST_LINE = '"""Typed questions, written by ``hearsay-client codegen`` from the registry: do not edit."""'
 
@@ -127,7 +108,8 @@ def _purpose(registry: Registry) -> str:
     """Return the type of the purposes that a user can agree to; nothing if no question has one."""
     purposes = sorted(frozenset[str]().union(*(metric.consent for metric in registry.metrics.values())))
     text = '"""What the user can agree to: `Telemetry(consent=…)` takes a set of these."""'
-    return f"Purpose = {_literal(tuple(purposes))}\n{text}\n\n\n" if purposes else ""
+    purpose = literals(purposes, "Literal[{}]", ", ")
+    return f"Purpose = {purpose}\n{text}\n\n\n" if purposes else ""
 
 
 def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
@@ -135,46 +117,7 @@ def _attribute(metric: Metric, taken: set[str]) -> Iterator[str]:
     while keyword.iskeyword(name) or name in taken:
         name += "_"
     taken.add(name)
-    domain = _answered(metric.domain)
-    class_name, kind = "Question", f"Question[{_type(domain)}]"
-    if isinstance(domain, Count):
-        class_name = kind = "Activity" if isinstance(domain, Activity) else "Count"
+    class_name = CLASSES[metric.kind.call]
+    kind = f"Question[{metric.kind.python_type}]" if metric.kind.call == "record" else class_name
     yield f"        #: {metric.purpose}"  # with the colon no purpose is an order to a type checker
     yield f'        self.{name}: {kind} = {class_name}(telemetry, "{metric.name}")'
-
-
-def _answered(domain: Domain) -> Domain:
-    """Return what may be recorded; what is filled in is no answer of an app's."""
-    return domain.answered if isinstance(domain, Filled) else domain
-
-
-def _type(domain: Domain) -> str:  # noqa: C901, PLR0911 one a kind
-    match _answered(domain):
-        case Boolean():
-            return "bool"
-        case Nearest(values=values):
-            return f"Sequence[float] | {_literal(values)}"
-        case Category(values=values, other=other):
-            return _literal(values) if other is None else "str"
-        case Subset(values=values, other=other):
-            member = _literal(values) if other is None else "str"
-            return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
-        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
-            return f"tuple[{_type(first)}, {_type(second)}]"
-        case Model() | CrossedModel():
-            return "Mapping[str, float | Decimal | Fraction | str | bool]"
-        case Vector():
-            return "Sequence[float]"
-        case OrdinalMean(scale=scale):
-            return _literal(scale.values)
-        case Text(max_items=most):
-            return "str" if most == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
-        case Number():
-            return "float | Decimal | Fraction"
-    raise TypeError(f"a {domain.kind} has no type")
-
-
-def _literal(values: tuple[str, ...]) -> str:
-    if len(values) > MOST_LITERALS:
-        return "str"
-    return f"Literal[{', '.join(json.dumps(value, ensure_ascii=False) for value in values)}]"

@@ -12,12 +12,10 @@ from pathlib import Path
 
 from client_sdk.commands import Outcome
 from client_sdk.commands.check import read
-from client_sdk.commands.javascript import HEAD, KINDS, MECHANISMS, kinds_of, module_of, types_of
+from client_sdk.commands.javascript import HEAD, MECHANISMS, module_of, types_of
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import Activity, Nearest, OrdinalMean
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import IN_YEAR
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.same_file import replaced, replaces_another_kind
@@ -79,18 +77,12 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
 def refusal(metric: Metric) -> str | None:
     """Return why the SDK does not take a question, and what to do about it; None if it takes it."""
     mechanism = metric.channel.name.removeprefix("permanent ")
-    kinds = kinds_of(metric.domain)
     reasons = {
-        "an activity needs days of use that outlive the storage of a browser; this SDK keeps none": isinstance(
-            metric.domain, Activity
-        ),
-        "statistic is not for the ordinals of this SDK; remove it": isinstance(metric.domain, OrdinalMean),
+        metric.kind.browser_refusal: bool(metric.kind.browser_refusal),
         "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
-        f"this SDK does not know the kind {metric.kind}": not set(kinds) <= set(KINDS),
-        "this SDK finds the nearest of vectors only outside a cross": Nearest.kind in kinds[1:],
         f"this SDK does not have the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
-        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": isinstance(
-            metric.channel, Permanent
+        "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": bool(
+            metric.permanent_nanos
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

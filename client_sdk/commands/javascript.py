@@ -11,31 +11,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from client_sdk.protocol.budget import Budget
-from client_sdk.protocol.domain import Boolean, Category, Cross, Domain, MeanByGroup, Nearest, Subset
 from client_sdk.protocol.evidence import evidence
-from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.kinds.kind import Kind
+from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import languages
 from client_sdk.protocol.wire.stopped import encode
 
 FORMAT: Final = 1
 """The form of the module, which the SDK checks."""
-
-MOST_LITERALS: Final = 1000
-"""Values that a type lists; more make type checkers slow."""
-
-KINDS: Final = (
-    "boolean",
-    "category",
-    "count",
-    "cross",
-    "mean-by-group",
-    "nearest",
-    "number",
-    "ordinal",
-    "set",
-)
-"""What the SDK can encode."""
 
 MECHANISMS: Final = (
     "randomized-response",
@@ -69,7 +53,7 @@ def module_of(registry: Registry, target: str) -> str:
     """Return the source of the module."""
     metrics = registry.metrics.values()
     mechanisms = sorted({metric.channel.name for metric in metrics})
-    kinds = sorted({kind for metric in metrics for kind in kinds_of(metric.domain)})
+    kinds = sorted({kind for metric in metrics for kind in kinds_of(metric.kind)})
     document = json.dumps(document_of(registry, target), ensure_ascii=False, indent=1)
     functions = ", ".join(map(function_of, [*kinds, *mechanisms]))
     tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}"
@@ -79,11 +63,9 @@ def module_of(registry: Registry, target: str) -> str:
     )
 
 
-def kinds_of(domain: Domain) -> tuple[str, ...]:
-    """Return the kind of a domain, and of the parts of a pair."""
-    if isinstance(domain, Cross | MeanByGroup):
-        return domain.kind, domain.first.kind, domain.second.kind
-    return (domain.kind,)
+def kinds_of(kind: Kind) -> tuple[str, ...]:
+    """Return the name of a kind, and of the parts of a pair."""
+    return (kind.name, *(part.name for part in kind.parts if part is not kind))
 
 
 def document_of(registry: Registry, target: str) -> dict[str, Any]:
@@ -114,9 +96,9 @@ def compiled(metric: Metric) -> dict[str, Any]:
     """Return a question as the SDK reads it; what is not said is left out."""
     parts = {
         "purpose": metric.purpose,
-        "kind": metric.kind,
-        "domain": metric.domain.definition,
-        "vectors": _vectors(metric.domain),
+        "kind": metric.kind.name,
+        "domain": definition(metric),
+        **metric.kind.compiled,
         "window": metric.window.value,
         "expires": metric.expires and metric.expires.isoformat(),
         "persist": metric.persist or None,
@@ -134,7 +116,9 @@ def compiled(metric: Metric) -> dict[str, Any]:
 def types_of(registry: Registry) -> str:
     """Return the declarations that belong to the module."""
     metrics = registry.metrics.items()
-    answers = "".join(f"  /** {_comment(metric)} */\n  {name}: {_type(metric.domain)};\n" for name, metric in metrics)
+    answers = "".join(
+        f"  /** {_comment(metric)} */\n  {name}: {metric.kind.typescript_type};\n" for name, metric in metrics
+    )
     counts = " | ".join(f'"{name}"' for name, metric in metrics if metric.persist) or "never"
     imported = 'import type { CompiledRegistry } from "hearsay-ldp/spec";\n'
     declared = "declare const registry: CompiledRegistry<Answers, Counts>;\nexport default registry;\n"
@@ -155,10 +139,6 @@ def _table(names: list[str]) -> str:
     return "{ " + ", ".join(f'"{name}": {function_of(name)}' for name in names) + " }"
 
 
-def _vectors(domain: Domain) -> list[list[int]] | None:
-    return [list(point) for point in domain.points] if isinstance(domain, Nearest) else None
-
-
 def _texts(integers: Mapping[str, int | tuple[int, ...]]) -> dict[str, str | list[str]]:
     return {
         name: [str(each) for each in value] if isinstance(value, tuple) else str(value)
@@ -174,30 +154,3 @@ def function_of(name: str) -> str:
 
 def _comment(metric: Metric) -> str:
     return metric.purpose.replace("*/", "* /")
-
-
-def _type(domain: Domain) -> str:
-    match domain:
-        case Boolean():
-            return "boolean"
-        case Category() as category:
-            return _type_of_category(category)
-        case Subset(values=values, other=other):
-            member = "string" if other is not None else _literals(values)
-            return f"ReadonlySet<{member}> | readonly ({member})[]"
-        case Cross(first=first, second=second) | MeanByGroup(first=first, second=second):
-            return f"readonly [{_type(first)}, {_type(second)}]"
-        case _:
-            return "number | bigint"
-
-
-def _type_of_category(category: Category) -> str:
-    if isinstance(category, Nearest):
-        return f"readonly number[] | {_literals(category.values)}"
-    return "string" if category.other is not None else _literals(category.values)
-
-
-def _literals(values: tuple[str, ...]) -> str:
-    if len(values) > MOST_LITERALS:
-        return "string"
-    return " | ".join(json.dumps(value, ensure_ascii=False) for value in values)

@@ -15,7 +15,7 @@ from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
-from client_sdk.protocol.registry.table import MAX_TEXT, is_text
+from client_sdk.protocol.toml_table import MAX_TEXT, is_text
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
 

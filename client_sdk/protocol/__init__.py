@@ -1,14 +1,14 @@
 """The shared vocabulary of client, collector and estimator.
 
 It imports the standard library only. Its sub-packages, from the roof down: ``registry``
-(metrics.toml), ``mechanisms`` (laws and perturbation), ``domain`` (kinds of answers) and ``wire``
-(bodies that travel).
+(metrics.toml), ``mechanisms`` (laws and perturbation), ``kinds`` (what may be answered; ``texts``,
+``vectors`` and ``models`` have packages of their own) and ``wire`` (bodies that travel).
 
 Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 
 * The meaning of a definition never changes: the same definition has the same channel integers and
   the same edition in every version and on every machine.
-* What ``mechanism = "auto"`` chooses for a domain and an epsilon never changes within a schema. A
+* What ``mechanism = "auto"`` chooses for a kind and an epsilon never changes within a schema. A
   version that lacks the mechanism refuses the definition.
 * Bodies of the wire are closed: a new field means a new version of the wire.
 * Refusal codes are never renamed or given another meaning. A new version of the wire may add codes.
@@ -17,8 +17,9 @@ Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.domain import Boolean, Category, Count, Cross, Domain, Filled, Label, Number, Ordinal, Subset
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
+from client_sdk.protocol.kinds.kind import Kind
+from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import CLOCK_SKEW_S, GRACE_S, Window, WindowKind
@@ -32,29 +33,21 @@ __all__ = [
     "GRACE_S",
     "MAX_REPORTS",
     "MAX_UPLOAD_BYTES",
-    "Boolean",
     "Budget",
-    "Category",
     "Channel",
     "Coins",
-    "Count",
-    "Cross",
-    "Domain",
-    "Filled",
     "HearsayError",
+    "Kind",
     "Label",
     "Malformed",
     "MalformedError",
     "Metric",
-    "Number",
-    "Ordinal",
     "OutsideDomainError",
     "Refusal",
     "Registry",
     "RegistryError",
     "Report",
     "Strategy",
-    "Subset",
     "UnknownMetricError",
     "Upload",
     "Verdict",

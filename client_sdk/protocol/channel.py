@@ -7,41 +7,61 @@ Roth 2014, definition 2.4, for a finite alphabet).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import nanos_ceiling
+from client_sdk.protocol.epsilon import PURE, nanos_ceiling
+
+MOST_LIKELIEST: Final = 4
+"""Of the many inputs that a symbol may make likeliest, at least so many are named."""
 
 
-class Channel(Protocol):
-    """The interface of every mechanism.
+class Channel(ABC):
+    """The law of a mechanism.
 
     The number of coins that ``perturb`` draws depends on the symbol alone, which is reported. So
     neither its running time nor the state of a generator reveals more of the input.
+
+    Attributes:
+        inputs: the number of input symbols, k; they are the integers 0..k-1. Of a channel for
+            vectors it is their dimension: an input is a vector of k integers.
+        says_truth: whether a symbol names one input, and names the true one with one chance,
+            whichever it is.
+        turns: whether the law of a vector changes from window to window.
+
     """
 
+    __slots__ = ()
+
+    says_truth: ClassVar[bool] = False
+    turns: ClassVar[bool] = False
+
     @property
+    @abstractmethod
     def name(self) -> str:
         """The mechanism's name in the registry."""
 
-    @property
-    def inputs(self) -> int:
-        """The number of input symbols, k; they are the integers 0..k-1.
+    if TYPE_CHECKING:  # a field of most channels, for which a property would be a default
 
-        Of a channel for vectors it is their dimension: an input is a vector of k integers.
-        """
+        @property
+        @abstractmethod
+        def inputs(self) -> int: ...  # noqa: D102 said above
 
     @property
+    @abstractmethod
     def symbols(self) -> int:
         """The number of output symbols, m; they are the integers 0..m-1."""
 
     @property
+    @abstractmethod
     def integers(self) -> Mapping[str, int | tuple[int, ...]]:
         """The integers that define the law; they are part of the edition."""
 
     @property
+    @abstractmethod
     def worst_ratio(self) -> Fraction:
         """The largest P(symbol|x) / P(symbol|x') over symbols and inputs: e to the exact epsilon.
 
@@ -55,15 +75,38 @@ class Channel(Protocol):
         It is exact: the largest sum over symbols of max(0, P(symbol|x) - worst_ratio *
         P(symbol|x')). It is `PURE` for most mechanisms.
         """
+        return PURE
 
-    def __hash__(self) -> int:
-        """Hash by the law: channels with equal integers are equal."""
+    @property
+    def last_step(self) -> Channel:
+        """The channel that draws the report: of permanent answers the second of two."""
+        return self
 
+    @property
+    def permanent_nanos(self) -> int:
+        """The most that all reports of one answer reveal, in billionths; 0 if they add up."""
+        return 0
+
+    @abstractmethod
     def probability(self, symbol: int, given: Any) -> Fraction:  # noqa: ANN401 a symbol, or a vector
         """Return P(symbol | input ``given``), exactly."""
 
+    @abstractmethod
     def perturb(self, value: Any, coins: Coins) -> int:  # noqa: ANN401 a symbol, or a vector
         """Return the symbol to report for the input ``value``, from 0 to k-1. Run on the device."""
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the inputs that give a symbol its greatest probability, in rising order.
+
+        Of more than `MOST_LIKELIEST` inputs the last ones may be left out.
+        """
+        chances = [self.probability(symbol, given) for given in range(self.inputs)]
+        greatest = max(chances)
+        return [given for given, chance in enumerate(chances) if chance == greatest]
+
+    def in_window(self, window: str) -> Self:  # noqa: ARG002 of vectors
+        """Return the channel of a window, by its name."""
+        return self
 
 
 def epsilon_nanos(channel: Channel) -> int:

@@ -11,10 +11,6 @@ from fractions import Fraction
 from math import floor
 from typing import Final
 
-from client_sdk.protocol.domain import MeanByGroup, Number, Subset
-from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import Sentences
 
@@ -47,7 +43,7 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio = metric.channel.worst_ratio
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"
-    is_pair = metric.channel.inputs <= PAIR and not isinstance(metric.channel, Permanent)
+    is_pair = metric.channel.inputs <= PAIR and not metric.permanent_nanos
     share = truth_in_words(metric, say) if is_pair else None
     if share is not None:
         return say(f"evidence.{strength}.truth", question=written(metric.name), share=share)
@@ -67,13 +63,9 @@ def truth(metric: Metric) -> Fraction | None:
     It is the same for every answer. Reports of numbers, of sets and of block designs speak for
     ranges, members or groups of answers.
     """
-    channel = metric.channel
-    step = channel.instantaneous if isinstance(channel, Permanent) else channel
-    if not isinstance(step, RandomizedResponse | KAryRandomizedResponse):
+    if not metric.kind.is_named or not metric.channel.last_step.says_truth:
         return None
-    if isinstance(metric.domain, Number | Subset | MeanByGroup):
-        return None
-    return channel.probability(0, 0)
+    return metric.channel.probability(0, 0)
 
 
 def bet_in_words(ratio: Fraction, say: Sentences) -> str:

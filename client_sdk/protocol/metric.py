@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.domain import Domain, DomainError, Vector
 from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.errors import OutsideDomainError
-from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.kind import Fill, Kind, Law
+from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.window import Window, WindowKind
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.domain import Count
+    from client_sdk.protocol.kinds.number import Count
     from client_sdk.protocol.mechanisms.gaussian import Gaussian
-    from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 
 T = TypeVar("T")
 
 CACHED_DELTAS = 64
 """Adding up a delta takes some ten milliseconds, and every charge needs it."""
-
-
-class Fill(NamedTuple):
-    """The answer that is reported for a window in which nothing was recorded.
-
-    Attributes:
-        answer: an argument of `Metric.perturb`.
-
-    """
-
-    answer: object
 
 
 EDITION_DIGITS = 12
@@ -53,7 +42,7 @@ class Metric:
     Attributes:
         name: the app's name for it.
         purpose: a sentence that tells the user why the question is asked.
-        domain: what may be answered.
+        kind: what may be answered.
         channel: how an answer becomes a symbol.
         window: how long a window is; there is one report per window.
         owner: the person or team responsible; may be empty.
@@ -81,7 +70,7 @@ class Metric:
 
     name: str
     purpose: str
-    domain: Domain
+    kind: Kind
     channel: Channel
     window: WindowKind
     owner: str = ""
@@ -106,9 +95,20 @@ class Metric:
         object.__setattr__(self, "epsilon_nanos", epsilon_nanos(self.channel))
 
     @property
-    def kind(self) -> str:
-        """The kind of its domain, such as boolean."""
-        return self.domain.kind
+    def has_no_answer(self) -> bool:
+        """Whether the last input stands for no answer, as which silence is reported."""
+        return self.fill is not None and self.fill.answer is None
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The answer that each input stands for; None for no answer. Empty if inputs do not."""
+        return (*self.kind.labels, None) if self.has_no_answer else self.kind.labels
+
+    @property
+    def size(self) -> int | None:
+        """The number of answers with a share, with no answer if that is one; None if none has."""
+        size = self.kind.size
+        return size if size is None else size + self.has_no_answer
 
     @property
     def delta(self) -> Fraction:
@@ -132,7 +132,7 @@ class Metric:
 
         Every edition draws its permanent answers anew, and what they reveal adds up.
         """
-        return self.channel.permanent_nanos if isinstance(self.channel, Permanent) else 0
+        return self.channel.permanent_nanos
 
     @property
     def cost(self) -> Cost:
@@ -144,10 +144,8 @@ class Metric:
         return self.expires is not None and window.first_day > self.expires
 
     def channel_in(self, window: str) -> Channel:
-        """Return the channel of reports of a window, by its name; a vector's has its rotations."""
-        if not isinstance(self.domain, Vector):
-            return self.channel
-        return cast("RotatedAxes", self.channel).in_window(window)  # no other channel takes vectors
+        """Return the channel of reports of a window, by its name."""
+        return self.channel.in_window(window)
 
     def of(self, strata: Mapping[str, str]) -> Metric:
         """Return the definition for a device with these values of public variables.
@@ -164,7 +162,22 @@ class Metric:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
 
         """
-        return self._read(lambda: self.domain.encode(answer, self.channel.inputs, coins))
+        inputs = self.channel.inputs
+        if answer is None and self.has_no_answer:
+            return inputs - 1
+        return self._read(lambda: self.kind.encode(answer, inputs, coins))
+
+    def law(self, answer: object) -> Law:
+        """Return the exact law of `encode`: each input that a true answer may become.
+
+        Raises:
+            OutsideDomainError: as `encode` does.
+
+        """
+        inputs = self.channel.inputs
+        if answer is None and self.has_no_answer:
+            return {inputs - 1: Fraction(1)}
+        return self._read(lambda: self.kind.law(answer, inputs))
 
     def addend(self, by: object) -> int:
         """Return what is added to a count, from 0 to its ``max``.
@@ -173,11 +186,11 @@ class Metric:
             OutsideDomainError: if it is no whole number; the error does not hold it.
 
         """
-        return self._read(lambda: int(cast("Count", self.domain).within(by)))
+        return self._read(lambda: int(cast("Count", self.kind).within(by)))
 
     def draw_addend(self, coins: Coins) -> int:
         """Return a number drawn uniformly from 0 to a count's ``max``, for an invalid one."""
-        return coins.below(int(cast("Count", self.domain).high) + 1)
+        return coins.below(int(cast("Count", self.kind).high) + 1)
 
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return an input drawn uniformly, in place of an answer that `encode` refuses.
@@ -185,7 +198,7 @@ class Metric:
         The law of its report is a mixture of those of all inputs. It therefore has the channel's
         epsilon, beside any answer.
         """
-        return self.domain.draw(self.channel.inputs, coins)
+        return self.kind.draw(self.channel.inputs, coins)
 
     def _read(self, read: Callable[[], T]) -> T:
         """Return what a domain makes of an answer, whose own methods may raise anything."""
@@ -195,7 +208,7 @@ class Metric:
             expected = str(error)
         except Exception:  # noqa: BLE001 as above: such an answer is none of any domain
             expected = ""
-        raise OutsideDomainError(self.name, expected or self.domain.expected)
+        raise OutsideDomainError(self.name, expected or self.kind.expected)
 
     def perturb(self, answer: object, coins: Coins) -> int:
         """Return the symbol to report for a true answer. Run on the device.
@@ -228,11 +241,12 @@ def _delta(channel: Channel) -> Fraction:
     return channel.delta
 
 
-def _fill_value(metric: Metric) -> dict[str, object]:
-    """Return the part of the edition that names the number reported when nothing was recorded."""
-    if metric.fill is None or metric.fill.answer is None:
-        return {}
-    return {"fill_value": str(metric.fill.answer)}
+def definition(metric: Metric) -> dict[str, object]:
+    """Return the edition's part on what may be answered, and on what fills silence."""
+    fill = metric.fill
+    if fill is None:
+        return metric.kind.definition
+    return metric.kind.definition | ({"fill_in": True} if fill.answer is None else {"fill_value": str(fill.answer)})
 
 
 def _edition(metric: Metric, stratum: str) -> str:
@@ -244,8 +258,8 @@ def _edition(metric: Metric, stratum: str) -> str:
     """
     meaning = {
         "schema": 1,
-        "kind": metric.kind,
-        "domain": metric.domain.definition | _fill_value(metric),
+        "kind": metric.kind.name,
+        "domain": definition(metric),
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),

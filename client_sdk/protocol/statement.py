@@ -9,33 +9,13 @@ afterwards.
 from __future__ import annotations
 
 import math
-import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import reduce
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.domain import (
-    BYTES,
-    Activity,
-    Boolean,
-    Category,
-    Count,
-    Cross,
-    CrossedModel,
-    Filled,
-    MeanByGroup,
-    Model,
-    Nearest,
-    Number,
-    OrdinalMean,
-    Subset,
-    Text,
-    Vector,
-)
-from client_sdk.protocol.domain.mean_by_group import LEAST_POINTS
 from client_sdk.protocol.epsilon import NANOS, PURE, nanos_ceiling
 from client_sdk.protocol.evidence import bet_in_words, but_rarely, evidence, truth_in_words
 from client_sdk.protocol.exact import exp_floor
@@ -47,6 +27,7 @@ from client_sdk.protocol.horizon import (
     most_nanos,
     yearly_reports,
 )
+from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.limits import reveals_too_much_a_year, too_revealing
 from client_sdk.protocol.registry.registry import Registry
@@ -59,14 +40,8 @@ CERTAIN_NANOS: Final = nanos_ceiling(Fraction(10**6))
 TWO_DIGITS: Final = 10
 """Odds above it are printed without a decimal."""
 
-SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
-"""Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
-
-MOST_LISTED: Final = 12
-"""Of more answers than this, the page lists the first ones and says how many there are."""
-
-DECIMALS: Final = 6
-"""At most this many decimals of an end of a range are printed."""
+TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
+"""What the existence of a report reveals, by the method that takes answers, as part of a key."""
 
 WIDTH: Final = 80
 """The columns of a paragraph."""
@@ -107,12 +82,6 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
         *_read_and_erase(registry.budget, say),
     ]
     return "\n".join(parts)
-
-
-def escaped(text: str) -> str:
-    """Return a text that Markdown and HTML show literally."""
-    marked = SPECIAL.sub(r"\\\g<0>", text)
-    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def odds(nanos: float, say: Sentences) -> str:
@@ -215,8 +184,7 @@ def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
         say("statement.why", purpose=escaped(say(f"{PURPOSE}{metric.name}"))),
         say("statement.owner", owner=escaped(metric.owner) if metric.owner else say("statement.nobody")),
         say(f"statement.often.{metric.window}", until=_until(metric, say)),
-        *_answered(metric, say),
-        *_others(metric, say),
+        *metric.kind.statement(metric, say),
         *_public(metric, say),
         *_kept(metric, say),
         say(f"statement.sent.{_tells(metric)}.{metric.window}"),
@@ -233,15 +201,6 @@ def _until(metric: Metric, say: Sentences) -> str:
     return say(f"statement.until.{metric.window}", day=say.date(metric.expires))
 
 
-def _others(metric: Metric, say: Sentences) -> Iterator[str]:
-    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    for part in (domain.first, domain.second) if isinstance(domain, Cross | MeanByGroup) else (domain,):
-        if isinstance(part, Category | Subset) and part.other is not None:
-            yield say("statement.other_answer", other=escaped(part.other))
-        if isinstance(part, Text) and part.other is not None:
-            yield say("statement.other_letter", letters=escaped(part.letters), other=escaped(part.other))
-
-
 def _public(metric: Metric, say: Sentences) -> Iterator[str]:
     if metric.strata:
         yield say("statement.public", strata="; ".join(map(escaped, metric.strata)))
@@ -254,95 +213,18 @@ def _kept(metric: Metric, say: Sentences) -> Iterator[str]:
         yield say(f"statement.kept.{metric.window}", days=days)
 
 
-def _answered(metric: Metric, say: Sentences) -> Iterator[str]:
-    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    match domain:
-        case Boolean():
-            yield say("statement.boolean")
-        case Nearest():
-            yield say("statement.nearest", labels=domain.size)
-        case Category():
-            yield say("statement.value", answers=_listed(domain.values, say))
-        case Subset():
-            yield say("statement.set", most=domain.max_items, answers=_listed(domain.values, say))
-        case OrdinalMean():
-            yield say("statement.value", answers=_listed(domain.scale.values, say))
-        case Activity():
-            yield say(f"statement.activity.{metric.window}", days=int(domain.high))
-        case Number():
-            low, high = (_with_unit(end, metric.unit, say) for end in (domain.low, domain.high))
-            yield say(f"statement.{'count' if isinstance(domain, Count) else 'number'}", low=low, high=high)
-        case Cross():
-            first, second = map(escaped, domain.names)
-            yield say("statement.cross", first=first, second=second)
-        case _:
-            yield from _explained(metric, say)
-
-
-def _explained(metric: Metric, say: Sentences) -> Iterator[str]:
-    """Yield what is answered where it takes more than a line."""
-    domain = metric.domain
-    if isinstance(domain, Model | CrossedModel):
-        yield say("statement.model", features=", ".join(map(escaped, domain.observation.names[:-1])))
-    if isinstance(domain, CrossedModel):
-        yield say("statement.crosses")
-    elif isinstance(domain, Vector):
-        yield say("statement.vector", length=domain.length)
-    if isinstance(domain, Text):
-        yield from _of_text(metric, domain, say)
-    if isinstance(domain, MeanByGroup):
-        group, number = map(escaped, domain.names)
-        if domain.points == LEAST_POINTS:
-            yield say("statement.group_at_ends", group=group, number=number)
-        else:
-            yield say("statement.group", group=group, number=number, points=domain.points)
-
-
-def _listed(answers: Sequence[str], say: Sentences) -> str:
-    """Return answers in a line, of many the first ones."""
-    listed = ", ".join(map(escaped, answers[:MOST_LISTED]))
-    others = len(answers) - MOST_LISTED
-    return say("statement.others", answers=listed, number=others) if others > 0 else listed
-
-
-def _with_unit(end: Fraction, unit: str, say: Sentences) -> str:
-    return f"{say.number(end, DECIMALS)} {escaped(unit)}".rstrip()
-
-
 def _tells(metric: Metric) -> str:
-    """Return what the existence of a report reveals, whatever its symbol is, as part of a key."""
-    if metric.fill is not None:
-        return "ran"
-    if isinstance(metric.domain, Activity):
-        return "used"
-    return "counted" if isinstance(metric.domain, Count) else "recorded"
+    return "ran" if metric.fill is not None else TELLS[metric.kind.call]
 
 
 def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
     """Yield what of the true answers stands on the disk of the device."""
-    if isinstance(metric.domain, Activity):
+    if metric.kind.always_persists:
         yield say("statement.disk.days")
     elif metric.persist:
         yield say(f"statement.disk.count.{metric.window}")
     if metric.permanent_nanos:
         yield say("statement.disk.permanent")
-
-
-def _of_text(metric: Metric, domain: Text, say: Sentences) -> Iterator[str]:
-    """Yield what of a text is answered, and what stands in a report in the clear."""
-    unit, cells = "bytes" if domain.letters == BYTES else "letters", metric.channel.inputs
-    if domain.max_items == 1:
-        yield say(f"statement.text.{unit}", length=domain.max_length)
-    else:
-        yield say(f"statement.text.{unit}_of_some", length=domain.max_length, texts=domain.max_items)
-    yield say("statement.text.leaves", cells=cells)
-    yield say("statement.text.group", groups=len(domain.groups(cells)))
-    if domain.discover:
-        yield say("statement.text.found")
-        yield say("statement.text.alone")
-    else:
-        yield say("statement.text.thought_of")
-    yield say("statement.text.guess")
 
 
 def _one(metric: Metric, say: Sentences) -> Iterator[str]:

@@ -10,6 +10,7 @@ import json
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.metric import definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.wire.stopped import entry
 
@@ -22,8 +23,8 @@ def registry_document(registry: Registry) -> bytes:
             "edition": metric.edition,
             "editions": metric.editions,
             "symbols": metric.channel.symbols,
-            "kind": metric.kind,
-            "domain": metric.domain.definition,
+            "kind": metric.kind.name,
+            "domain": definition(metric),
             "window": metric.window.value,
             "mechanism": metric.channel.name,
             "integers": {name: _texts(integer) for name, integer in metric.channel.integers.items()},

@@ -115,7 +115,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
     """Return a metric with another epsilon, but the same mechanism and parts of ranges."""
     try:
-        channel = channel_for(metric.domain, RequestedEpsilon.parse(epsilon), metric.channel.name)
+        channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
     except ValueError as error:
         raise click.UsageError(f"--epsilon {error}") from None
     return replace(metric, channel=channel)

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText
 from estimator.discovery.rest_of_cells import RestOfCells

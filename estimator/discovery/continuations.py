@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.texts.text import Text
 from estimator.statistics.arrays import Counts
 
 

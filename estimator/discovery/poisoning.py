@@ -7,8 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.power import SHORT, deviation_to_confirm, least_sums
 from estimator.statistics.arrays import Floats

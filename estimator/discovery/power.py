@@ -15,9 +15,9 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import Text
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import SURVIVORS, risks_of

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING, MODULUS, Group
+from client_sdk.protocol.texts.groups import CONFIRMING, MODULUS, Group
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.continuations import Continuations
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.text_numbers import TextNumbers
@@ -140,7 +140,7 @@ class _Survivors(NamedTuple):
     def prefixes(self) -> _Prefixes:
         """Return those that have not ended."""
         goes_on = ~self.ended
-        numbers = TextNumbers(self.numbers.domain, self.numbers.limbs[:, goes_on])
+        numbers = TextNumbers(self.numbers.kind, self.numbers.limbs[:, goes_on])
         return _Prefixes(numbers, -np.logaddexp(0.0, -self.evidence[goes_on]))
 
 
@@ -156,7 +156,7 @@ class _Level(NamedTuple):
 
     """
 
-    domain: Text
+    kind: Text
     tables: GroupTables
     place: int
     prefixes: _Prefixes
@@ -164,15 +164,15 @@ class _Level(NamedTuple):
 
     @property
     def group(self) -> Group:
-        return self.domain.groups(self.tables.cells)[self.place]
+        return self.kind.groups(self.tables.cells)[self.place]
 
     def continuations(self) -> Iterator[tuple[Counts, Continuations]]:
         """Yield places of prefixes that go on alike, at most `AT_ONCE`, and their continuations."""
-        begun_bits = self.known % self.domain.letter_bits
-        begun = self.prefixes.numbers.bits(self.domain.bits - self.known, begun_bits)
+        begun_bits = self.known % self.kind.letter_bits
+        begun = self.prefixes.numbers.bits(self.kind.bits - self.known, begun_bits)
         for alike in dict.fromkeys(begun.tolist()):
             places = np.flatnonzero(begun == alike)
-            ways = Continuations.of(self.domain, alike, begun_bits, self.group.bits - self.known)
+            ways = Continuations.of(self.kind, alike, begun_bits, self.group.bits - self.known)
             for first in range(0, len(places), AT_ONCE):
                 yield places[first : first + AT_ONCE], ways
 
@@ -208,7 +208,7 @@ def _survivors(level: _Level) -> _Survivors:
         best = _best(np.concatenate((best, added), axis=1))
     best = best[:, np.argsort(-best[0], kind="stable")]
     places, bits = best[1:3].astype(np.int64)
-    numbers = level.prefixes.numbers.continued(places, bits, level.domain.bits - level.group.bits)
+    numbers = level.prefixes.numbers.continued(places, bits, level.kind.bits - level.group.bits)
     return _Survivors(numbers, best[3] > 0, best[0])
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import LIMB_BITS, MODULUS, Group
+from client_sdk.protocol.texts.groups import LIMB_BITS, MODULUS, Group
+from client_sdk.protocol.texts.text import Text
 from estimator.statistics.arrays import Counts
 
 
@@ -27,7 +27,7 @@ class TextNumbers:
 
     """
 
-    domain: Text
+    kind: Text
     limbs: Counts
 
     @classmethod
@@ -54,7 +54,7 @@ class TextNumbers:
     def hashed(self, group: Group) -> Counts:
         """Return what `Group.hashed` says of the leading bits that a group hears."""
         total, *multipliers = group.multipliers
-        first = self.domain.bits - group.bits
+        first = self.kind.bits - group.bits
         sums = np.full(self.limbs.shape[1], total)
         for limb, multiplier in enumerate(multipliers):
             sums += self.bits(first + LIMB_BITS * limb, LIMB_BITS) * multiplier % MODULUS
@@ -62,10 +62,10 @@ class TextNumbers:
 
     def bits_to_end(self) -> Counts:
         """Return how many leading bits tell each whole text: those of letters and end."""
-        of_letter = self.domain.letter_bits
-        starts = range(0, self.domain.bits, of_letter)
+        of_letter = self.kind.letter_bits
+        starts = range(0, self.kind.bits, of_letter)
         letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
-        return np.minimum(self.domain.bits, (letters + 1) * of_letter)
+        return np.minimum(self.kind.bits, (letters + 1) * of_letter)
 
     def continued(self, places: NDArray[np.int64], bits: Counts, start: int) -> TextNumbers:
         """Return those at ``places``, with bits in place of the zeros from ``start`` on.
@@ -80,4 +80,4 @@ class TextNumbers:
         added = bits << inside
         limbs[place] |= added & (1 << LIMB_BITS) - 1
         limbs[place + 1] |= added >> LIMB_BITS
-        return TextNumbers(self.domain, limbs)
+        return TextNumbers(self.kind, limbs)

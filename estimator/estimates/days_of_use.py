@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from client_sdk.protocol.domain.activity import Activity
+from client_sdk.protocol.kinds.number import Activity
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.means import Contrast, mean_of
 from estimator.results.estimate import Share
 from estimator.statistics.arrays import Counts, Floats
 
 
-def thresholds(domain: Activity) -> tuple[int, ...]:
+def thresholds(kind: Activity) -> tuple[int, ...]:
     """Return the numbers of days whose shares a report has: one, a quarter, half and all."""
-    days = int(domain.high)
+    days = int(kind.high)
     return (1, -(-days // 4), -(-days // 2), days)
 
 
-def at_least(
-    domain: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1
-) -> tuple[Share, ...]:
+def at_least(kind: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1) -> tuple[Share, ...]:
     """Return the share at or above each threshold.
 
     It is a mean of answers that are worth 1 from the threshold on, and 0 below.
 
     Args:
-        domain: the days.
+        kind: the days.
         inverse: of the channel of their numbers.
         counts: of each symbol, shape (m,).
         likeliest: the maximum-likelihood shares of the numbers of days; empty without reports.
@@ -31,8 +29,8 @@ def at_least(
 
     """
     shares = []
-    for least in thresholds(domain):
-        worth = tuple(float(days >= least) for days in domain.labels)
+    for least in thresholds(kind):
+        worth = tuple(float(days >= least) for days in kind.labels)
         mean = mean_of(Contrast.remembered(inverse, worth), counts, int(counts.sum()), family)
         likely = min(1.0, float(likeliest[least:].sum())) if likeliest.size else None
         shares.append(Share(*mean, maximum_likelihood=likely, value=least))

@@ -18,7 +18,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.covariance import Sample
 from estimator.estimates.means import Contrast, means_of
@@ -34,65 +34,63 @@ AT_HIGH: Final = 1
 """The outcome of a group whose share within it is the mean, as a fraction of the range."""
 
 
-def intervals_of(domain: MeanByGroup) -> int:
+def intervals_of(kind: MeanByGroup) -> int:
     """Return the number of intervals of means and their differences."""
-    return domain.first.size + math.comb(domain.first.size, 2)
+    return kind.first.size + math.comb(kind.first.size, 2)
 
 
-def group_weights(domain: MeanByGroup, group: int) -> Floats:
+def group_weights(kind: MeanByGroup, group: int) -> Floats:
     """Return the worth of each input in the share of a group, shape (k,)."""
-    return np.repeat(np.arange(domain.first.size) == group, domain.points).astype(np.float64)
+    return np.repeat(np.arange(kind.first.size) == group, kind.points).astype(np.float64)
 
 
-def group_shares(
-    domain: MeanByGroup, inverse: Inverse, counts: Counts, reports: Counts, family: int
-) -> Iterator[Shares]:
+def group_shares(kind: MeanByGroup, inverse: Inverse, counts: Counts, reports: Counts, family: int) -> Iterator[Shares]:
     """Yield the shares of the groups in each tally.
 
     Args:
-        domain: the groups and the number.
+        kind: the groups and the number.
         inverse: of the channel.
         counts: of each symbol, shape (tallies, m).
         reports: n, their sum, at least 1, shape (tallies, 1).
         family: the number of intervals of each tally that are to hold together.
 
     """
-    groups = range(domain.first.size)
-    contrasts = [Contrast.remembered(inverse, tuple(group_weights(domain, group).tolist())) for group in groups]
+    groups = range(kind.first.size)
+    contrasts = [Contrast.remembered(inverse, tuple(group_weights(kind, group).tolist())) for group in groups]
     figures = np.array([means_of(contrast, counts, reports, family) for contrast in contrasts])
     unbiased, errors, lows, highs = np.moveaxis(figures, 2, 0).swapaxes(1, 2)
     likeliest = maximum_likelihood(inverse, counts).reshape(len(counts), len(groups), -1).sum(axis=2)
     shrunken = shrunken_shares(unbiased, errors) if len(groups) >= FEWEST else np.zeros((len(counts), 0))
     for columns in zip(lows, highs, unbiased, errors, np.minimum(likeliest, 1.0), shrunken, strict=True):
-        yield Shares(domain.first.labels, *columns)
+        yield Shares(kind.first.labels, *columns)
 
 
-def group_means(domain: MeanByGroup, inverse: Inverse, counts: Counts, family: int = 1) -> Joint:
+def group_means(kind: MeanByGroup, inverse: Inverse, counts: Counts, family: int = 1) -> Joint:
     """Return the mean of each group and the differences between groups, in the number's units.
 
     Args:
-        domain: the groups and the number.
+        kind: the groups and the number.
         inverse: of the channel.
         counts: of each symbol of one tally, shape (m,), at least one above 0.
         family: the number of intervals that are to hold together.
 
     """
-    table, is_enough = ratios_of(domain, inverse, counts)
+    table, is_enough = ratios_of(kind, inverse, counts)
     z = z_of(family) if is_enough else math.inf
-    low, high = float(domain.second.low), float(domain.second.high)
+    low, high = float(kind.second.low), float(kind.second.high)
     groups = tuple(
         GroupShares(label, (table.estimate(group, AT_HIGH, z).between(low, high).of(MEAN),))
-        for group, label in enumerate(domain.first.labels)
+        for group, label in enumerate(kind.first.labels)
     )
-    return Joint(groups, tuple(_differences(domain, table, z, high - low)), None, domain.names)
+    return Joint(groups, tuple(_differences(kind, table, z, high - low)), None, kind.names)
 
 
-def ratios_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
+def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
     """Return each group's parts at the low and the high end, and whether reports are enough."""
     sample = Sample.of(inverse, counts)
-    ends = np.kron(np.eye(domain.first.size), _ends(domain.points))
+    ends = np.kron(np.eye(kind.first.size), _ends(kind.points))
     shares, covariance = ends @ inverse.shares(counts, sample.reports), ends @ sample.covariance(inverse) @ ends.T
-    table = Ratios.of(shares, covariance, domain.first.size, 2)
+    table = Ratios.of(shares, covariance, kind.first.size, 2)
     if sample.reports < EXACT_BELOW:
         return table, False
     return table.widened(Sample(ends @ sample.scores, counts)), True
@@ -104,9 +102,9 @@ def _ends(points: int) -> Floats:
     return np.array([1.0 - places, places])
 
 
-def _differences(domain: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Difference]:
+def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Difference]:
     """Yield the comparison of the means of every two groups."""
-    labels = domain.first.labels
+    labels = kind.first.labels
     pairs = list(combinations(range(len(labels)), 2))
     differences = [table.difference(*pair, AT_HIGH, z) for pair in pairs]
     known = [pair for pair, each in zip(pairs, differences, strict=True) if each.estimate is not None]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from client_sdk.protocol.domain.category import Ordinal
-from client_sdk.protocol.domain.number import Count
-from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.kinds.category import Ordinal
+from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.statistics.arrays import Floats
 
 
 def positions_of(metric: Metric) -> Floats | None:
     """Return the worth of each input in the mean of the answers, rising. None without a mean."""
-    domain, size = metric.domain, metric.channel.inputs
+    domain, size = metric.kind, metric.channel.inputs
     match domain:
-        case Ordinal():
+        case Ordinal() if not metric.has_no_answer:
             return np.arange(1.0, size + 1)
-        case Count():
+        case Count() | Activity():
             return np.arange(0.0, size)
         case Subset():
             return np.append(np.full(size - 1, float(domain.max_items)), 0.0)

@@ -14,18 +14,14 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from client_sdk.protocol.domain.activity import Activity
-from client_sdk.protocol.domain.category import Ordinal
-from client_sdk.protocol.domain.cross import Cross
-from client_sdk.protocol.domain.filled import Filled
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.model import CrossedModel, Model
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
-from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.vector import Vector
+from client_sdk.protocol.kinds.category import Ordinal
+from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import CrossedModel, Model
+from client_sdk.protocol.texts.text import Text
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.errors import UnfitTallyError
@@ -83,10 +79,8 @@ def check_fit(metric: Metric, tally: Tally) -> None:
 
     """
     tally.check(metric.channel.symbols)
-    domain = metric.domain.second if isinstance(metric.domain, MeanByGroup) else metric.domain
-    if isinstance(domain, Number) and (domain.high - domain.low) * FLOATS_APART < max(
-        abs(domain.low), abs(domain.high)
-    ):
+    domain = metric.kind.second if isinstance(metric.kind, MeanByGroup) else metric.kind
+    if isinstance(domain, Grid) and (domain.high - domain.low) * FLOATS_APART < max(abs(domain.low), abs(domain.high)):
         raise UnfitTallyError(
             f"its range from {float(domain.low):.17g} to {float(domain.high):.17g} is too narrow for floats; "
             "ask how far a number is above the least one"
@@ -102,13 +96,13 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
         UnfitTallyError: if a tally does not have the channel's alphabet.
 
     """
-    if isinstance(metric.domain, Model | CrossedModel):
+    if isinstance(metric.kind, Model | CrossedModel):
         yield from model_estimates(metric, tallies, request)
         return
-    if isinstance(metric.domain, Vector):
+    if metric.channel.turns:
         yield from vector_estimates(metric, tallies, request)
         return
-    if isinstance(metric.domain, Text):
+    if isinstance(metric.kind, Text):
         yield from text_estimates(metric, tallies, request)
         return
     without_histograms, histogram = _without_histograms(metric, tallies, request), _histogram_of(metric)
@@ -122,7 +116,7 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
 
 def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
     family = _family(metric, request) if request.simultaneous else 1
-    is_grouped = isinstance(metric.domain, MeanByGroup)
+    is_grouped = isinstance(metric.kind, MeanByGroup)
     at_once = max(1, AT_ONCE // metric.channel.symbols)
     for first in range(0, len(tallies), at_once):
         batch = tallies[first : first + at_once]
@@ -144,8 +138,8 @@ def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Reque
 
 def _histogram_of(metric: Metric) -> Histogram | None:
     """Return the histogram of a number on a grid. None for other answers, and for a mean alone."""
-    domain = metric.domain
-    if not isinstance(domain, Number) or domain.statistic == "mean" or decoder_of(metric.channel) is None:
+    domain = metric.kind
+    if not isinstance(domain, Grid) or domain.statistic == "mean" or decoder_of(metric.channel) is None:
         return None
     return Histogram.of(metric.channel, domain)
 
@@ -176,9 +170,9 @@ def mean_range_of(metric: Metric) -> tuple[float, float]:
         TypeError: if the metric has no mean.
 
     """
-    domain = metric.domain
+    domain = metric.kind
     match domain:
-        case Number():
+        case Grid():
             return float(domain.low), float(domain.high)
         case MeanByGroup(second=number):
             return float(number.low), float(number.high)
@@ -186,32 +180,32 @@ def mean_range_of(metric: Metric) -> tuple[float, float]:
             return 0.0, float(domain.max_items)
         case Ordinal():
             return 1.0, float(domain.size)
-    raise TypeError(f"a {domain.kind} has no mean")
+    raise TypeError(f"a {domain.name} has no mean")
 
 
 def _adds_up(metric: Metric) -> bool:
     """Whether answers can be added: numbers and counts can, steps of a scale cannot."""
-    return isinstance(metric.domain, Number) and not isinstance(metric.domain, OrdinalMean)
+    return isinstance(metric.kind, Number | Count | Activity)
 
 
 def _family(metric: Metric, request: Request) -> int:
     """Return the number of intervals of one tally."""
     if (histogram := _histogram_of(metric)) is not None:
         return family_of(histogram, len(_ranges_of(metric.name, request)))
-    domain, size = metric.domain, metric.channel.inputs
+    domain, size = metric.kind, metric.channel.inputs
     if not has_shares(metric):
         return 1
     if isinstance(domain, MeanByGroup):
         return (1 if domain.first.size == 2 else domain.first.size) + intervals_of_means(domain)  # noqa: PLR2004 as below
     shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
-    ratios = intervals_of(domain) if isinstance(domain, Cross) else size - 1 if isinstance(domain, Filled) else 0
+    ratios = size - 1 if metric.has_no_answer else intervals_of(domain) if isinstance(domain, Cross) else 0
     days = len(thresholds(domain)) if isinstance(domain, Activity) else 0
     return shares + (positions_of(metric) is not None) + ratios + days
 
 
 def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, request: Request) -> MetricEstimate:
     """Return the estimates with the requested figures of the tally as a whole."""
-    domain, shares = metric.domain, estimated.estimates
+    domain, shares = metric.kind, estimated.estimates
     if isinstance(domain, Activity) and shares is not None:
         family = _family(metric, request) if request.simultaneous else 1
         days = at_least(domain, inverse_of(metric.channel), counts, shares.maximum_likelihood, family)
@@ -229,10 +223,11 @@ def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, reques
 def _with_more_of_shares(
     metric: Metric, estimated: MetricEstimate, shares: Shares, counts: Counts, request: Request
 ) -> MetricEstimate:
-    domain, inverse = metric.domain, inverse_of(metric.channel)
+    domain, inverse = metric.kind, inverse_of(metric.channel)
     if request.clusters:
         estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
-    is_joint, is_filled = isinstance(domain, Cross) and request.joint, isinstance(domain, Filled)
+    is_filled = metric.has_no_answer
+    is_joint = isinstance(domain, Cross) and request.joint and not is_filled
     if isinstance(domain, MeanByGroup) and request.joint:
         family = _family(metric, request) if request.simultaneous else 1
         estimated = replace(estimated, joint=group_means(domain, inverse, counts, family))
@@ -241,11 +236,11 @@ def _with_more_of_shares(
     family = _family(metric, request) if request.simultaneous else 1
     sample = Sample.of(inverse, counts)
     covariance = sample.covariance(inverse)
-    if isinstance(domain, Cross) and request.joint:
+    if isinstance(domain, Cross) and is_joint:
         estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, sample, family))
-    if isinstance(domain, Filled):
+    if is_filled:
         answered = _answered(shares, covariance, sample, family)
-        labelled = (share.of(value) for value, share in zip(domain.answered.labels, answered, strict=True))
+        labelled = (share.of(value) for value, share in zip(domain.labels, answered, strict=True))
         estimated = replace(estimated, answered=tuple(labelled))
     return replace(estimated, covariance=tuple(map(tuple, covariance.tolist()))) if request.covariance else estimated
 

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from client_sdk.protocol.domain.label import Label
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
@@ -62,18 +62,18 @@ def reach_of(metric: Metric, unbiased: Floats, fraction: float) -> tuple[Floats,
 
 def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
     """Return the least and the greatest score of a report for the shares, then for the mean."""
-    domain, positions = metric.domain, positions_of(metric)
+    domain, positions = metric.kind, positions_of(metric)
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _of_mean(metric, decoder.scores)
     inverse = inverse_of(metric.channel)
-    if isinstance(domain, Number) and domain.size is None:
+    if isinstance(domain, Grid) and domain.size is None:
         return _of_mean(metric, inverse.contrast(np.array([0.0, 1.0])))
     if isinstance(domain, MeanByGroup):
         scores = [inverse.contrast(group_weights(domain, group)) for group in range(domain.first.size)]
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
     factor = domain.max_items if isinstance(domain, Subset) else 1
-    ends = [np.broadcast_to(factor * end, metric.channel.inputs)[: len(domain.labels)] for end in inverse.extremes()]
+    ends = [np.broadcast_to(factor * end, metric.channel.inputs)[: len(metric.labels)] for end in inverse.extremes()]
     if positions is None:
         return ends[0], ends[1]
     lowest, highest = positions.min(), positions.max()
@@ -83,6 +83,6 @@ def extremes_of(metric: Metric) -> tuple[Floats, Floats]:
 
 def _of_mean(metric: Metric, scores: Floats) -> tuple[Floats, Floats]:
     """Return the least and the greatest score in the units of a number."""
-    assert isinstance(metric.domain, Number)  # noqa: S101 such channels are for numbers only
-    low, high = float(metric.domain.low), float(metric.domain.high)
+    assert isinstance(metric.kind, Grid)  # noqa: S101 such channels are for numbers only
+    low, high = float(metric.kind.low), float(metric.kind.high)
     return low + (high - low) * scores.min(keepdims=True), low + (high - low) * scores.max(keepdims=True)

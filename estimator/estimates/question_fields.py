@@ -26,7 +26,7 @@ def question_fields(metric: Metric) -> QuestionFields:
     return QuestionFields(
         metric=metric.name,
         edition=metric.edition,
-        kind=metric.kind,
+        kind=metric.kind.name,
         mechanism=metric.channel.name,
         epsilon=as_float(metric.epsilon_nanos),
         delta=float_ceiling(metric.delta),

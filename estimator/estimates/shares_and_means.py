@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from client_sdk.protocol.domain.label import Label
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import Text
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.texts.text import Text
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.protocol import Inverse
@@ -49,8 +49,8 @@ def shares_and_means(metric: Metric, counts: Counts, reports: Counts, family: in
 
 def has_shares(metric: Metric) -> bool:
     """Whether each input of the channel stands for an answer, not for a point of a range."""
-    is_number = isinstance(metric.domain, Number) and metric.domain.size is None
-    return not is_number and not isinstance(metric.domain, Text) and decoder_of(metric.channel) is None
+    is_number = isinstance(metric.kind, Grid) and metric.kind.size is None
+    return not is_number and not isinstance(metric.kind, Text) and decoder_of(metric.channel) is None
 
 
 def labels_of(metric: Metric) -> Sequence[Label]:
@@ -58,14 +58,14 @@ def labels_of(metric: Metric) -> Sequence[Label]:
 
     Of a number by group they are the groups.
     """
-    if isinstance(metric.domain, MeanByGroup):
-        return metric.domain.first.labels
-    return metric.domain.labels if has_shares(metric) else ()
+    if isinstance(metric.kind, MeanByGroup):
+        return metric.kind.first.labels
+    return metric.labels if has_shares(metric) else ()
 
 
 def _unknown(metric: Metric) -> Figures:
-    domain = metric.domain
-    if isinstance(domain, Number) and not has_shares(metric):
+    domain = metric.kind
+    if isinstance(domain, Grid) and not has_shares(metric):
         return None, Estimate(None, None, float(domain.low), float(domain.high), None)
     positions = positions_of(metric)
     mean = None if positions is None else Estimate(None, None, float(positions.min()), float(positions.max()), None)
@@ -73,8 +73,8 @@ def _unknown(metric: Metric) -> Figures:
 
 
 def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
-    domain, decoder = metric.domain, decoder_of(metric.channel)
-    assert isinstance(domain, Number)  # noqa: S101 only numbers have no shares
+    domain, decoder = metric.kind, decoder_of(metric.channel)
+    assert isinstance(domain, Grid)  # noqa: S101 only numbers have no shares
     if decoder is None:
         ends = _shares((0, 1), inverse_of(metric.channel), counts, reports, family)
         means: list[Estimate] = [high for _, high in ends]
@@ -85,11 +85,11 @@ def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> 
 
 
 def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
-    domain, positions, inverse = metric.domain, positions_of(metric), inverse_of(metric.channel)
+    domain, positions, inverse = metric.kind, positions_of(metric), inverse_of(metric.channel)
     if isinstance(domain, MeanByGroup):
         yield from ((shares, None) for shares in group_shares(domain, inverse, counts, reports, family))
         return
-    of_tallies = _shares(domain.labels, inverse, counts, reports, family)
+    of_tallies = _shares(metric.labels, inverse, counts, reports, family)
     means = (
         [None] * len(of_tallies)
         if positions is None

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from client_sdk.protocol.domain import DomainError
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.poisoning import made_up_reports
 from estimator.discovery.power import Power
@@ -52,7 +52,7 @@ def fitting(domain: Text, texts: Sequence[str]) -> list[str]:
 
 
 def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
     tables = GroupTables.of(channel, tally.dense(channel.symbols))

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import Ball
 from estimator.errors import RequestError
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
@@ -62,8 +62,8 @@ class VectorMean:
     @classmethod
     def of(cls, metric: Metric, tally: Tally) -> VectorMean:
         """Return the mean of a tally with at least one report."""
-        domain, channel = metric.domain, metric.channel_in(tally.window.text)
-        assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+        domain, channel = metric.kind, metric.channel_in(tally.window.text)
+        assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
         assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
         counts = tally.dense(channel.symbols)
         norm, scale = float(domain.norm), float(domain.norm) / (gain_of(channel) * tally.reports)
@@ -111,8 +111,8 @@ def noise_of(metric: Metric) -> float:
 
     A reported axis has length 1 in D dimensions, and is divided by the gain.
     """
-    domain, channel = metric.domain, metric.channel
-    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    domain, channel = metric.kind, metric.channel
+    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     return float(domain.norm) / (gain_of(channel) * math.sqrt(channel.dimension))
 
@@ -123,8 +123,8 @@ def least_noise_of(metric: Metric) -> float:
     Whatever the vector, it is that across the vector or along it: at high epsilons the latter is
     less.
     """
-    domain, channel = metric.domain, metric.channel
-    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    domain, channel = metric.kind, metric.channel
+    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     gained, along = gain_of(channel) ** 2, square_along(channel)
     across = (1 - along) / (channel.dimension - 1)
@@ -137,8 +137,8 @@ def rotation_error(metric: Metric) -> float | None:
     It is that of one window, as a part of their length; each window has rotations of its own. Where
     vectors differ it is less. None for other kinds.
     """
-    domain, channel = metric.domain, metric.channel
-    if not isinstance(domain, Vector) or not isinstance(channel, RotatedAxes):
+    domain, channel = metric.kind, metric.channel
+    if not isinstance(domain, Ball) or not isinstance(channel, RotatedAxes):
         return None
     along = largest_sum(channel.dimension, channel.favoured)
     excess = max(0.0, channel.favoured / along**2 - 1)
@@ -158,7 +158,7 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
         UnfitTallyError: if the tally does not have the channel's alphabet.
 
     """
-    if not isinstance(metric.domain, Vector) or len(weights) != metric.domain.length:
+    if not isinstance(metric.kind, Ball) or len(weights) != metric.kind.length:
         raise RequestError(f"{metric.name} is no vector of {len(weights)} numbers; give a weight for each coordinate")
     if not tally.reports:
         raise RequestError(f"nobody has reported {metric.name} in {tally.window.text}; choose another window")
@@ -173,8 +173,8 @@ def vector_estimates(metric: Metric, tallies: Sequence[Tally], request: Request)
 
 
 def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
-    domain = metric.domain
-    assert isinstance(domain, Vector)  # noqa: S101 whoever asks knows the kind
+    domain = metric.kind
+    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
     norm, mean = float(domain.norm), VectorMean.of(metric, tally) if tally.reports else None
     coordinates = (
         _unknown(domain.length, norm) if mean is None else mean.shares(domain.length if request.simultaneous else 1)

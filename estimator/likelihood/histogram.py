@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.kinds.encoding import Grid
 from estimator.decoders.decoder import REMEMBERED
 from estimator.decoders.grid import grid_law
 from estimator.decoders.protocol import ChannelLaw
@@ -37,7 +37,7 @@ class Histogram:
 
     @classmethod
     @lru_cache(maxsize=REMEMBERED)
-    def of(cls, channel: Channel, domain: Number) -> Histogram:
+    def of(cls, channel: Channel, domain: Grid) -> Histogram:
         """Return the histogram of a domain whose answers a channel reports."""
         points = np.linspace(float(domain.low), float(domain.high), channel.inputs)
         if domain.size == channel.inputs:

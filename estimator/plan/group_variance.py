@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.metric import Metric
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse
@@ -24,17 +24,17 @@ from estimator.statistics.confidence import EXACT_BELOW, Z
 
 def squares_of_shares(metric: Metric) -> Squares | None:
     """Return the mean squares of the shares of a metric: of its values, or of its groups."""
-    if not isinstance(metric.domain, MeanByGroup):
+    if not isinstance(metric.kind, MeanByGroup):
         return squares_of(metric.channel)
     own, other, average = zip(
-        *(_of_group(metric.domain, inverse_of(metric.channel), group) for group in _groups(metric)), strict=True
+        *(_of_group(metric.kind, inverse_of(metric.channel), group) for group in _groups(metric)), strict=True
     )
-    return Squares(metric.domain.first.size, np.array(own), np.array(other), np.array(average))
+    return Squares(metric.kind.first.size, np.array(own), np.array(other), np.array(average))
 
 
 def share_count(metric: Metric) -> int:
     """Return how many shares a metric has."""
-    return metric.domain.first.size if isinstance(metric.domain, MeanByGroup) else metric.channel.inputs
+    return metric.kind.first.size if isinstance(metric.kind, MeanByGroup) else metric.channel.inputs
 
 
 def least_difference(metric: Metric, reports: int) -> float | None:
@@ -43,7 +43,7 @@ def least_difference(metric: Metric, reports: int) -> float | None:
     That is, its own 95 % interval, not corrected for other differences, then lies beside 0. None
     for other questions, with too few reports, and where it would exceed the range.
     """
-    domain = metric.domain
+    domain = metric.kind
     if not isinstance(domain, MeanByGroup) or reports < EXACT_BELOW:
         return None
     inverse = inverse_of(metric.channel)
@@ -55,8 +55,8 @@ def least_difference(metric: Metric, reports: int) -> float | None:
 
 
 def _groups(metric: Metric) -> range:
-    assert isinstance(metric.domain, MeanByGroup)  # noqa: S101 no other question has groups
-    return range(metric.domain.first.size)
+    assert isinstance(metric.kind, MeanByGroup)  # noqa: S101 no other question has groups
+    return range(metric.kind.first.size)
 
 
 def _of_group(domain: MeanByGroup, inverse: Inverse, group: int) -> tuple[float, float, float]:

@@ -18,7 +18,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from client_sdk.protocol.budget import Budget, Ceiling, Cost, Spent, Strategy
-from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
@@ -167,7 +166,7 @@ def paid_windows(metric: Metric, exhausted: Sequence[Exhaustion], today: date) -
     if not exhausted:
         return None
     # A count is paid for when its window has ended, and the next one may be paid for before.
-    wait = DAY if isinstance(metric.domain, Count) else timedelta()
+    wait = DAY if metric.kind.call != "record" else timedelta()
     return _paid(metric.window, today, _last_day(metric, today), wait, tuple(exhausted))
 
 

@@ -10,15 +10,15 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.domain.boolean import Boolean
-from client_sdk.protocol.domain.model import CrossedModel, Model
-from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.power import SHORT, Power
 from estimator.estimates.vectors import rotation_error
 from estimator.plan.group_variance import least_difference, squares_of_shares
@@ -232,7 +232,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
 
 
 def _texts(metric: Metric, reports: int, part: Fraction) -> TextPlan | None:
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     if not isinstance(domain, Text) or not isinstance(channel, GroupedGeometry):
         return None
     power, letters = Power(domain, channel), min(SHORT, domain.max_length)
@@ -273,7 +273,7 @@ def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Cent
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
     squares, factor = squares_of_shares(metric), share_factor(metric)
-    if squares is None or not metric.domain.labels or reports == 0:
+    if squares is None or not metric.kind.labels or reports == 0:
         return None
     uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))
     smallest = smallest_share(squares, reports)
@@ -287,6 +287,6 @@ def _notes(registry: Registry, today: date) -> list[str]:
         f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
         " many devices it needs"
         for metric in registry.metrics.values()
-        if isinstance(metric.domain, Model | CrossedModel) and isinstance(metric.domain.observation.label, Boolean)
+        if isinstance(metric.kind, Model | CrossedModel) and isinstance(metric.kind.observation.label, Boolean)
     )
     return notes

@@ -49,12 +49,13 @@ class Candidates:
         delta, utility, permanent = (table.get(key) for key in ("delta", "utility", "permanent_epsilon"))
         try:
             channel = channel_for(
-                metric.domain,
+                metric.kind,
                 RequestedEpsilon.parse(Decimal(epsilon)),
                 table.get("mechanism", AUTO),
                 delta=None if delta is None else Fraction(delta),
                 utility=None if utility is None else tuple(tuple(map(Fraction, row)) for row in utility),
                 permanent=None if permanent is None else RequestedEpsilon.parse(permanent),
+                has_no_answer=metric.has_no_answer,
             )
         except ValueError as error:
             raise PlanError(f"{name}: {error}; allocate a larger total, or want less of the others") from error

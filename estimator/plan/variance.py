@@ -15,17 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.model import CrossedModel
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING
-from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import Ball
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.cyclic_design import LeastSquares
@@ -92,14 +92,14 @@ def mean_variance(metric: Metric) -> float | None:
 
     Of vectors it is that of a coordinate, of crosses that of a cell's share. None without a mean.
     """
-    if isinstance(metric.domain, Vector):
+    if metric.channel.turns:
         return (noise_of(metric) / mean_range(metric)) ** 2
     if isinstance(metric.channel, Crosses):
         return _worst_cell(metric.channel)
     decoder = decoder_of(metric.channel)
     if decoder is not None:
         return _worst_mean(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
-    if isinstance(metric.domain, Number) and metric.domain.size is None:
+    if isinstance(metric.kind, Grid) and metric.kind.size is None:
         ends = squares_of(metric.channel)
         return None if ends is None else ends.worst
     positions = positions_of(metric)
@@ -115,7 +115,7 @@ def text_variance(metric: Metric) -> float | None:
 
     The text has the most letters, and only the confirming groups speak of it. None for other kinds.
     """
-    channel, domain = metric.channel, metric.domain
+    channel, domain = metric.channel, metric.kind
     if not isinstance(channel, GroupedGeometry) or not isinstance(domain, Text):
         return None
     of_cell = _squares(inverse_of(channel.geometry), channel.inputs).worst
@@ -124,12 +124,12 @@ def text_variance(metric: Metric) -> float | None:
 
 def mean_range(metric: Metric) -> float:
     """Return the length of the range of a mean, or of a coordinate of vectors, in its units."""
-    domain = metric.domain
+    domain = metric.kind
     if isinstance(domain, MeanByGroup):
         domain = domain.second
-    if isinstance(domain, Number):
+    if isinstance(domain, Grid):
         return float(domain.high - domain.low)
-    if isinstance(domain, Vector):
+    if isinstance(domain, Ball):
         return 2 * float(domain.norm)
     if isinstance(domain, CrossedModel):
         return 1.0
@@ -151,7 +151,7 @@ def share_factor(metric: Metric) -> float:
 
     Of a set, one of several places is drawn.
     """
-    return float(metric.domain.max_items) if isinstance(metric.domain, Subset) else 1.0
+    return float(metric.kind.max_items) if isinstance(metric.kind, Subset) else 1.0
 
 
 def _squares(inverse: Inverse, inputs: int) -> Squares:

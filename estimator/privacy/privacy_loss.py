@@ -16,14 +16,14 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.band import Band
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.privacy.composition import PrivacyLoss
 
 ROUNDED = 1 + 2.0**-48

@@ -5,26 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import tomllib
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from client_sdk.protocol.domain import Domain
-from client_sdk.protocol.domain.cross import Cross
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.model import CrossedModel, Model
-from client_sdk.protocol.domain.number import Count, Number
-from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
-from client_sdk.protocol.domain.set import Subset
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import Registry
 from estimator.errors import AnswersError
 from estimator.rehearsal.population import Crowd
@@ -124,7 +116,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
     drawn = {
         name: metric
         for name, metric in registry.metrics.items()
-        if not isinstance(metric.domain, Model | CrossedModel) and (name in given or _has_even_answers(metric))
+        if not isinstance(metric.kind, Model | CrossedModel) and (name in given or metric.kind.has_samples)
     }
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
@@ -194,7 +186,7 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
     """Return the metrics that are not rehearsed, with reasons; models have one of their own."""
     return tuple(
-        Missing(metric, OF_MODELS if isinstance(metric.domain, Model | CrossedModel) else reason)
+        Missing(metric, OF_MODELS if isinstance(metric.kind, Model | CrossedModel) else reason)
         for name, metric in registry.metrics.items()
         if name not in rehearsed
     )
@@ -204,22 +196,14 @@ def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...
     """Return the columns of each metric: its own, or those of its parts."""
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
-        parts = _parts(metric)
-        if isinstance(metric.domain, Model | CrossedModel):  # `model_rehearsal` does these
+        parts = metric.kind.columns(name)
+        if isinstance(metric.kind, Model | CrossedModel):  # `model_rehearsal` does these
             continue
         if name in heading:
             columns[name] = (heading.index(name),)
         elif parts and all(part in heading for part in parts):
             columns[name] = tuple(map(heading.index, parts))
     return columns
-
-
-def _parts(metric: Metric) -> Sequence[str]:
-    """Return the columns that state an answer together: of crossed metrics, or of coordinates."""
-    domain = metric.domain
-    if isinstance(domain, Vector):
-        return [f"{metric.name}.{place}" for place in range(domain.length)]
-    return domain.names if isinstance(domain, Cross | MeanByGroup) else ()
 
 
 def _counts(metric: Metric, cells: _Cells, repeat: int, mistakes: list[str]) -> dict[TrueAnswer, int]:
@@ -273,30 +257,9 @@ def _weights(metric: Metric, given: object, mistakes: list[str]) -> dict[TrueAns
     return weights
 
 
-def _has_even_answers(metric: Metric) -> bool:
-    """Whether answers can be drawn uniformly where no shares are given."""
-    return not isinstance(metric.domain, Vector | Text)
-
-
 def _uniform(metric: Metric) -> dict[TrueAnswer, Fraction]:
-    values = _values(metric.domain)
+    values = metric.labels if metric.has_no_answer else metric.kind.samples()
     return {encode(metric, value): Fraction(1) for value in values}
-
-
-def _values(domain: Domain) -> Iterable[object]:
-    """Return answers that are spread evenly over a domain."""
-    if isinstance(domain, Subset):
-        return [(), *((member,) for member in domain.values)]
-    if isinstance(domain, MeanByGroup):
-        return product(domain.first.labels, _values(domain.second))
-    if isinstance(domain, OrdinalMean):
-        return domain.scale.values
-    if isinstance(domain, Count):
-        return sorted({int(domain.high * step / (UNIFORM_ANSWERS - 1)) for step in range(UNIFORM_ANSWERS)})
-    if isinstance(domain, Number):
-        cell = (domain.high - domain.low) / UNIFORM_ANSWERS
-        return [domain.low + cell * Fraction(2 * number + 1, 2) for number in range(UNIFORM_ANSWERS)]
-    return domain.labels
 
 
 def _refuse(mistakes: list[str]) -> None:

@@ -14,13 +14,13 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.domain import Boolean, CrossedModel, DomainError, Model
-from client_sdk.protocol.domain.model import LABEL
-from client_sdk.protocol.domain.number import Number
+from client_sdk.protocol.kinds.boolean import TRUTH_VALUES, Boolean
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
 from estimator.errors import AnswersError
 from estimator.rehearsal.model_rehearsal import People
-from estimator.rehearsal.true_answers import TRUTH_VALUES
 
 LEAST_ROWS: Final = 20
 """With fewer, nobody is left to try a model on."""
@@ -41,10 +41,10 @@ def read_people(path: Path, metric: Metric) -> People:
         AnswersError: naming the column, or the row, without the content of a cell.
 
     """
-    domain = metric.domain
+    domain = metric.kind
     if not isinstance(domain, Model | CrossedModel) or not isinstance(domain.observation.label, Boolean):
         raise AnswersError(f"{metric.name} is no model of yes and no; name one that is")
-    features = {feature.name: feature.domain for feature in domain.observation.features}
+    features = {feature.name: feature.kind for feature in domain.observation.features}
     answers, persons = [], []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -95,6 +95,6 @@ def _read(cell: str, domain: object) -> object:
 
 def _check(metric: Metric, answer: dict[str, object], line: int) -> None:
     try:
-        metric.domain.encode(answer, metric.channel.inputs, NO_COINS)
+        metric.kind.encode(answer, metric.channel.inputs, NO_COINS)
     except DomainError as error:
         raise AnswersError(f"line {line}: must have {error}") from None

@@ -14,11 +14,10 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.domain import CrossedModel, Model
-from client_sdk.protocol.domain.model import LABEL
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
 from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import predict
@@ -137,11 +136,11 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
     """
     window = Window.of(metric.window, UNIX_EPOCH_S)
     channel = metric.channel_in(window.text)
-    if isinstance(metric.domain, Model):
+    if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
         tally = sampled_tally(channel, encoded.astype(np.float64), counts, generator)
     else:
-        assert isinstance(metric.domain, CrossedModel)  # noqa: S101 a model has no third form
+        assert isinstance(metric.kind, CrossedModel)  # noqa: S101 a model has no third form
         assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
         tally = np.concatenate([*_of_features(channel, encoded, counts, generator)])
     return Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
@@ -185,7 +184,7 @@ def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int)
 
 
 def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
-    assert isinstance(metric.domain, Model | CrossedModel)  # noqa: S101 whoever asks knows the kind
-    places, _ = metric.domain.observation.read(answer, NO_COINS)
-    features = zip(metric.domain.observation.features, places, strict=True)
+    assert isinstance(metric.kind, Model | CrossedModel)  # noqa: S101 whoever asks knows the kind
+    places, _ = metric.kind.observation.read(answer)
+    features = zip(metric.kind.observation.features, places, strict=True)
     return [float(each) for feature, place in features for each in feature.scaled(place)]

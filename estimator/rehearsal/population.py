@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.domain.category import Ordinal
-from client_sdk.protocol.domain.label import Label
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.kinds.category import Ordinal
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.catalogue import decoder_of
-from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts, worth
+from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
 
@@ -97,9 +97,9 @@ class Crowd:
         """
         total = math.fsum(weights.tolist())
         pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
-        domain = self.metric.domain
-        if isinstance(domain, Number):
-            mean = math.fsum(worth(domain, value) * share for value, share in pairs)
+        domain = self.metric.kind
+        if isinstance(domain, Grid):
+            mean = math.fsum(float(domain.within(value)) * share for value, share in pairs)
             labels = domain.labels if decoder_of(self.metric.channel) is None else ()
             return (*_shares(labels, pairs), mean)
         if isinstance(domain, Subset):
@@ -107,8 +107,8 @@ class Crowd:
             return (*_shares(domain.labels, members), math.fsum(share for _, share in members))
         if isinstance(domain, MeanByGroup):
             return _shares(domain.first.labels, [(parts(value)[0], share) for value, share in pairs])
-        shares = _shares(domain.labels, pairs)
-        if isinstance(domain, Ordinal):
+        shares = _shares(self.metric.labels, pairs)
+        if isinstance(domain, Ordinal) and not self.metric.has_no_answer:
             return (*shares, math.fsum(position * share for position, share in enumerate(shares, start=1)))
         return shares
 
@@ -119,12 +119,12 @@ class Crowd:
             weights: of the answers, which are pairs of group and number, shape (len(answers),).
 
         """
-        assert isinstance(self.metric.domain, MeanByGroup)  # noqa: S101 no other question has them
+        assert isinstance(self.metric.kind, MeanByGroup)  # noqa: S101 no other question has them
         of_groups: dict[Value, list[tuple[Value, float]]] = {}
         for answer, weight in zip(self.answers, weights.tolist(), strict=True):
             group, number = parts(answer.value)
             of_groups.setdefault(group, []).append((number, weight))
-        return [_mean(of_groups.get(label, ())) for label in self.metric.domain.first.labels]
+        return [_mean(of_groups.get(label, ())) for label in self.metric.kind.first.labels]
 
     def texts(self, counts: Counts, generator: np.random.Generator) -> dict[int, int]:
         """Return how many devices report each text, by its integer.

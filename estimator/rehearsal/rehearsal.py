@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from client_sdk.protocol.domain.label import Label
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.domain.vector import Vector
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages_of, figures_of, held, holds
@@ -139,7 +138,7 @@ def _rehearse(
     if crowd.devices == 0:
         return Rehearsed(estimated, {}, {})
     truths, truths_at_hand = _truths(crowd, crowd.shares, estimated), _truths(crowd, at_hand, estimated)
-    has_means = isinstance(crowd.metric.domain, MeanByGroup)
+    has_means = isinstance(crowd.metric.kind, MeanByGroup)
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[FigureKind, float]:
@@ -167,9 +166,9 @@ def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -
     truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
     days = len(estimated.estimates or ())
     truths[FigureKind.AT_LEAST] = [math.fsum(of_values[_days(share.value) : days]) for share in estimated.at_least]
-    if isinstance(crowd.metric.domain, Vector):
+    if crowd.metric.channel.turns:
         truths[FigureKind.COORDINATES] = crowd.coordinates(weights).tolist()
-    if isinstance(crowd.metric.domain, MeanByGroup):
+    if isinstance(crowd.metric.kind, MeanByGroup):
         truths[FigureKind.GROUP_MEANS] = crowd.group_means(weights)
     if distribution is not None:
         answers = crowd.numbers(weights)
@@ -217,7 +216,7 @@ def _sampler(crowd: Crowd) -> _Sampler:
 
     What it needs is prepared once.
     """
-    domain, channel = crowd.metric.domain, crowd.metric.channel
+    domain, channel = crowd.metric.kind, crowd.metric.channel
     if isinstance(domain, Text) and isinstance(channel, GroupedGeometry):
         return lambda counts, _, generator: sampled_texts(domain, channel, crowd.texts(counts, generator), generator)
     if isinstance(channel, RotatedAxes):

@@ -6,26 +6,26 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from client_sdk.protocol.domain.text import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Counts
 
 
 def sampled_texts(
-    domain: Text, channel: GroupedGeometry, devices: Mapping[int, int], generator: np.random.Generator
+    kind: Text, channel: GroupedGeometry, devices: Mapping[int, int], generator: np.random.Generator
 ) -> Counts:
     """Return a tally, shape (symbols,).
 
     Args:
-        domain: the question.
+        kind: the question.
         channel: its channel.
         devices: how many report each text, by its integer.
         generator: of the chances.
 
     """
     weights = np.array(channel.weights)
-    cells = np.array([domain.cells_of(number, channel.inputs) for number in devices], dtype=np.int64)
+    cells = np.array([kind.cells_of(number, channel.inputs) for number in devices], dtype=np.int64)
     counts = np.array(list(devices.values()), dtype=np.int64)
     of_groups = generator.multinomial(counts, weights / weights.sum()).reshape(len(counts), len(weights))
     cells, draw = cells.reshape(of_groups.shape), sampler_of(channel.geometry)

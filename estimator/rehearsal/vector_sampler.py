@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.estimates.rotated_axes import hadamard, offsets_of, signs_of
 from estimator.statistics.arrays import Counts, Floats
 

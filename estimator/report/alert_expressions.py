@@ -12,10 +12,10 @@ import re
 from itertools import islice
 from typing import Final
 
-from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
+from client_sdk.protocol.kinds.category import OrdinalMean
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.label import word
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of
@@ -105,12 +105,12 @@ def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str
 
 def _figures(metric: Metric) -> dict[str, str]:
     """Return the statistic of each figure that a metric has, by how it is written."""
-    number = metric.domain if isinstance(metric.domain, Number) else None
+    number = metric.kind if isinstance(metric.kind, Grid) else None
     has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
     return (
         ({"mean": "mean"} if _has_mean(metric) else {})
         | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
-        | ({_GROUP_MEANS: "group_mean"} if isinstance(metric.domain, MeanByGroup) else {})
+        | ({_GROUP_MEANS: "group_mean"} if isinstance(metric.kind, MeanByGroup) else {})
         | ({_SHARES: "share"} if labels_of(metric) else {})
         | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
     )
@@ -118,7 +118,7 @@ def _figures(metric: Metric) -> dict[str, str]:
 
 def _has_mean(metric: Metric) -> bool:
     """Whether there is a mean of everybody. A number by group has one of each group."""
-    if isinstance(metric.domain, MeanByGroup):
+    if isinstance(metric.kind, MeanByGroup):
         return False
     try:
         mean_range_of(metric)

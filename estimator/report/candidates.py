@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.texts.text import Text
 from estimator.errors import RequestError
 from estimator.estimates.texts import fitting
 
@@ -31,7 +31,7 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
         raise RequestError(
             f"{len(candidates):,} candidates are more than {MOST_CANDIDATES:,}; name some, and others in another report"
         )
-    domains = [metric.domain for metric in registry.metrics.values() if isinstance(metric.domain, Text)]
+    domains = [metric.kind for metric in registry.metrics.values() if isinstance(metric.kind, Text)]
     if not domains:
         raise RequestError('candidates are for questions of kind = "text", and the registry has none; leave them out')
     possible = {text for domain in domains for text in fitting(domain, candidates)}

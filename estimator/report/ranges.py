@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client_sdk.protocol.domain.number import Count, Number
+from client_sdk.protocol.kinds.encoding import Grid
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of
 from estimator.errors import RequestError
@@ -24,9 +24,9 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     """
     for name, start, end in ranges:
         metric = registry.metric(name)
-        domain = metric.domain
+        domain = metric.kind
         requested = f"the range of {name} from {start:.12g} to {end:.12g}"
-        if not isinstance(domain, Number) or domain.statistic == "mean":
+        if not isinstance(domain, Grid) or domain.statistic == "mean":
             raise RequestError(
                 f"{requested} cannot be estimated; "
                 'only numbers and counts of statistic = "distribution" or "quantiles" can'
@@ -42,5 +42,5 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
             )
         if start > end:
             raise RequestError(f"{requested} ends before it begins; exchange its ends")
-        if start == end and not isinstance(domain, Count):
+        if start == end and not domain.is_whole:
             raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")

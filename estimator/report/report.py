@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.estimates.covariance import MOST_VALUES
@@ -142,7 +142,7 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
 
 
 def _numbers(metric: Metric, request: Request) -> int:
-    is_of_texts = isinstance(metric.domain, Text)
+    is_of_texts = isinstance(metric.kind, Text)
     inputs = SURVIVORS + len(request.candidates) if is_of_texts else metric.channel.inputs
     is_squared = request.covariance and inputs <= MOST_VALUES
     return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 import estimator
 from client_sdk.protocol import Registry, Window
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.testing import SeededCoins
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.tallies.tally import Tally
@@ -132,7 +132,7 @@ def reported_mean(
     metric, window = registry.metric(QUESTION), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
     channel = metric.channel_in(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-    encoded = [metric.domain.encode(gradient, channel.inputs, SeededCoins(0)) for gradient in gradients]
+    encoded = [metric.kind.encode(gradient, channel.inputs, SeededCoins(0)) for gradient in gradients]
     tally = sampled_tally(channel, np.array(encoded, dtype=np.float64), counts, generator)
     read = Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
     (estimated,) = estimator.estimate(registry, [read]).metrics

@@ -17,7 +17,10 @@ from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from client_sdk.protocol import Boolean, Category, Cross, Registry
+from client_sdk.protocol import Registry
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import Cross
 from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
@@ -551,9 +554,9 @@ def hostile_registry() -> Registry:
     """Return questions with values that no registry file could hold; they bypass the reader."""
     plain = Registry.parse(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": list("abcdefg")}, both=CROSS))
     metrics = dict(plain.metrics)
-    metrics["os"] = replace(metrics["os"], domain=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])
+    metrics["os"] = replace(metrics["os"], kind=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])
     metrics["both"] = replace(
-        metrics["both"], domain=Cross(Boolean(), Category(HOSTILE), names=(HOSTILE[0], HOSTILE[1]))
+        metrics["both"], kind=Cross(Boolean(), Category(HOSTILE), names=(HOSTILE[0], HOSTILE[1]))
     )
     return replace(plain, app=HOSTILE[0], owner=HOSTILE[2], metrics=metrics)
 

@@ -12,9 +12,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Boolean, Category, Channel
+from client_sdk.protocol import Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign

@@ -15,7 +15,7 @@ import pytest
 from client_sdk import Registry
 from client_sdk.answers.consent import Consent
 from client_sdk.protocol import Metric, Refusal, RegistryError
-from client_sdk.protocol.domain import Activity, Count
+from client_sdk.protocol.kinds.number import Count
 from client_sdk.protocol.mechanisms import catalogue
 from estimator.audit.answers import extremes
 from tests.support.devices.clients import DAY_S, Answer, accept, nothing, problem, refuse, status
@@ -144,7 +144,7 @@ def answers_of(name: str) -> list[object]:
 def life(name: str) -> list[Step]:
     """Return a short life in which every question of a kind is answered differently."""
     first, *_, last = answers_of(name)
-    if isinstance(EVERYTHING.metric(name).domain, Count):
+    if isinstance(EVERYTHING.metric(name).kind, Count):
         return [("count", (name, (1, 7))), ("wait", (DAY_S,)), ("flush", ()), ("wait", (DAY_S,))]
     return [
         ("record", (name, (first, last))),
@@ -175,7 +175,7 @@ def test_the_kinds_and_mechanisms_are_all_there() -> None:
 
 def is_declared(metric: Metric) -> bool:
     """Whether a question leaves on disk what is declared."""
-    return metric.persist or isinstance(metric.domain, Activity)
+    return metric.persist or metric.kind.call == "active"
 
 
 def versions(rng: random.Random, *, declared: bool) -> list[Registry]:
@@ -226,7 +226,7 @@ def history(rng: random.Random, registries: Sequence[Registry], *, declared: boo
     for name in rng.choices([*methods], often, k=STEPS):
         steps.append((name, methods[name]()))
         steps += [("restart", (True, rng.randrange(VERSIONS)))] if name == "forget" else []
-    last = [name for name, metric in registries[0].metrics.items() if not isinstance(metric.domain, Count)]
+    last = [name for name, metric in registries[0].metrics.items() if not metric.kind.call != "record"]
     steps += [("hear", (accept,)), ("wait", (9.0 * DAY_S,)), ("restart", (True, 0))]
     steps += [("record", (name, tuple(rng.choices(answers_of(name), k=2)))) for name in last]
     return [*steps, ("flush", ()), ("wait", (DAY_S,)), ("flush", ())]

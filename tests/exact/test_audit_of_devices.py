@@ -13,8 +13,8 @@ from client_sdk import Registry
 from client_sdk.answers import coin_sources
 from client_sdk.ledger import create
 from client_sdk.protocol import Coins
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from estimator.audit import run
 from estimator.audit.attack import level_of
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings

@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Coins, Registry
 from client_sdk.protocol.mechanisms.rotated import axes as rotated_axes
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.vectors import LOW, SHAPES

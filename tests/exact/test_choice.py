@@ -12,9 +12,12 @@ from typing import Any
 
 import pytest
 
-from client_sdk.protocol.domain import Activity, Category, Count, Cross, Domain, Ordinal, Subset
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.vectors import vectors

@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Category, Metric, Window, WindowKind
+from client_sdk.protocol import Metric, Window, WindowKind
+from client_sdk.protocol.kinds.category import Category
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.metric import estimate

@@ -10,7 +10,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Channel, Count, Metric, Ordinal, Subset, Window, WindowKind
+from client_sdk.protocol import Channel, Metric, Window, WindowKind
+from client_sdk.protocol.kinds.category import Ordinal
+from client_sdk.protocol.kinds.number import Count
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from estimator.decoders import inverse_of
@@ -62,7 +65,7 @@ METRICS = {
 
 def answers(metric: Metric) -> list[tuple[object, float]]:
     """Return every answer and its value in the mean."""
-    domain = metric.domain
+    domain = metric.kind
     if isinstance(domain, Subset):
         sets = [s for size in range(domain.max_items + 1) for s in combinations(domain.values, size)]
         return [(members, len(members)) for members in sets]
@@ -94,7 +97,7 @@ def check_sets(metric: Metric, of_members: estimators.OfMembers) -> None:
     """Each member of a set has a mean of 1 if the set holds it, else 0; intervals stay within their
     range.
     """
-    domain = metric.domain
+    domain = metric.kind
     assert isinstance(domain, Subset)
     each = [drawn(metric, report) for report in np.eye(metric.channel.symbols, dtype=int)]
     shares_of = [of_members(tally, domain.labels, domain.max_items) for tally in each]
@@ -114,7 +117,7 @@ def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) ->
     inverse, nothing = inverse_of(metric.channel), np.zeros(0)
     low, high = inverse.intervals(report, 1)
     shares = inverse.shares(report, 1)
-    labels = [*metric.domain.labels, "dummy"]
+    labels = [*metric.kind.labels, "dummy"]
     errors = inverse.standard_errors(report, 1)
     return Shares(labels, low, high, shares, errors, np.full(len(labels), 1 / len(labels)), nothing)
 
@@ -126,9 +129,9 @@ def test_each_member_of_a_set_is_estimated_as_often_as_it_is_in_the_set(name: st
     for report in np.eye(metric.channel.symbols, dtype=int):
         whole, part = estimated(metric, report.tolist()).estimates, drawn(metric, report)
         assert whole is not None
-        assert isinstance(metric.domain, Subset)
-        assert whole.unbiased.tolist() == (metric.domain.max_items * part.unbiased[:-1]).tolist()
-        assert whole.standard_errors.tolist() == (metric.domain.max_items * part.standard_errors[:-1]).tolist()
+        assert isinstance(metric.kind, Subset)
+        assert whole.unbiased.tolist() == (metric.kind.max_items * part.unbiased[:-1]).tolist()
+        assert whole.standard_errors.tolist() == (metric.kind.max_items * part.standard_errors[:-1]).tolist()
 
 
 @pytest.mark.parametrize("mutant", estimators.SETS)
@@ -200,9 +203,9 @@ def test_an_interval_of_a_mean_of_more_values_holds_it_as_often_as_promised(name
         truth = float(Fraction(two[0][1] + two[1][1]) / 2)
         positions = np.array([float(label) for label in range(metric.channel.inputs)])
         least, greatest = 0.0, 1.0
-        if isinstance(metric.domain, Subset):
+        if isinstance(metric.kind, Subset):
             positions = np.append(np.ones(len(VALUES)), 0.0)
-            greatest = float(metric.domain.max_items)
+            greatest = float(metric.kind.max_items)
         else:
             least, greatest = all_answers[0][1], all_answers[-1][1]
             positions /= positions[-1]

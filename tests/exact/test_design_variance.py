@@ -10,9 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Category, Channel
+from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign

@@ -7,8 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Boolean, Category, Channel, Domain, Number
+from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Support

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage.group_means import QUESTIONS, RANGE, held_by
-from client_sdk.protocol import Category
-from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse

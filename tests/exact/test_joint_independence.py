@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.protocol import Category, Cross
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse

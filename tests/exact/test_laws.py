@@ -8,9 +8,11 @@ from functools import partial
 
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Boolean, Channel, Coins, Metric, Number, WindowKind
+from client_sdk.protocol import COIN_SCALE, Channel, Coins, Metric, WindowKind
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

@@ -8,8 +8,9 @@ from functools import partial
 
 import pytest
 
-from client_sdk.protocol import Channel, Coins, Number
+from client_sdk.protocol import Channel, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

@@ -10,7 +10,8 @@ from functools import partial
 
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Number
+from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for, piecewise, square_wave
 from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.hybrid import Hybrid

@@ -8,9 +8,12 @@ from itertools import product
 
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Boolean, Category, Coins, Count, Cross, Metric, Ordinal, WindowKind
-from client_sdk.protocol.domain import PERIODS, Activity, Nearest
-from client_sdk.protocol.domain.nearest import GRID
+from client_sdk.protocol import COIN_SCALE, Coins, Metric, WindowKind
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.nearest import GRID, Nearest
+from client_sdk.protocol.kinds.number import PERIODS, Activity, Count
 from client_sdk.protocol.mechanisms import auto as choice
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request
@@ -110,7 +113,7 @@ def test_a_step_of_a_scale_is_the_input_of_its_place() -> None:
     metric_of = metric(Ordinal(("never", "weekly", "daily")), "exponential")
     for mechanism in ("exponential", "k-ary-randomized-response"):
         metric_of = metric(Ordinal(("never", "weekly", "daily")), mechanism)
-        places = [metric_of.domain.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
+        places = [metric_of.kind.encode(step, 3, ScriptedCoins([])) for step in ("never", "weekly", "daily")]
         assert places == [0, 1, 2]
 
 

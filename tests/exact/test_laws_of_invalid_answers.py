@@ -16,8 +16,9 @@ import pytest
 
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import COIN_SCALE, Coins, Metric
-from client_sdk.protocol.domain import CrossedModel, Text, Vector
-from client_sdk.protocol.domain.vector import UNIT
+from client_sdk.protocol.models.model import CrossedModel
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.vector import UNIT
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
@@ -74,9 +75,9 @@ def metric_of(fields: dict[str, Field]) -> Metric:
 def inputs_of(metric: Metric) -> Sequence[Any]:
     """Return all inputs of a channel; of one for vectors the signed axes."""
     inputs = metric.channel.inputs
-    if isinstance(metric.domain, CrossedModel):
-        return list(product(*map(range, metric.domain.pairs)))
-    if isinstance(metric.domain, Vector):
+    if isinstance(metric.kind, CrossedModel):
+        return list(product(*map(range, metric.kind.pairs)))
+    if metric.channel.turns:
         return [
             tuple(sign * UNIT * (place == axis) for place in range(inputs))
             for axis in range(inputs)
@@ -122,8 +123,8 @@ def test_an_invalid_answer_is_reported_by_the_even_mixture_of_all_inputs(fields:
 @pytest.mark.parametrize("fields", (QUESTIONS | MANY).values(), ids=QUESTIONS | MANY)
 def test_every_input_is_drawn_equally_often_for_an_invalid_answer(fields: dict[str, Field]) -> None:
     metric = metric_of(fields)
-    if isinstance(metric.domain, Text):
-        groups = len(metric.domain.groups(metric.channel.inputs))
+    if isinstance(metric.kind, Text):
+        groups = len(metric.kind.groups(metric.channel.inputs))
         script = [(7 * group) % metric.channel.inputs for group in range(groups)]
         with ScriptedCoins(script) as coins:
             assert drawn(metric, coins) == tuple(script)

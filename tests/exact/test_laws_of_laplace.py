@@ -10,7 +10,8 @@ from functools import partial
 
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Channel, Count, Number
+from client_sdk.protocol import COIN_SCALE, Channel
+from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.laplace import POINTS, Laplace
 from tests.support.laws.bands import REPLAYED, request

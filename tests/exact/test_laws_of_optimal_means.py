@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from client_sdk.protocol import COIN_SCALE, Channel, Count, Number
+from client_sdk.protocol import COIN_SCALE, Channel
+from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.mechanisms.optimal_mean import RESOLUTION, STEPS, TABLES, OptimalMean, steps_between
 from estimator.decoders import optimal_mean

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol import Coins, Number
+from client_sdk.protocol import Coins
+from client_sdk.protocol.kinds.number import Number
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck
 

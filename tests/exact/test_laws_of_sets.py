@@ -7,7 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from client_sdk.protocol import Metric, OutsideDomainError, Subset, WindowKind
+from client_sdk.protocol import Metric, OutsideDomainError, WindowKind
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol import Count, Number
+from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms import channel_for, designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import POINTS, Hierarchical

@@ -10,8 +10,8 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.domain import Model
-from client_sdk.protocol.mechanisms.rotated.axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.models.model import Model
+from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.estimates.learned.models import model_estimates
 from estimator.estimates.learned.poisoning import coefficient_move, covariance_moves, fakes_of_products
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
@@ -108,8 +108,8 @@ def slope(coefficient: int) -> Floats:
 
     Its shape is (dimension,).
     """
-    assert isinstance(METRIC.domain, Model)
-    length, step, noise = METRIC.domain.length, 1e-4, honest_model().pair_noise
+    assert isinstance(METRIC.kind, Model)
+    length, step, noise = METRIC.kind.length, 1e-4, honest_model().pair_noise
     mean = honest_mean()
     slopes = np.zeros(channel().dimension)
     for place in range(length):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
+from client_sdk.protocol.models.crosses import Crosses
 from estimator.decoders import inverse_of
 from estimator.estimates.learned.crosses import fakes_of_crosses
 from estimator.estimates.learned.models import model_estimates

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import Channel, Metric, Number, Window, WindowKind
+from client_sdk.protocol import Channel, Metric, Window, WindowKind
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import CrossedModel, Model, ModelFeature
-from client_sdk.protocol.domain.vector import UNIT
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import UNIT
 from client_sdk.protocol.window import Window
 from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.crosses import CellShares, odds_ends, weights_of
@@ -98,18 +98,18 @@ def crosses_tally(metric: Metric, name: str, each: int, seed: int) -> Tally:
 
 
 def true_moments(metric: Metric, name: str) -> Moments:
-    assert isinstance(metric.domain, Model)
-    vectors = encoded(metric, name)[:, : metric.domain.length] / UNIT
-    return Moments.of(vectors.mean(axis=0), len(metric.domain.observation.coordinates))
+    assert isinstance(metric.kind, Model)
+    vectors = encoded(metric, name)[:, : metric.kind.length] / UNIT
+    return Moments.of(vectors.mean(axis=0), len(metric.kind.observation.coordinates))
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_without_noise_products_give_the_least_squares_of_the_rows(name: str) -> None:
     metric = metric_of(MODEL, features=FEATURES)
-    assert isinstance(metric.domain, Model)
-    truth, norm = true_moments(metric, name), metric.domain.radius / UNIT
-    inputs = len(metric.domain.observation.coordinates)
-    rows = encoded(metric, name)[:, -metric.channel.inputs :][:, : metric.domain.length] / UNIT
+    assert isinstance(metric.kind, Model)
+    truth, norm = true_moments(metric, name), metric.kind.radius / UNIT
+    inputs = len(metric.kind.observation.coordinates)
+    rows = encoded(metric, name)[:, -metric.channel.inputs :][:, : metric.kind.length] / UNIT
     z = Moments.of(rows, inputs).features
     label = np.where(population(name)[2], 1.0, -1.0)
     expected, *_ = np.linalg.lstsq(np.column_stack([z, np.ones(PEOPLE)]), label, rcond=None)
@@ -124,12 +124,12 @@ BLOCKS = 128
 
 def noisy(metric: Metric, name: str, noise: float, generator: np.random.Generator) -> ProductsModel:
     """Return the model of a tally whose blocks of rotations have normal noise of a known size."""
-    assert isinstance(metric.domain, Model)
-    inputs = len(metric.domain.observation.coordinates)
-    mean = encoded(metric, name)[:, : metric.domain.length].mean(axis=0) / UNIT
+    assert isinstance(metric.kind, Model)
+    inputs = len(metric.kind.observation.coordinates)
+    mean = encoded(metric, name)[:, : metric.kind.length].mean(axis=0) / UNIT
     blocks = generator.normal(scale=noise / math.sqrt(BLOCKS), size=(BLOCKS, len(mean)))
     strays = Moments.of(blocks - blocks.mean(axis=0), inputs)
-    return ProductsModel(metric.domain, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise)
+    return ProductsModel(metric.kind, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise)
 
 
 def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray, bool]:
@@ -234,9 +234,9 @@ def test_reports_that_tell_nothing_make_no_model_that_is_sure(mechanism: str, ep
 
 def true_odds(metric: Metric, name: str) -> np.ndarray:
     """Log-odds of yes in each cell; NaN where nobody is, infinite where only one label is there."""
-    assert isinstance(metric.domain, CrossedModel)
+    assert isinstance(metric.kind, CrossedModel)
     vectors, odds = encoded(metric, name), []
-    for feature, pairs in enumerate(metric.domain.pairs):
+    for feature, pairs in enumerate(metric.kind.pairs):
         counts = np.bincount(vectors[:, feature], minlength=pairs)
         with np.errstate(divide="ignore", invalid="ignore"):
             odds.append(np.log(counts[1::2] / counts[::2]))
@@ -344,7 +344,7 @@ def test_odds_that_chance_allows_are_within_and_others_are_not() -> None:
 
 
 def _features() -> tuple[ModelFeature, ...]:
-    domain = metric_of(CROSSED_MODEL).domain
+    domain = metric_of(CROSSED_MODEL).kind
     assert isinstance(domain, CrossedModel)
     return tuple(feature for feature in domain.observation.features if feature.cells == 3)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from client_sdk.protocol.domain import CrossedModel
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, metric_of
 from tests.support.laws.coins import ScriptedCoins
@@ -91,7 +91,7 @@ def test_one_seed_gives_one_rehearsal() -> None:
 
 def test_drawn_crosses_have_the_law_of_devices() -> None:
     metric, devices = metric_of(CROSSED_MODEL, epsilon=1), 10**6
-    assert isinstance(metric.domain, CrossedModel)
+    assert isinstance(metric.kind, CrossedModel)
     assert isinstance(metric.channel, Crosses)
     rows = [metric.encode(answer, ScriptedCoins([])) for answer in people(related=True).answers[:2]]
     counts = np.array([devices, 2 * devices])

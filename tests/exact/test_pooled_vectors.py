@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric, Window
-from client_sdk.protocol.domain.vector import UNIT
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.metric import estimate
 from estimator.estimates.rotated_axes import square_along, turned_back
 from estimator.estimates.vectors import least_noise_of

@@ -13,8 +13,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Boolean, Category, Channel, Cross, Number, Subset
+from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign

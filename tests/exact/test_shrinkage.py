@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Category
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.estimates.shrinkage import AT_ONCE, FEWEST, shrunken_shares

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Channel, Count, Number
+from client_sdk.protocol import Channel
+from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave

@@ -17,9 +17,12 @@ import pytest
 from client_sdk import ShippedModel
 from client_sdk.protocol import Metric, Registry, Window
 from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.domain import Boolean, Cross, Model, Ordinal
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Ordinal
+from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.models.model import Model
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import estimate
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
@@ -69,7 +72,7 @@ def first_round(mechanism: str, folder: Path) -> ShippedModel:
     metric, generator = registry.metric("limitation"), np.random.default_rng(1)
     encoded, each = np.array([metric.encode(answer, NO_COINS) for answer in people()]), np.full(PEOPLE, 10)
     channel = metric.channel_in(WINDOW.text)
-    if isinstance(metric.domain, Model):
+    if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)
         counts = sampled_tally(channel, encoded, each, generator)
     else:
@@ -114,7 +117,7 @@ def test_the_second_round_finds_the_auc_and_the_calibration_of_the_first(tmp_pat
 
 def test_the_app_of_the_page_uses_the_steps_and_the_questions_of_the_registry() -> None:
     registry = Registry.parse(HEAD + SECOND)
-    assert list(registry.metric("score").domain.labels) == STEPS
+    assert list(registry.metric("score").kind.labels) == STEPS
     recorded: dict[str, object] = {}
 
     class FakeTelemetry:

@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Category, Number
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.decoders import inverse_of

@@ -13,8 +13,8 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.domain.vector import UNIT, lifted
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, offsets, rotated, shifted
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
+from client_sdk.protocol.vectors.vector import UNIT, lifted
 from estimator.errors import RequestError
 from estimator.estimates.rotated_axes import (
     block_reports,

@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol import Category, Registry
+from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from estimator.decoders.catalogue import decoder_of
 from estimator.plan.variance import squares_of

@@ -6,6 +6,6 @@ import `catalogue` itself; the names here are for others.
 
 from __future__ import annotations
 
-from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, PERMANENT_MECHANISMS, channel_for
+from client_sdk.protocol.mechanisms.catalogue import AUTO, MECHANISMS, NAMES, channel_for
 
-__all__ = ["AUTO", "NAMES", "PERMANENT_MECHANISMS", "channel_for"]
+__all__ = ["AUTO", "MECHANISMS", "NAMES", "channel_for"]

@@ -9,16 +9,17 @@ width and name their sources.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Self
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class Band(Channel):
     """The channel of a sliding band.
 
     Attributes:
@@ -28,8 +29,6 @@ class Band:
         heavy: the weight of a symbol in the band.
 
     """
-
-    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     width: int
@@ -82,6 +81,10 @@ class Band:
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
         return Fraction(self.weight(symbol, given), self.total)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the inputs whose band holds the symbol."""
+        return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; one coin for every input."""

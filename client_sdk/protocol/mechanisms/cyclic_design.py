@@ -13,13 +13,19 @@ variance that is approached).
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import shake_256
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import auto
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 PAIR = 2
 """The block size whose base blocks are all differences, and hence exactly balanced. The base blocks
@@ -31,7 +37,7 @@ big-endian bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
-class CyclicDesign:
+class CyclicDesign(Channel):
     """The channel of the shifts of ``base_blocks`` blocks.
 
     Symbol i * k + shift stands for the values of base block i, each plus ``shift``, modulo k.
@@ -46,13 +52,22 @@ class CyclicDesign:
 
     name: ClassVar[str] = "cyclic-design"
 
-    delta: ClassVar[Fraction] = PURE
-
     inputs: int
     block_size: int
     base_blocks: int
     keep_numerator: int
     _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    @classmethod
+    def build(cls, request: Request) -> CyclicDesign:
+        """Return the channel of the design of least variance.
+
+        Raises:
+            ValueError: if there is no design.
+
+        """
+        block_size, base_blocks = auto.design_of(cls.name, request.size, request.epsilon.odds)
+        return cls.within(request.epsilon, request.size, block_size, base_blocks)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
@@ -98,6 +113,11 @@ class CyclicDesign:
             return Fraction(self.keep_numerator, COIN_SCALE * self.base_blocks * self.block_size)
         others = self.base_blocks * (self.inputs - self.block_size)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the values of the symbol's block."""
+        base, shift = divmod(symbol, self.inputs)
+        return sorted((value + shift) % self.inputs for value in self.base_block(base))
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a shift of a random base block that maps a member, or a non-member, to the value.

@@ -14,11 +14,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor, ln_ceiling
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 Utility = Sequence[Sequence[Fraction]]
 """A square table: how useful it is to report the column's value when the row's value is true."""
@@ -55,7 +59,7 @@ full rank."""
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(Channel):
     """The channel of a table.
 
     Attributes:
@@ -66,14 +70,28 @@ class Exponential:
 
     name: ClassVar[str] = "exponential"
 
-    delta: ClassVar[Fraction] = PURE
-
     weights: tuple[tuple[int, ...], ...]
     _sums: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Add up every row, so that bisection finds each symbol in the same time."""
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
+
+    @classmethod
+    def build(cls, request: Request) -> Exponential:
+        """Return the channel of the registry's utility, or of distances on a scale.
+
+        Raises:
+            ValueError: if there is neither.
+
+        """
+        if request.has_no_answer:
+            raise ValueError(
+                "'exponential' has no place on the scale for no answer; remove fill_in, or let auto choose"
+            )
+        if request.utility is None and not request.kind.is_ordered:
+            raise ValueError(f"'exponential' needs utility = [[…], …] for a {request.kind.name}, which has no order")
+        return cls.within(request.epsilon, request.utility or by_distance(request.size))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, utility: Utility) -> Exponential:

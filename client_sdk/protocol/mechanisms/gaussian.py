@@ -15,12 +15,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 POINTS = 33
 """32 cells: sigma is about a range or more, so rounding to a point adds less than a thousandth to
@@ -60,6 +63,20 @@ class Gaussian(AdditiveNoise):
     name: ClassVar[str] = "gaussian"
 
     odds: Fraction
+
+    @classmethod
+    def build(cls, request: Request) -> Gaussian:
+        """Return the channel of the registry's delta.
+
+        Raises:
+            ValueError: if it names none.
+
+        """
+        if request.delta is None:
+            raise ValueError(
+                "'gaussian' needs delta, by how much a chance may exceed e^epsilon times another, such as delta = 1e-9"
+            )
+        return cls.within(request.epsilon, request.delta)
 
     @staticmethod
     def within(epsilon: RequestedEpsilon, delta: Fraction, points: int = POINTS) -> Gaussian:

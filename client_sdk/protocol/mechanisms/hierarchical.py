@@ -18,13 +18,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 POINTS = 256
 """Eight levels, and about as many points as those of a square wave. A tree of four nodes under each
@@ -51,7 +55,7 @@ class TreeLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchical:
+class Hierarchical(Channel):
     """The channel of a tree over a row of points.
 
     Attributes:
@@ -66,8 +70,6 @@ class Hierarchical:
     """
 
     name: ClassVar[str] = "hierarchical"
-
-    delta: ClassVar[Fraction] = PURE
 
     inputs: int
     block_sizes: tuple[int, ...]
@@ -84,6 +86,11 @@ class Hierarchical:
             levels.append(TreeLevel(span, first, channel))
             first += channel.symbols
         object.__setattr__(self, "levels", tuple(levels))
+
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS) -> Self:

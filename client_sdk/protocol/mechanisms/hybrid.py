@@ -12,18 +12,23 @@ epsilon.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.piecewise import POINTS, Piecewise
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 @dataclass(frozen=True, slots=True)
-class Hybrid:
+class Hybrid(Channel):
     """The mixture of a band and of the two ends of the range.
 
     Attributes:
@@ -35,11 +40,14 @@ class Hybrid:
 
     name: ClassVar[str] = "hybrid"
 
-    delta: ClassVar[Fraction] = PURE
-
     band: Piecewise
     least: int
     step: int
+
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
@@ -103,6 +111,12 @@ class Hybrid:
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
         return Fraction(self.weight(symbol, given), self.total)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the inputs of the band, or an end."""
+        if symbol < self.band.symbols:
+            return self.band.likeliest(symbol)
+        return (0,) if symbol == self.band.symbols else (self.band.inputs - 1,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; one coin for every input."""

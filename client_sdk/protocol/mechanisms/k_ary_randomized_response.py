@@ -8,16 +8,21 @@ section 3 (k-RR).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 @dataclass(frozen=True, slots=True)
-class KAryRandomizedResponse:
+class KAryRandomizedResponse(Channel):
     """The channel on k symbols.
 
     Attributes:
@@ -27,11 +32,15 @@ class KAryRandomizedResponse:
     """
 
     name: ClassVar[str] = "k-ary-randomized-response"
-
-    delta: ClassVar[Fraction] = PURE
+    says_truth: ClassVar[bool] = True
 
     inputs: int
     keep_numerator: int
+
+    @classmethod
+    def build(cls, request: Request) -> KAryRandomizedResponse:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon, request.size)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int) -> KAryRandomizedResponse:
@@ -58,6 +67,10 @@ class KAryRandomizedResponse:
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the symbol itself."""
+        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.

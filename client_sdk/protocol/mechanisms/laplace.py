@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import root_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 POINTS = 257
 """256 cells: even at epsilon 20 rounding to a point adds less than a hundredth to the variance."""
@@ -31,7 +34,10 @@ class Laplace(AdditiveNoise):
 
     name: ClassVar[str] = "laplace"
 
-    delta: ClassVar[Fraction] = PURE
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:

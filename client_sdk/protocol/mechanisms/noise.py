@@ -8,15 +8,17 @@ so that its law is a list of weights. The mechanisms differ in their weights and
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
 
 
 @dataclass(frozen=True, slots=True)
-class AdditiveNoise:
+class AdditiveNoise(Channel):
     """The channel of symmetric noise.
 
     Attributes:
@@ -62,6 +64,10 @@ class AdditiveNoise:
     def probability(self, symbol: int, given: int) -> Fraction:
         """Return P(symbol | given)."""
         return Fraction(self.weight(symbol, given), self.total)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the input that no noise would leave as it is."""
+        return (min(max(symbol - self.reach, 0), self.inputs - 1),)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; one coin for every input."""

@@ -15,14 +15,19 @@ one that rises by step i from symbol i to symbol i + width.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import lcm
-from typing import ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 class Table(NamedTuple):
@@ -48,7 +53,7 @@ class Table(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalMean:
+class OptimalMean(Channel):
     """The channel.
 
     Attributes:
@@ -63,8 +68,6 @@ class OptimalMean:
 
     name: ClassVar[str] = "optimal-mean"
 
-    delta: ClassVar[Fraction] = PURE
-
     steps: tuple[int, ...]
     width: int
     light: int
@@ -76,6 +79,11 @@ class OptimalMean:
         """Add up the steps."""
         object.__setattr__(self, "knots", tuple(accumulate(self.steps, initial=0)))
         object.__setattr__(self, "resolution", lcm(*self.steps))
+
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> Self:
@@ -152,6 +160,11 @@ class OptimalMean:
         """Return the band at or before an input, and the next one's numerator over `resolution`."""
         band = bisect_right(self.knots, given, hi=len(self.steps)) - 1
         return band, self.resolution // self.steps[band] * (given - self.knots[band])
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the points of a range."""
+        first, last = (min(max(symbol + end, 0), len(self.steps)) for end in (1 - self.width, 0))
+        return range(self.knots[first], self.knots[last] + 1)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a symbol for the input ``value``; two coins for every input.

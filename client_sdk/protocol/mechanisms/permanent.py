@@ -18,14 +18,12 @@ step hides the next report of another answer.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"
@@ -36,7 +34,7 @@ CoinsOf = Callable[..., Coins]
 
 
 @dataclass(frozen=True, slots=True)
-class Permanent:
+class Permanent(Channel):
     """The product of two channels.
 
     Attributes:
@@ -44,8 +42,6 @@ class Permanent:
         instantaneous: from a permanent answer to a report, with as many inputs.
 
     """
-
-    delta: ClassVar[Fraction] = PURE
 
     permanent: KAryRandomizedResponse
     instantaneous: Channel
@@ -76,6 +72,11 @@ class Permanent:
         return self.instantaneous.worst_ratio
 
     @property
+    def last_step(self) -> Channel:
+        """The instantaneous step."""
+        return self.instantaneous
+
+    @property
     def permanent_nanos(self) -> int:
         """The most that all reports of one answer reveal, in billionths of epsilon, rounded up."""
         return epsilon_nanos(self.permanent)
@@ -102,6 +103,10 @@ class Permanent:
         """
         value = encode(coins_of(OFFSET, *labels))
         return value, self.permanent.perturb(value, coins_of(PERMANENT, *labels, str(value)))
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return those of the instantaneous step."""
+        return self.instantaneous.likeliest(symbol)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the first report of a device; later ones come from the same permanent answer."""

@@ -12,11 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.band import Band
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 POINTS = 1025
 """1,024 cells: rounding to a point adds at most a quarter of a squared cell to the variance, 2.4e-7
@@ -28,6 +31,11 @@ class Piecewise(Band):
     """A band of the width with the least worst-case variance of the mean."""
 
     name: ClassVar[str] = "piecewise"
+
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:

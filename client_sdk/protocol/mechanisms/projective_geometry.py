@@ -17,16 +17,23 @@ leading 1 from (q**m - 1) / (q - 1).
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import MOST_LIKELIEST, Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import auto
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectiveGeometry:
+class ProjectiveGeometry(Channel):
     """The channel of points and hyperplanes.
 
     Attributes:
@@ -40,8 +47,6 @@ class ProjectiveGeometry:
 
     name: ClassVar[str] = "projective-geometry"
 
-    delta: ClassVar[Fraction] = PURE
-
     inputs: int
     prime: int
     dimension: int
@@ -54,6 +59,17 @@ class ProjectiveGeometry:
         powers = tuple(self.prime**digits for digits in range(self.dimension + 1))
         object.__setattr__(self, "_powers", powers)
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
+
+    @classmethod
+    def build(cls, request: Request) -> ProjectiveGeometry:
+        """Return the channel of the geometry of least variance.
+
+        Raises:
+            ValueError: if there is no geometry.
+
+        """
+        prime, dimension = auto.design_of(cls.name, request.size, request.epsilon.odds)
+        return cls.within(request.epsilon, request.size, prime, dimension)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, prime: int, dimension: int) -> ProjectiveGeometry:
@@ -100,6 +116,13 @@ class ProjectiveGeometry:
             return Fraction(self.keep_numerator, COIN_SCALE * self.orthogonal)
         others = self.symbols - self.orthogonal
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the first few values of the symbol's hyperplane."""
+        kept = Fraction(self.keep_numerator, COIN_SCALE) / self.orthogonal
+        return list(
+            islice((each for each in range(self.inputs) if self.probability(symbol, each) == kept), MOST_LIKELIEST)
+        )
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a random point orthogonal to the value's, or another when the coin says lie.

@@ -6,16 +6,21 @@ coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse:
+class RandomizedResponse(Channel):
     """The channel on two symbols.
 
     Attributes:
@@ -24,12 +29,17 @@ class RandomizedResponse:
     """
 
     name: ClassVar[str] = "randomized-response"
+    says_truth: ClassVar[bool] = True
 
-    delta: ClassVar[Fraction] = PURE
     inputs: ClassVar[int] = 2
     symbols: ClassVar[int] = 2
 
     keep_numerator: int
+
+    @classmethod
+    def build(cls, request: Request) -> RandomizedResponse:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon) -> RandomizedResponse:
@@ -50,6 +60,10 @@ class RandomizedResponse:
         """Return P(symbol | given)."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the symbol itself."""
+        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or its opposite when the coin says lie."""

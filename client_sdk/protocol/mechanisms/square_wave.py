@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import ln_ceiling
 from client_sdk.protocol.mechanisms.band import Band
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 POINTS = 257
 """The ends of 256 bins. Bins four times finer gained less than 2 % of the distance to the truth up
@@ -27,6 +30,11 @@ class SquareWave(Band):
     """A band of the width that tells most about where the answer is."""
 
     name: ClassVar[str] = "square-wave"
+
+    @classmethod
+    def build(cls, request: Request) -> Self:
+        """Return the channel that a registry asks for."""
+        return cls.within(request.epsilon, request.points(POINTS))
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:

@@ -24,7 +24,6 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from client_sdk.protocol.budget import ATTOS, Budget, Ceiling, Cost, Spent, Strategy
-from client_sdk.protocol.domain import Count
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
@@ -81,7 +80,7 @@ def _sums(budget: Budget, ceiling: Ceiling, metrics: list[Metric]) -> Iterator[t
     filled = [metric for metric in metrics if metric.fill is not None]
     yield budget.window, [_term(metric, ceiling, 1) for metric in filled]  # paid for before anything is recorded
     unfilled_kinds = {metric.window for metric in metrics if metric.fill is None}
-    counted = {metric.window for metric in metrics if metric.fill is None and isinstance(metric.domain, Count)}
+    counted = {metric.window for metric in metrics if metric.fill is None and metric.kind.call != "record"}
     for kind in (kind for kind in WindowKind if kind in unfilled_kinds):
         yield (
             kind,

@@ -18,18 +18,18 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.domain import Cross, Domain, Filled, MeanByGroup, Text
 from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.feasibility import shortages
 from client_sdk.protocol.registry.limits import excesses
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.sentence_tables import read_sentences
-from client_sdk.protocol.registry.strata import Variables, read_strata, read_variables
-from client_sdk.protocol.registry.table import TomlTable
+from client_sdk.protocol.registry.strata import Variables, read_variables
 from client_sdk.protocol.sentences import PURPOSE, Sentences, sentences_in
+from client_sdk.protocol.toml_table import TomlTable
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
@@ -302,10 +302,9 @@ def _with_consents(metric: Metric, read: Mapping[str, Metric]) -> Metric:
 
     If one of those has no purpose, neither has the pair: its answer is part of the pair's.
     """
-    domain = metric.domain.answered if isinstance(metric.domain, Filled) else metric.domain
-    if not isinstance(domain, Cross | MeanByGroup):
+    if not metric.kind.crossed:
         return metric
-    parts = [read[name].consent for name in domain.names]
+    parts = [read[name].consent for name in metric.kind.crossed]
     return replace(metric, consent=metric.consent.union(*parts) if all(parts) else frozenset())
 
 
@@ -319,17 +318,12 @@ def _read_metrics(
         mistakes.append(("metric", "must hold at least one metric: [metric.dark_mode]"))
         return {}
     read: dict[str, Metric] = {}
-    domains: dict[str, Domain | None] = {}
+    kinds: dict[str, Kind | None] = {}
     plain = [name for name, fields in raw.items() if not (isinstance(fields, dict) and "cross" in fields)]
     for name in [*plain, *(name for name in raw if name not in plain)]:
         table = TomlTable(raw[name], f"metric.{name}", mistakes)
-        names = read_strata(table, strata)
-        metric = read_metric(name, table, owner, budget, domains)
-        if names and metric is not None and isinstance(metric.domain, Text):
-            table.mistake("strata", "is not for a text: each stratum would have tallies of its own, and find less")
-            metric = None
-        domains[name] = None if metric is None else metric.domain
+        metric = read_metric(name, table, owner, budget, strata, kinds)
+        kinds[name] = None if metric is None else metric.kind
         if metric is not None:
-            whole = _with_consents(metric, read)
-            read[name] = replace(whole, strata=names) if names else whole
+            read[name] = _with_consents(metric, read)
     return {name: read[name] for name in raw if name in read}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Final
 
-from client_sdk.protocol.registry.table import MAX_TEXT, is_text, suggestion
 from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, SHIPPED, flattened, placeholders, shipped
+from client_sdk.protocol.toml_table import MAX_TEXT, is_text, suggestion
 
 MOST_SHOWN: Final = 3
 """Missing sentences to name; a new language lacks hundreds."""

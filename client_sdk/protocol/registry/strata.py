@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from client_sdk.protocol.registry.table import TomlTable
+from client_sdk.protocol.toml_table import TomlTable
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 Variables = Mapping[str, tuple[str, ...]]

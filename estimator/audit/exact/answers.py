@@ -31,23 +31,22 @@ walked too, to check that they are what they should be.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
-from client_sdk.protocol.domain.model import ModelFeature
-from client_sdk.protocol.domain.number import Count, Number
-from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
-from client_sdk.protocol.domain.set import Subset
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.kind import Law
+from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.audit.exact.paths import Chances
+from client_sdk.protocol.models.model import ModelFeature
 
 MOST_PATHS = 2**17
 """The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.
@@ -83,7 +82,7 @@ class EncodedAnswer:
     """
 
     value: Answer
-    inputs: Chances[int]
+    inputs: Law
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
@@ -104,16 +103,17 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
     """Return the answers that are walked: those of one input each, and any mixtures."""
-    domain = metric.domain
-    if isinstance(domain, Subset):
-        return [_set(domain, members) for members in _sets(domain, all_sets=all_inputs)]
-    if isinstance(domain, Number):
-        last = metric.channel.inputs - 1
-        return [_number(domain, number, last) for number in dict.fromkeys(_numbers(domain, inputs, last))]
-    if isinstance(domain, MeanByGroup):
-        return list(_means(domain))
-    labels = domain.labels
-    return [EncodedAnswer(labels[place], {place: Fraction(1)}) for place in inputs]
+    kind, last = metric.kind, metric.channel.inputs - 1
+    if isinstance(kind, Subset):
+        answers: Iterable[Answer] = _sets(kind, all_sets=all_inputs)
+    elif isinstance(kind, Grid):
+        answers = dict.fromkeys(_numbers(kind, inputs, last))
+    elif isinstance(kind, MeanByGroup):
+        points = kind.points - 1
+        answers = product(kind.first.labels, dict.fromkeys(_numbers(kind.second, tuple(range(kind.points)), points)))
+    else:
+        return [EncodedAnswer(metric.labels[place], {place: Fraction(1)}) for place in inputs]
+    return [EncodedAnswer(answer, metric.law(answer)) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class WalkPlan:
         """
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
         reported = answers
-        if isinstance(metric.domain, Number):
+        if isinstance(metric.kind, Grid):
             ends = {0, 1, last - 1, last}
             reported = [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & ends]
         alone = {place for answer in reported if len(answer.inputs) == 1 for place in answer.inputs}
@@ -159,52 +159,26 @@ def coins_of_encoding(metric: Metric) -> int:
 
     It is the same for all answers of a domain.
     """
-    return int(isinstance(metric.domain, Number | Subset | MeanByGroup))
+    return int(isinstance(metric.kind, Grid | Subset | MeanByGroup))
 
 
-def _numbers(domain: Number, inputs: tuple[int, ...], last: int) -> Iterator[Answer]:
+def _numbers(kind: Grid, inputs: tuple[int, ...], last: int) -> Iterator[Answer]:
     """Yield the points of a grid and some numbers between them.
 
     Counts and steps of a scale are whole numbers.
     """
-    is_whole = isinstance(domain, Count | OrdinalMean)
     places = [Fraction(place) for place in inputs]
     places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
-    if is_whole and domain.high < MOST_SETS:
-        yield from range(int(domain.low), int(domain.high) + 1)
-        return
-    for place in places:
-        number = domain.low + (domain.high - domain.low) * place / last
-        yield round(number) if is_whole else number
-
-
-def _number(domain: Number, answer: Answer, last: int) -> EncodedAnswer:
-    """Return a number with its law.
-
-    Rounding is unbiased to 2**-64 of a cell, and never above the number on average.
-    """
-    assert isinstance(answer, Fraction | int)  # noqa: S101 `_numbers` yields nothing else
-    position = (answer - domain.low) / (domain.high - domain.low) * last
-    below = int(position)
-    above = Fraction(int((position - below) * COIN_SCALE), COIN_SCALE)
-    chances = {below: 1 - above, below + 1: above}
-    value = domain.scale.values[int(answer) - 1] if isinstance(domain, OrdinalMean) else answer
-    return EncodedAnswer(value, {place: chance for place, chance in chances.items() if chance})
-
-
-def _means(domain: MeanByGroup) -> Iterator[EncodedAnswer]:
-    """Yield every group with each point of the number, and with some numbers between."""
-    last = domain.points - 1
-    numbers = [_number(domain.second, number, last) for number in _numbers(domain.second, tuple(range(last + 1)), last)]
-    for place, group in enumerate(domain.first.labels):
-        for number in numbers:
-            chances = {place * domain.points + point: chance for point, chance in number.inputs.items()}
-            yield EncodedAnswer((group, number.value), chances)
+    numbers: Iterable[Fraction] = (kind.low + (kind.high - kind.low) * place / last for place in places)
+    if kind.is_whole and kind.high < MOST_SETS:
+        numbers = map(Fraction, range(int(kind.low), int(kind.high) + 1))
+    for number in numbers:
+        yield kind.answer_at(Fraction(round(number)) if kind.is_whole else number)
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
     """Whether only some of the sets that a user can have are walked."""
-    return isinstance(metric.domain, Subset) and not all_inputs and _count_of_sets(metric.domain) > MOST_SETS
+    return isinstance(metric.kind, Subset) and not all_inputs and _count_of_sets(metric.kind) > MOST_SETS
 
 
 def _count_of_sets(domain: Subset) -> int:
@@ -225,17 +199,9 @@ def _sets(domain: Subset, *, all_sets: bool) -> Iterator[tuple[str, ...]]:
         yield from dict.fromkeys((values[:size], values[len(values) - size :]))
 
 
-def _set(domain: Subset, members: tuple[str, ...]) -> EncodedAnswer:
-    """Return a set with its law: members have equal probabilities, and a dummy has the rest."""
-    each = Fraction(1, domain.max_items)
-    chances = {domain.values.index(member): each for member in members}
-    dummy = 1 - each * len(members)
-    return EncodedAnswer(members, chances | ({len(domain.values): dummy} if dummy else {}))
-
-
 def answer_in(feature: ModelFeature, cell: int) -> object:
     """Return an answer to a feature of a model in a cell: the middle of its range, or its value."""
-    if isinstance(feature.domain, Number):
-        low, high = feature.domain.low, feature.domain.high
+    if isinstance(feature.kind, Number):
+        low, high = feature.kind.low, feature.kind.high
         return low + (high - low) * Fraction(2 * cell + 1, 2 * feature.cells)
-    return feature.domain.values[cell]
+    return feature.kind.values[cell]

@@ -17,9 +17,9 @@ from functools import partial
 from itertools import product
 from typing import Any
 
-from client_sdk.protocol.domain.model import LABEL, CrossedModel
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import LABEL, CrossedModel
 from estimator.audit.exact.answers import MOST_PATHS, EncodedAnswer, answer_in
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
@@ -57,8 +57,8 @@ def crosses_proof(
 
 
 def _domain(metric: Metric) -> CrossedModel:
-    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 the only domain of that channel
-    return metric.domain
+    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 the only domain of that channel
+    return metric.kind
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:

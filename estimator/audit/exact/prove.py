@@ -18,12 +18,12 @@ from dataclasses import replace
 from functools import partial
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.audit.exact.answers import (
     EncodedAnswer,
     WalkPlan,

@@ -15,10 +15,10 @@ from functools import partial
 from itertools import product
 from typing import Any, Final
 
-from client_sdk.protocol.domain.text import Text
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
@@ -44,7 +44,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
         AuditError: if the SDK cannot be walked.
 
     """
-    channel, domain = metric.channel, metric.domain
+    channel, domain = metric.channel, metric.kind
     assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
     assert isinstance(domain, Text)  # noqa: S101 the only domain of that channel
     toy = toy_of(domain)
@@ -52,11 +52,11 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
     weights = tuple(group.weight for group in toy.groups(cells))
     small = type(channel).within(within, PRIME, DIMENSION, weights)
-    toy_metric = replace(metric, domain=toy, channel=small)
+    toy_metric = replace(metric, kind=toy, channel=small)
     walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
-        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: 1}))  # type: ignore[dict-item]
+        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: 1}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
         proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))

@@ -22,13 +22,13 @@ from math import comb
 from typing import Any, Final
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.domain import Domain
-from client_sdk.protocol.domain.model import LABEL, Model
-from client_sdk.protocol.domain.number import Number
-from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes, shifted
+from client_sdk.protocol.kinds.kind import Kind
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import LABEL, Model
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
+from client_sdk.protocol.vectors.vector import UNIT, Ball, Vector, lifted
 from estimator.audit.exact.answers import EncodedAnswer, answer_in
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
@@ -101,19 +101,20 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
     """Yield a sentence if an answer is not reported as the vector that it becomes."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
-    for answer, (rotation, *places), keep in product(_answers(metric.domain), ends, (True, False)):
+    for answer, (rotation, *places), keep in product(_answers(metric.kind), ends, (True, False)):
         vector = metric.encode(answer, Script())
         coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
         if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
             yield "an answer is not reported as the vector that it becomes"
 
 
-def _answers(domain: Domain) -> Iterator[object]:
+def _answers(domain: Kind) -> Iterator[object]:
     """Yield answers that become vectors: of a model, the first and the last of everything."""
-    assert isinstance(domain, Vector)  # noqa: S101 the only domain of that channel
-    if not isinstance(domain, Model):
+    assert isinstance(domain, Ball)  # noqa: S101 the only domain of that channel
+    if isinstance(domain, Vector):
         yield from ([size] + [0] * (domain.length - 1) for size in (domain.norm, -domain.norm, Fraction(0)))
         return
+    assert isinstance(domain, Model)  # noqa: S101 the other kind of vectors
     observation = domain.observation
     label = observation.label
     labels = (label.low, label.high) if isinstance(label, Number) else (False, True)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.domain.boolean import Boolean
-from client_sdk.protocol.domain.category import Category, Ordinal
-from client_sdk.protocol.domain.cross import Cross
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.protocol import Inverse
 from estimator.distribution_intervals.limits import limits_of
@@ -99,7 +99,7 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
             Cluster(
                 share=Figure.within(values.share(members), share),
                 stability=stability,
-                values=tuple(metric.domain.labels[member] for member in members.tolist()),
+                values=tuple(metric.kind.labels[member] for member in members.tolist()),
                 mean=None if line is None else Figure.within(values.mean(members, line), mean),
             )
         )
@@ -168,12 +168,12 @@ def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[fl
 
 
 def _points(metric: Metric) -> Floats | None:
-    domain = metric.domain
-    if isinstance(domain, Cross):
+    domain = metric.kind
+    if isinstance(domain, Cross) and not metric.has_no_answer:
         first, second = _coordinates(domain.first), _coordinates(domain.second)
         return np.array([[*x, *y] for x in first for y in second])
     positions = positions_of(metric)
-    is_line = positions is not None and len(domain.labels) == len(positions)
+    is_line = positions is not None and len(metric.labels) == len(positions)
     return positions[:, np.newaxis] if positions is not None and is_line else None
 
 

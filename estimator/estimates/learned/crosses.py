@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.model import CrossedModel, ModelFeature
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
+from client_sdk.protocol.kinds.label import word
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel, ModelFeature
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.possible_share import LEAST_SHARE, possible_share
@@ -87,7 +87,7 @@ class CellShares(NamedTuple):
 
 def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
     """Yield the shares of each feature that was reported."""
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     assert isinstance(domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
     for feature, own, counts in zip(
@@ -166,8 +166,8 @@ class Fitted(NamedTuple):
 def learned_crosses(metric: Metric, fitted: Fitted) -> LearnedModel:
     """Return the model of a tally. A feature without reports weighs nothing."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
-    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    features = metric.domain.observation.features
+    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    features = metric.kind.observation.features
     return LearnedModel(
         mechanism=metric.channel.name,
         norm=None,
@@ -216,8 +216,8 @@ def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Shares:
     The estimate is that of the model, which is shrunk towards all people's. Without reports of a
     feature it is 0, and its interval is everything.
     """
-    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    features = metric.domain.observation.features
+    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    features = metric.kind.observation.features
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
         ends = np.full(len(names), MOST_LOG_ODDS)

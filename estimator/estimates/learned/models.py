@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from client_sdk.protocol.domain.model import CrossedModel, Model
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import CrossedModel, Model
 from estimator.estimates.learned.crosses import Fitted, cells_of, fakes_of_crosses, learned_crosses, log_odds
 from estimator.estimates.learned.poisoning import fakes_of_products
 from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
@@ -55,16 +55,16 @@ def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[
         The figures and the model, which is None with too few reports.
 
     """
-    if isinstance(metric.domain, Model):
-        names = metric.domain.observation.coordinates
+    if isinstance(metric.kind, Model):
+        names = metric.kind.observation.coordinates
         if tally.reports < LEAST_REPORTS:
-            ends = np.full(len(names), MOST_STEPS * label_step(metric.domain))
+            ends = np.full(len(names), MOST_STEPS * label_step(metric.kind))
             return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING), None
         model = ProductsModel.of(metric, tally)
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
-    assert isinstance(metric.domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
+    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind
     fitted = Fitted.of(list(cells_of(metric, tally)) if tally.reports >= LEAST_REPORTS else [])
-    family = sum(feature.cells for feature in metric.domain.observation.features) if simultaneous else 1
+    family = sum(feature.cells for feature in metric.kind.observation.features) if simultaneous else 1
     return log_odds(metric, fitted, family), learned_crosses(metric, fitted) if fitted.of_features else None
 
 
@@ -72,6 +72,6 @@ def _fakes(metric: Metric, tally: Tally, fraction: float) -> Fakes | None:
     """Return how far made-up reports could have moved the mean and coefficients, or a share."""
     if not tally.reports:
         return None
-    if isinstance(metric.domain, Model):
+    if isinstance(metric.kind, Model):
         return fakes_of_products(metric, tally, fraction)
     return fakes_of_crosses(metric, tally, fraction)

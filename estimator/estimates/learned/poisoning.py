@@ -28,9 +28,9 @@ import math
 import msgspec
 import numpy as np
 
-from client_sdk.protocol.domain.model import weights
-from client_sdk.protocol.domain.vector import UNIT
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import weights
+from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge, label_step
 from estimator.estimates.vectors import VectorMean, fakes_of
 from estimator.results.poisoning import Fakes, Move
@@ -49,7 +49,7 @@ def fakes_of_products(metric: Metric, tally: Tally, fraction: float) -> Fakes:
     fakes = fakes_of(metric, tally, VectorMean.of(metric, tally), fraction)
     assert fakes.mean is not None  # noqa: S101 a vector has a mean
     model = ProductsModel.of(metric, tally)
-    unit = label_step(model.domain) / model.norm
+    unit = label_step(model.kind) / model.norm
     most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, fakes.mean.up)
     return msgspec.structs.replace(fakes, coefficients=Move(most, most))
 

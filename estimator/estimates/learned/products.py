@@ -19,12 +19,12 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from client_sdk.protocol.domain.boolean import Boolean
-from client_sdk.protocol.domain.category import Category
-from client_sdk.protocol.domain.model import Model, ModelFeature, weights
-from client_sdk.protocol.domain.vector import UNIT
-from client_sdk.protocol.mechanisms.catalogue import ROTATED_AXES
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import Model, ModelFeature, weights
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.learned.skill import Skill, Skilled
 from estimator.estimates.vectors import VectorMean
 from estimator.results.estimate import Shares
@@ -160,7 +160,7 @@ class ProductsModel:
 
     """
 
-    domain: Model
+    kind: Model
     moments: Moments
     strays: Moments
     noise: float
@@ -168,9 +168,9 @@ class ProductsModel:
     @classmethod
     def of(cls, metric: Metric, tally: Tally) -> ProductsModel:
         """Return the model of a tally with at least one report."""
-        assert isinstance(metric.domain, Model)  # noqa: S101 whoever asks knows the kind
-        mean, inputs = VectorMean.of(metric, tally), len(metric.domain.observation.coordinates)
-        return cls(metric.domain, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
+        assert isinstance(metric.kind, Model)  # noqa: S101 whoever asks knows the kind
+        mean, inputs = VectorMean.of(metric, tally), len(metric.kind.observation.coordinates)
+        return cls(metric.kind, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
 
     def ridge(self) -> Ridge:
         """Return the regression on all rotations."""
@@ -187,27 +187,27 @@ class ProductsModel:
         blocks = len(influence)
         least = self.noise * UNIT / weights()[0] * np.linalg.norm(ridge.inverse, axis=1)
         errors = np.sqrt(np.maximum((influence**2).sum(axis=0) * blocks / (blocks - 1), least**2))
-        unit = label_step(self.domain) / self.norm
+        unit = label_step(self.kind) / self.norm
         estimates, errors = unit * ridge.coefficients, unit * errors
-        reach, most = student_of(family, blocks - 1) * errors, MOST_STEPS * label_step(self.domain)
+        reach, most = student_of(family, blocks - 1) * errors, MOST_STEPS * label_step(self.kind)
         lows, highs = (np.clip(estimates + side * reach, -most, most) for side in (-1, 1))
-        names = self.domain.observation.coordinates
+        names = self.kind.observation.coordinates
         return Shares(names, lows, highs, estimates, errors, NOTHING, NOTHING)
 
     def learned(self) -> LearnedModel:
         """Return the model with its weights, and how well it predicts."""
         ridge = self.ridge()
-        label, per_unit = self.domain.observation.label, ridge.coefficients / self.norm
+        label, per_unit = self.kind.observation.label, ridge.coefficients / self.norm
         if isinstance(label, Boolean):
             skill = self.skill()
             slope, intercept = skill.log_odds
             auc, correlation = skill.auc, skill.correlation
         else:
-            slope, auc, correlation = label_step(self.domain), None, None
+            slope, auc, correlation = label_step(self.kind), None, None
             intercept = float(label.low) + slope * (1 + float(self.moments.label - self._score_mean(ridge)))
         parts = np.split(slope * per_unit, np.cumsum([len(each.coordinates) for each in self._features])[:-1])
         return LearnedModel(
-            mechanism=ROTATED_AXES,
+            mechanism=RotatedAxes.name,
             norm=self.norm,
             penalty=ridge.penalty,
             intercept=intercept,
@@ -245,11 +245,11 @@ class ProductsModel:
     @property
     def norm(self) -> float:
         """The length to which scaled features are shortened."""
-        return self.domain.radius / UNIT
+        return self.kind.radius / UNIT
 
     @property
     def _features(self) -> tuple[ModelFeature, ...]:
-        return self.domain.observation.features
+        return self.kind.observation.features
 
     @property
     def pair_noise(self) -> float:
@@ -269,6 +269,6 @@ def label_step(domain: Model) -> float:
 def input_of(feature: ModelFeature, its_weights: Floats) -> ModelInput:
     """Return a feature with its weights, as a report holds it."""
     own = tuple(its_weights.tolist())
-    if isinstance(feature.domain, Category):
-        return ModelInput(name=feature.name, values=feature.domain.values, weights=own)
-    return ModelInput(name=feature.name, low=float(feature.domain.low), high=float(feature.domain.high), weights=own)
+    if isinstance(feature.kind, Category):
+        return ModelInput(name=feature.name, values=feature.kind.values, weights=own)
+    return ModelInput(name=feature.name, low=float(feature.kind.low), high=float(feature.kind.high), weights=own)

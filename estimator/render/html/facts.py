@@ -29,7 +29,7 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
 
 
 def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
-    yield "Kind of question", f"{in_unit(metric.kind, metric.unit)}, asked once a {metric.window}"
+    yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)
     yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"

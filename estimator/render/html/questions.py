@@ -134,7 +134,7 @@ def question_of(
         left_out=highlight.left_out,
         joint=joint_view(shown, highlight.independence),
         extras=(*extras_of(shown, positions), *([effects_table(metric, of_window)] if of_window else [])),
-        changes=labelled_changes(metric.kind, metric.unit, changes),
+        changes=labelled_changes(metric.kind.name, metric.unit, changes),
         spark=sparkline(_headline(windows, shown, calendar), _unit_of_headline(shown)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=facts_of(metric, windows, shown.central),

@@ -34,7 +34,7 @@ def effects_table(metric: Metric, effects: Sequence[Effect]) -> Extra:
 
 def _row(metric: Metric, effect: Effect) -> tuple[str, ...]:
     change = clearest_changes(effect)[0]
-    label, unit = labelled(change, metric.kind, metric.unit)
+    label, unit = labelled(change, metric.kind.name, metric.unit)
     return (
         f"{effect.second} less {effect.first}",
         label,

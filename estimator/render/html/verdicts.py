@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
 from typing import Final
 
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
@@ -82,11 +81,11 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     conclusion = change_conclusion(clearest, changes.tests)
     if clearest.p_value is None or clearest.p_value_corrected is None:
         return WordedConclusion(CODES[conclusion], "too few reports", f"Too few reports to see a change {between}.")
-    label, unit = labelled(clearest, metric.kind, metric.unit)
+    label, unit = labelled(clearest, metric.kind.name, metric.unit)
     label = f"“{label}”" if unit is PERCENT and label != YES else label
     moved = f"{label} {change_text(clearest, unit)}"
     moved_within = f"{moved} ({change_interval_text(clearest, unit)})"
-    note = PERMANENT_NOTE if isinstance(metric.channel, Permanent) else ""
+    note = PERMANENT_NOTE if metric.permanent_nanos > 0 else ""
     corrected = p_equals(clearest.p_value_corrected)
     match conclusion:
         case Conclusion.DIFFER:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from textwrap import fill
 from typing import Any, Final
 
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import Horizon
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from estimator.estimates.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
@@ -130,7 +130,7 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
 
 def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     metric = plan.metric
-    yield f"{metric.name}: {metric.kind}, every {metric.window}"
+    yield f"{metric.name}: {metric.kind.name}, every {metric.window}"
     yield f"  {mechanism_words(Question(**question_fields(metric)))}"
     if metric.permanent_nanos:
         yield f"  permanent answer: epsilon {as_float(metric.permanent_nanos):.9f}"
@@ -147,8 +147,8 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     if plan.rotations is not None:
         yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
     if plan.mean is not None:
-        yield f"  {f'error of the {mean_word(metric.kind)}, worst':34} {plan.mean:>14.5g}{unit}"
-    if isinstance(metric.domain, MeanByGroup):
+        yield f"  {f'error of the {mean_word(metric.kind.name)}, worst':34} {plan.mean:>14.5g}{unit}"
+    if isinstance(metric.kind, MeanByGroup):
         least = "none" if plan.difference is None else f"{plan.difference:.5g}{unit}"
         yield f"  {'difference of two means seen':34} {least:>14}"
     yield from _last_lines(plan, unit)
@@ -193,7 +193,7 @@ def _judgement(plan: MetricPlan) -> str:
     is_share = plan.shares is not None
     error = plan.shares.worst if plan.shares is not None else plan.mean or 0.0
     unit = " points" if is_share else f" {plan.metric.unit}".rstrip()
-    what = "a share" if is_share else f"the {mean_word(plan.metric.kind)}"
+    what = "a share" if is_share else f"the {mean_word(plan.metric.kind.name)}"
 
     def within(standard_error: float) -> str:
         reach = Z * standard_error * (100 if is_share else 1)
@@ -238,7 +238,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
     document: dict[str, Any] = {
         "metric": metric.name,
         "edition": metric.edition,
-        "kind": metric.kind,
+        "kind": metric.kind.name,
         "unit": metric.unit,
         "window": metric.window.value,
         "mechanism": metric.channel.name,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from client_sdk.protocol.domain.label import word
-from client_sdk.protocol.domain.mean_by_group import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.label import word
 from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
 from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
@@ -109,7 +109,7 @@ def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield from metric.get("coordinates", ())
     yield from metric.get("at_least", ())
     yield from metric.get("texts", {}).get("found", ())
-    if metric["kind"] == MeanByGroup.kind and "joint" in metric:
+    if metric["kind"] == MeanByGroup.name and "joint" in metric:
         yield from (group["estimates"][0] for group in metric["joint"]["groups"])
     distribution = metric.get("distribution")
     if distribution is not None:

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.rehearsal.text_sampler import sampled_texts
 from tests.support.devices.definitions import (
     ACTIVITY,
@@ -120,7 +120,7 @@ def _of_words(metric: Metric, reports: int, *, is_forged: bool) -> list[int]:
 
     In a forged one the last group speaks for one word alone: both are unclear.
     """
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     the, zebra, nothing = map(domain.number_of, ("the", "zebra", ""))

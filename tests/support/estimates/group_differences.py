@@ -70,7 +70,7 @@ def estimates(registry: Registry, reports: int, generator: np.random.Generator) 
 
 def sizes(registry: Registry, name: str) -> tuple[int, int]:
     """Return the numbers of groups and answers of a pair of questions."""
-    domain = registry.metric(name).domain
+    domain = registry.metric(name).kind
     return domain.first.size, domain.second.size  # type: ignore[union-attr,return-value] # it is a cross
 
 
@@ -83,7 +83,7 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
     law = inverse.symbol_law(truth.ravel())
     counts = generator.multinomial(reports, law / law.sum())
     shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
-    joint = joint_of(metric.domain, shares, covariance, Sample.of(inverse, counts))  # type: ignore[arg-type] # it is a cross
+    joint = joint_of(metric.kind, shares, covariance, Sample.of(inverse, counts))  # type: ignore[arg-type] # it is a cross
     return MetricEstimate(**question_fields(metric), window=WINDOW.text, closed=True, reports=reports, joint=joint)
 
 

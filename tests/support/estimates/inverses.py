@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from client_sdk.protocol import Boolean, Channel
+from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign

@@ -12,11 +12,12 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.domain import CrossedModel, Model, Text
-from client_sdk.protocol.domain.vector import UNIT, Vector, lifted
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel, Model
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import UNIT, lifted
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.vector_sampler import sampled_tally
@@ -65,7 +66,7 @@ def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Itera
             continue
         counts = _counts(metric, number, generator)
         reported = np.flatnonzero(counts)
-        is_sparse = isinstance(metric.domain, Vector)
+        is_sparse = metric.channel.turns
         yield {
             "metric": metric.name,
             "edition": metric.edition,
@@ -79,17 +80,17 @@ def _lines(metric: Metric, days: range, generator: np.random.Generator) -> Itera
 def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Counts:
     """Return how many devices report each symbol on a day."""
     reports = POOR if number == POOR_DAY else REPORTS
-    if isinstance(metric.domain, Model | CrossedModel):
+    if isinstance(metric.kind, Model | CrossedModel):
         people = generator.multinomial(reports, [1 / len(PEOPLE)] * len(PEOPLE))
         return _of_people(metric, day(number), people, generator)
-    if isinstance(metric.domain, Vector):
+    if metric.channel.turns:
         channel = metric.channel_in(day(number))
         assert isinstance(channel, RotatedAxes)
-        vector = lifted(_vector(metric.domain.length, number), channel.dimension)
+        vector = lifted(_vector(metric.kind.length, number), channel.dimension)
         return sampled_tally(channel, np.array([vector], float), np.array([reports]), generator)
-    if isinstance(metric.domain, Text) and isinstance(metric.channel, GroupedGeometry):
-        common, other = map(metric.domain.number_of, ("the", "zebra"))
-        return sampled_texts(metric.domain, metric.channel, {common: reports - 20, other: 20}, generator)
+    if isinstance(metric.kind, Text) and isinstance(metric.channel, GroupedGeometry):
+        common, other = map(metric.kind.number_of, ("the", "zebra"))
+        return sampled_texts(metric.kind, metric.channel, {common: reports - 20, other: 20}, generator)
     weights = np.linspace(1.0, 1.0 + number / 2, metric.channel.inputs)
     people = generator.multinomial(reports, weights / weights.sum())
     return sampler_of(metric.channel)(people, generator)
@@ -98,7 +99,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
 def _of_people(metric: Metric, window: str, people: Counts, generator: np.random.Generator) -> Counts:
     """Return how many devices report each symbol of a model, given the numbers of the `PEOPLE`."""
     channel = metric.channel_in(window)
-    answers = np.array([metric.domain.encode(person, channel.inputs, NO_COINS) for person in PEOPLE])
+    answers = np.array([metric.kind.encode(person, channel.inputs, NO_COINS) for person in PEOPLE])
     if isinstance(channel, RotatedAxes):
         return sampled_tally(channel, answers.astype(float), people, generator)
     assert isinstance(channel, Crosses)

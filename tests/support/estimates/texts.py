@@ -14,9 +14,9 @@ from string import ascii_lowercase
 import numpy as np
 
 from client_sdk.protocol import Metric, WindowKind
-from client_sdk.protocol.domain import Text
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.decoders import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.group_tables import GroupTables
@@ -41,7 +41,7 @@ def _cells(domain: Text, inputs: int, texts: tuple[str, ...]) -> Counts:
 
 def drawn_tables(metric: Metric, people: Mapping[str, int], seed: int) -> GroupTables:
     """Return the tables of a tally, given the number of people with each text."""
-    domain, channel, draw = metric.domain, metric.channel, np.random.default_rng(seed)
+    domain, channel, draw = metric.kind, metric.channel, np.random.default_rng(seed)
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     inverse = inverse_of(channel.geometry)

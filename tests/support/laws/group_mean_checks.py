@@ -11,7 +11,7 @@ from functools import partial
 from itertools import product
 
 from client_sdk.protocol import COIN_SCALE, Coins, Metric
-from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.laws.coins import exact_law, exact_paths
 
@@ -39,15 +39,15 @@ class GroupMeanSubject:
 
     @property
     def domain(self) -> MeanByGroup:
-        assert isinstance(self.metric.domain, MeanByGroup)
-        return self.metric.domain
+        assert isinstance(self.metric.kind, MeanByGroup)
+        return self.metric.kind
 
     def answers(self) -> Iterator[Answer]:
         """Yield each group with some numbers, among them every point and both ends."""
-        low, width = self.domain.second.low, self.domain.second.high - self.domain.second.low
-        points = [Fraction(point, self.domain.points - 1) for point in range(self.domain.points)]
+        low, width = self.kind.second.low, self.kind.second.high - self.kind.second.low
+        points = [Fraction(point, self.kind.points - 1) for point in range(self.kind.points)]
         places = sorted({*PLACES, *points})
-        yield from product(self.domain.first.labels, (low + width * place for place in places))
+        yield from product(self.kind.first.labels, (low + width * place for place in places))
 
     def law(self, answer: Answer) -> dict[int, Fraction]:
         law = exact_law(partial(self.report, self.metric, answer))
@@ -59,7 +59,7 @@ GroupMeanCheck = Callable[[GroupMeanSubject], None]
 
 def law_is_that_of_the_two_nearest_points_of_the_group(subject: GroupMeanSubject) -> None:
     """The rounding is unbiased up to the last coin, and the rest is the channel."""
-    domain, channel = subject.domain, subject.metric.channel
+    domain, channel = subject.kind, subject.metric.channel
     for group, number in subject.answers():
         place = (number - domain.second.low) / (domain.second.high - domain.second.low) * (domain.points - 1)
         below = min(int(place), domain.points - 2)
@@ -103,7 +103,7 @@ def right_report(metric: Metric, answer: Answer, coins: Coins) -> int:
 
 def _parts(metric: Metric, answer: Answer, coins: Coins) -> tuple[int, int, MeanByGroup]:
     """Return the group and the rounded point of an answer."""
-    domain = metric.domain
+    domain = metric.kind
     assert isinstance(domain, MeanByGroup)
     group, point = divmod(domain.encode(answer, domain.size, coins), domain.points)
     return group, point, domain
@@ -130,7 +130,7 @@ def _towards_low(metric: Metric, answer: Answer, coins: Coins) -> int:
 
 
 def _no_coin_at_the_ends(metric: Metric, answer: Answer, coins: Coins) -> int:
-    domain = metric.domain
+    domain = metric.kind
     assert isinstance(domain, MeanByGroup)
     rounding = _Never(coins, tosses=False) if answer[1] == domain.second.low else coins
     return metric.channel.perturb(domain.encode(answer, domain.size, rounding), coins)

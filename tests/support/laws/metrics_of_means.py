@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from client_sdk.protocol import Metric, Number, WindowKind
-from client_sdk.protocol.domain import Crossed, MeanByGroup
+from client_sdk.protocol import Metric, WindowKind
+from client_sdk.protocol.kinds.cross import Crossed, MeanByGroup
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request
 

@@ -34,12 +34,12 @@ def asking(values: int, *, epsilon: str = "1", permanent: str = "2") -> Registry
 
 def answer_of(metric: Metric, value: int) -> object:
     """Return the answer that an input symbol stands for."""
-    return metric.domain.labels[value]
+    return metric.kind.labels[value]
 
 
 def channel_of(metric: Metric) -> Permanent:
     """Return a metric's channel, which has permanent answers."""
-    assert isinstance(metric.channel, Permanent)
+    assert metric.permanent_nanos > 0
     return metric.channel
 
 

@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import partial
 from itertools import combinations, permutations
 
-from client_sdk.protocol import Coins, Metric, Subset
+from client_sdk.protocol import Coins, Metric
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from tests.support.laws.coins import exact_law, exact_paths
 
@@ -35,8 +36,8 @@ class SetSubject:
 
     @property
     def domain(self) -> Subset:
-        assert isinstance(self.metric.domain, Subset)
-        return self.metric.domain
+        assert isinstance(self.metric.kind, Subset)
+        return self.metric.kind
 
     @property
     def channel(self) -> KAryRandomizedResponse:
@@ -45,8 +46,8 @@ class SetSubject:
 
     def answers(self) -> Iterator[Answer]:
         """Yield every set that may be answered."""
-        for size in range(self.domain.max_items + 1):
-            yield from combinations(self.domain.values, size)
+        for size in range(self.kind.max_items + 1):
+            yield from combinations(self.kind.values, size)
 
     def law(self, answer: Answer) -> dict[int, Fraction]:
         law = exact_law(partial(self.report, self.metric, answer))
@@ -57,9 +58,9 @@ SetCheck = Callable[[SetSubject], None]
 
 
 def law_is_the_mixture_of_members_and_dummies(subject: SetSubject) -> None:
-    channel, places = subject.channel, subject.domain.max_items
+    channel, places = subject.channel, subject.kind.max_items
     for answer in subject.answers():
-        drawn = [subject.domain.values.index(value) for value in answer]
+        drawn = [subject.kind.values.index(value) for value in answer]
         drawn += [channel.inputs - 1] * (places - len(answer))
         assert len(drawn) == places
         assert subject.law(answer) == {
@@ -75,7 +76,7 @@ def epsilon_is_that_of_the_channel(subject: SetSubject) -> None:
     laws = {answer: subject.law(answer) for answer in subject.answers()}
     columns = [[law[symbol] for law in laws.values()] for symbol in range(subject.channel.symbols)]
     assert all(max(column) <= subject.channel.worst_ratio * min(column) for column in columns)
-    full = [law for answer, law in laws.items() if len(answer) == subject.domain.max_items]
+    full = [law for answer, law in laws.items() if len(answer) == subject.kind.max_items]
     dummy = subject.channel.symbols - 1
     assert all(laws[()][dummy] == subject.channel.worst_ratio * law[dummy] for law in full)
 
@@ -84,7 +85,7 @@ def estimate_is_unbiased(subject: SetSubject) -> None:
     """max_items (share of v - q) / (p - q) is exactly 1 on average if v is in the set, and 0 if it
     is not.
     """
-    channel, domain = subject.channel, subject.domain
+    channel, domain = subject.channel, subject.kind
     p, q = channel.probability(0, 0), channel.probability(0, 1)
     for answer in subject.answers():
         law = subject.law(answer)
@@ -123,9 +124,9 @@ def _sampled(draw: Callable[[list[int], int, int, Coins], int]) -> Report:
 
     def report(metric: Metric, answer: Answer, coins: Coins) -> int:
         subject = SetSubject(metric, right_report)
-        members = sorted(subject.domain.values.index(value) for value in answer)
+        members = sorted(subject.kind.values.index(value) for value in answer)
         dummy = metric.channel.inputs - 1
-        return metric.channel.perturb(draw(members, subject.domain.max_items, dummy, coins), coins)
+        return metric.channel.perturb(draw(members, subject.kind.max_items, dummy, coins), coins)
 
     return report
 

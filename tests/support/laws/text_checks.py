@@ -14,9 +14,9 @@ from hashlib import sha256, shake_256
 from itertools import product
 
 from client_sdk.protocol import Coins, Metric, WindowKind
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, exact_paths, law_of
 
@@ -80,7 +80,7 @@ def _paths(subject: TextSubject, text: str) -> tuple[Path[int], ...]:
 
 def law_is_that_of_a_geometry_in_each_group(subject: TextSubject) -> None:
     """Groups come with their weights; within a group the cell goes through the geometry."""
-    channel, domain = subject.channel, subject.metric.domain
+    channel, domain = subject.channel, subject.metric.kind
     assert isinstance(domain, Text)
     sizes = [(3, 8), (6, 8), (6, 6), (6, 6)] if domain.discover else [(6, 1), (6, 1)]
     total = sum(weight for _, weight in sizes)

@@ -14,10 +14,11 @@ from itertools import combinations
 
 import pytest
 
-from client_sdk.protocol import Category, Channel, Coins, Metric
+from client_sdk.protocol import Channel, Coins, Metric
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
 from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import exponential
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign

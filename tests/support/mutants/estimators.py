@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from client_sdk.protocol import Cross, Label
+from client_sdk.protocol import Label
+from client_sdk.protocol.kinds.cross import Cross
 from estimator.decoders.protocol import Inverse
 from estimator.decoders.support import Support
 from estimator.estimates.covariance import Sample

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded
-from client_sdk.protocol.domain.nearest import GRID
+from client_sdk.protocol.kinds.nearest import GRID
 from tests.support.devices.clients import ScriptedTransport, all_bytes, ask, telemetry
 
 MARK = 31415.926535

@@ -15,18 +15,25 @@ with k(k - 1)/2 + 1 symbols). `difference_family` has the blocks.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import PURE, RequestedEpsilon
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice
 from client_sdk.protocol.mechanisms.balanced.difference_family import balanced_starters, multipliers, values_by_starter
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
 
 
 @dataclass(frozen=True, slots=True)
-class BalancedDesign:
+class BalancedDesign(Channel):
     """The channel of the shifts of weighted base blocks.
 
     Symbol b * v + shift stands for the values of base block b, each plus ``shift``, modulo v. Base
@@ -45,8 +52,6 @@ class BalancedDesign:
 
     name: ClassVar[str] = "balanced-design"
 
-    delta: ClassVar[Fraction] = PURE
-
     inputs: int
     points: int
     block_size: int
@@ -62,6 +67,23 @@ class BalancedDesign:
         """Add up the weights, and list the multipliers."""
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
         object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
+
+    @classmethod
+    def build(cls, request: Request) -> BalancedDesign:
+        """Return the channel of the design of least variance.
+
+        Raises:
+            ValueError: if there is no design.
+
+        """
+        inputs, odds = request.size, request.epsilon.odds
+        design = balanced_choice(inputs, odds)
+        if design is None:
+            raise ValueError(
+                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; "
+                f"auto would choose {auto.category_mechanism(inputs, odds)!r}"
+            )
+        return cls.within(request.epsilon, inputs, design.points, design.block_size, design.order)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
@@ -120,6 +142,12 @@ class BalancedDesign:
             return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
         others = self.points - self.block_size
         return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the values of the symbol's block; all of them if it holds none."""
+        base, shift = divmod(symbol, self.points)
+        held = sorted((value + shift) % self.points for value in self.base_block(base))
+        return [value for value in held if value < self.inputs] or range(self.inputs)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return a shift of a random base block that maps a member, or a non-member, to the value.

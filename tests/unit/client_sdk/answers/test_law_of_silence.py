@@ -30,7 +30,6 @@ from client_sdk.ledger import erase, outbox, retry_times, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Coins, Metric, Refusal, Registry, Upload, Verdict, Window
-from client_sdk.protocol.domain import Activity, Count
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 from tests.support.laws.coins import SteadyCoins
@@ -169,11 +168,11 @@ class Device:
 
     def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
         window = Window.of(definition.window, instant_s)
-        if not isinstance(definition.domain, Count):
+        if not definition.kind.call != "record":
             encode = partial(replaced, definition, answer)
             randomised = schedule.randomise(definition, encode, partial(schedule.learn_secret, self.connection))
             schedule.report(self.connection, definition, randomised, window, instant_s)
-        elif isinstance(definition.domain, Activity):
+        elif definition.kind.call == "active":
             days_of_use.mark(self.connection, definition, instant_s)
         else:
             added = MISTAKES.valid(

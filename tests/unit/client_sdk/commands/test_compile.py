@@ -13,7 +13,7 @@ from client_sdk.cli import main
 from client_sdk.commands.compile import Target, refusal, refusals
 from client_sdk.commands.javascript import KINDS, MECHANISMS, compiled, document_of, function_of
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import OrdinalMean
+from client_sdk.protocol.kinds.category import OrdinalMean
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 
@@ -154,7 +154,7 @@ def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -
     left_out = {
         text
         for text, metric in metrics.items()
-        if metric.kind in LACKING or metric.fill is not None or isinstance(metric.domain, OrdinalMean)
+        if metric.kind in LACKING or metric.fill is not None or isinstance(metric.kind, OrdinalMean)
     }
     assert {text for text, question in compiled.items() if isinstance(question, str)} == left_out
 

@@ -16,7 +16,7 @@ from client_sdk.cli import main
 from client_sdk.commands.init import STARTER
 from client_sdk.commands.json_schema import DOMAIN_KEYS, registry_schema
 from client_sdk.protocol import Registry, RegistryError
-from client_sdk.protocol.registry.domain_table import KINDS
+from client_sdk.protocol.kinds import KINDS
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

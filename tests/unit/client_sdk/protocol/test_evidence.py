@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import MeanByGroup, Number, Subset
 from client_sdk.protocol.evidence import bet_in_words, evidence, truth, truth_in_words
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.reported import likeliest
 from client_sdk.protocol.sentences import SHIPPED, Sentences, shipped
@@ -76,10 +78,10 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
     words = truth_in_words(metric, shipped())
     chance = truth(metric)
     if words is None or chance is None:
-        step = metric.channel.instantaneous if isinstance(metric.channel, Permanent) else metric.channel
+        step = metric.channel.instantaneous if metric.permanent_nanos > 0 else metric.channel
         names_several = any(len(list(likeliest(step, symbol))) > 1 for symbol in range(step.symbols))
         law_differs = len({step.probability(value, value) for value in range(step.inputs)}) > 1
-        assert isinstance(metric.domain, Number | Subset | MeanByGroup) or names_several or law_differs
+        assert isinstance(metric.kind, Number | Subset | MeanByGroup) or names_several or law_differs
         return
     channel = metric.channel
     step = channel.instantaneous if isinstance(channel, Permanent) else channel

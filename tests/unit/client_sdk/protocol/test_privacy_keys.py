@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol import Filled, Metric, Registry, RegistryError, Strategy, WindowKind
+from client_sdk.protocol import Metric, Registry, RegistryError, Strategy, WindowKind
 from client_sdk.protocol.budget import Cost
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -89,10 +89,10 @@ def test_a_mean_with_permanent_answers_reports_one_of_two_ends() -> None:
 )
 def test_what_is_filled_in_has_an_input_of_its_own_the_last(domain: str, answers: list[object]) -> None:
     filled = metric(domain, "fill_in = true")
-    assert isinstance(filled.domain, Filled)
+    assert isinstance(filled.kind, Filled)
     assert filled.channel.inputs == len(answers) + 1
-    assert filled.domain.labels[-1] is None
-    assert set(filled.domain.labels[:-1]) == set(answers)
+    assert filled.kind.labels[-1] is None
+    assert set(filled.kind.labels[:-1]) == set(answers)
 
 
 def test_a_filled_cross_has_one_input_more() -> None:

@@ -13,9 +13,9 @@ from client_sdk.commands.check import check
 from client_sdk.commands.javascript import document_of
 from client_sdk.protocol import Refusal, Registry
 from client_sdk.protocol.errors import LanguageError, RegistryError
-from client_sdk.protocol.registry.table import is_text
 from client_sdk.protocol.sentences import SHIPPED, languages, placeholders, shipped
 from client_sdk.protocol.statement import statement
+from client_sdk.protocol.toml_table import is_text
 from client_sdk.results import Waits
 from tests.support.devices.definitions import BOOLEAN, registry_text
 

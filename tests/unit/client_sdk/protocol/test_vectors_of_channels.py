@@ -15,22 +15,12 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
-from client_sdk.protocol.domain import (
-    Activity,
-    Boolean,
-    Category,
-    Count,
-    Cross,
-    CrossedModel,
-    MeanByGroup,
-    Model,
-    Nearest,
-    Number,
-    Ordinal,
-    Subset,
-    Text,
-    Vector,
-)
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
+from client_sdk.protocol.kinds.nearest import Nearest
+from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
@@ -46,6 +36,9 @@ from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.models.model import CrossedModel, Model
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.vector import Vector
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.laws.steps import steps_of
 from tests.support.vectors import vectors

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import BYTES, CUT, Text
+from client_sdk.protocol.texts.text import BYTES, CUT, Text
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 
@@ -15,7 +15,7 @@ QUESTIONS = vectors("text")["questions"]
 
 
 def domain_of(vector: dict[str, Any]) -> Text:
-    domain = Registry.parse(vector["definition"]).metric(vector["metric"]).domain
+    domain = Registry.parse(vector["definition"]).metric(vector["metric"]).kind
     assert isinstance(domain, Text)
     return domain
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from client_sdk.protocol import Coins, Metric, Number, Registry
+from client_sdk.protocol import Coins, Metric, Registry
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import statement
@@ -210,7 +210,7 @@ def test_a_plan_says_which_difference_would_be_seen(folder: Path) -> None:
 
 def test_the_planned_difference_is_seen_four_times_in_five() -> None:
     """Two groups of three, all at the ends, differ by exactly what the plan says."""
-    reports, domain = 20_000, METRIC.domain
+    reports, domain = 20_000, METRIC.kind
     assert isinstance(domain, MeanByGroup)
     least = (least_difference(METRIC, reports) or 0.0) / 3000
     high = 0.5 + np.array([least / 2, -least / 2, 0.0])

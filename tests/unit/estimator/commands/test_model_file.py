@@ -16,7 +16,7 @@ import estimator
 from client_sdk import ShippedModel
 from client_sdk.protocol import Registry
 from client_sdk.protocol.coins import NO_COINS
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import MissingLibraryError, ReportError
 from estimator.commands.cli import command
 from estimator.rehearsal.model_rehearsal import drawn_tally

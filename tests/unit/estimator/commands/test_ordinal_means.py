@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import OrdinalMean
+from client_sdk.protocol.kinds.category import OrdinalMean
 from estimator.audit.answers import extremes
 from estimator.audit.exact.answers import answers_of
 from estimator.commands.cli import command
@@ -112,6 +112,6 @@ def test_the_exact_audit_proves_its_epsilon_for_every_step(tmp_path: Path) -> No
 def test_the_audit_plays_the_ends_and_what_permanent_rounding_may_break() -> None:
     permanent: dict[str, Field] = {"mechanism": "auto", "permanent_epsilon": 3}
     metric = Registry.parse(registry_text(liked=LIKED | permanent)).metric("liked")
-    assert isinstance(metric.domain, OrdinalMean)
+    assert isinstance(metric.kind, OrdinalMean)
     played = extremes(metric)
     assert [(answer.value, answer.name) for answer in played] == [(step, step) for step in ("bad", "great", "fair")]

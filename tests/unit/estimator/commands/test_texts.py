@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.commands.cli import command
 from estimator.commands.report_options import read_candidates
 from estimator.discovery.prefix_search import SURVIVORS
@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _line(metric: Metric, window: str, seed: int) -> str:
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     devices = {domain.number_of(text): count for text, count in PEOPLE.items()}

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.text.populations import LETTERS, Population, random_strings
 from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import Score, scored
-from client_sdk.protocol.domain import Text
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.texts import discover
 
 CELLS = 2**13
@@ -83,7 +83,7 @@ def scores_of(name: str, devices: int) -> list[Score]:
     A tally is drawn whole if that is cheap or in `WHOLLY`, otherwise cell by cell.
     """
     question = Question.of(of_shares(name, POPULATIONS[name]()), 4, cells=CELLS)
-    domain = question.metric.domain
+    domain = question.metric.kind
     assert isinstance(domain, Text)
     draw = question.tables if name in WHOLLY or devices == FEW_DEVICES else question.by_cell
     tables = (draw(devices, np.random.default_rng(seed)) for seed in range(RUNS))
@@ -119,7 +119,7 @@ def test_the_smallest_cell_of_the_benchmark_finds_most_frequent_strings(devices:
 
 def test_the_benchmark_puts_strings_into_the_cells_of_devices() -> None:
     question = Question.of(random_strings(50), 2, cells=CELLS)
-    domain = question.metric.domain
+    domain = question.metric.kind
     assert isinstance(domain, Text)
     expected = [
         domain.cells_of(domain.number_of(text), question.metric.channel.inputs) for text in question.population.strings

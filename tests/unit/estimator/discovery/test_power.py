@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.poisoning import made_up_by_group, made_up_reports
 from estimator.discovery.power import OFTEN, Power
 from estimator.discovery.texts import confirm, discover
@@ -26,9 +26,9 @@ def metric() -> Metric:
 
 
 def parts(metric: Metric) -> tuple[Text, GroupedGeometry]:
-    assert isinstance(metric.domain, Text)
+    assert isinstance(metric.kind, Text)
     assert isinstance(metric.channel, GroupedGeometry)
-    return metric.domain, metric.channel
+    return metric.kind, metric.channel
 
 
 def people(word: str, share: float) -> dict[str, int]:

@@ -11,8 +11,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import Text
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.power import least_sums
 from estimator.discovery.prefix_search import CANDIDATES, RISK, SURVIVORS, candidates_of, risks_of
@@ -25,8 +25,8 @@ WORD = "zebras"
 
 
 def domain() -> Text:
-    assert isinstance(METRIC.domain, Text)
-    return METRIC.domain
+    assert isinstance(METRIC.kind, Text)
+    return METRIC.kind
 
 
 def with_support(tables: GroupTables, deviations: list[float]) -> GroupTables:

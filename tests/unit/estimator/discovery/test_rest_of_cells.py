@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.protocol.domain import CUT, Text
+from client_sdk.protocol.texts.text import CUT, Text
 from estimator.decoders.support import Support
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
@@ -49,14 +49,14 @@ def test_shares_are_exact_on_average_over_all_hashes() -> None:
 def test_if_all_texts_are_listed_nothing_is_taken_off() -> None:
     """Each cell then holds the share of its own text alone, whatever the hash."""
     metric = text_metric()
-    assert isinstance(metric.domain, Text)
+    assert isinstance(metric.kind, Text)
     truth, total = np.array(list(PEOPLE.values())), sum(PEOPLE.values())
     truth, errors, holds = truth / total, [], []
     for seed in range(20):
         tables = drawn_tables(metric, PEOPLE, seed)
-        for shares in (discover(metric.domain, tables).shares, confirm(metric.domain, tables, PEOPLE).shares):
+        for shares in (discover(metric.kind, tables).shares, confirm(metric.kind, tables, PEOPLE).shares):
             labels = [str(label).removesuffix(CUT) for label in shares.labels]
-            order = [labels.index(text[: metric.domain.max_length]) for text in PEOPLE]
+            order = [labels.index(text[: metric.kind.max_length]) for text in PEOPLE]
             errors.append((shares.unbiased[order] - truth) / shares.standard_errors[order])
             holds.append((shares.lows[order] <= truth) & (truth <= shares.highs[order]))
     assert (np.abs(np.mean(errors, axis=0)) < 4 / np.sqrt(20)).all()

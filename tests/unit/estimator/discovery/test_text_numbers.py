@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.domain.text import BYTES, MAX_TEXT_LENGTH
+from client_sdk.protocol.texts.text import BYTES, MAX_TEXT_LENGTH, Text
 from estimator.discovery.text_numbers import TextNumbers
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.domain import BYTES, DomainError, Text
-from client_sdk.protocol.domain.text_groups import CONFIRMING
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import BYTES, Text
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText, candidates_of
@@ -34,8 +35,8 @@ def tables_of(metric: Metric, counts: Counts) -> GroupTables:
 
 
 def domain_of(metric: Metric) -> Text:
-    assert isinstance(metric.domain, Text)
-    return metric.domain
+    assert isinstance(metric.kind, Text)
+    return metric.kind
 
 
 def discovered(metric: Metric, seed: int, people: dict[str, int] = PEOPLE) -> Texts:

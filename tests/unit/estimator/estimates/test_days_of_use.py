@@ -41,7 +41,7 @@ def estimated(metric: Metric, counts: list[int], request: Request = PLAIN) -> Me
 @pytest.mark.parametrize(("days", "expected"), [(7, (1, 2, 4, 7)), (28, (1, 7, 14, 28))])
 def test_the_thresholds_are_one_day_a_quarter_half_and_all(days: int, expected: tuple[int, ...]) -> None:
     metric = metric_of(ACTIVITY, days=days)
-    assert thresholds(metric.domain) == expected  # type: ignore[arg-type]
+    assert thresholds(metric.kind) == expected  # type: ignore[arg-type]
     assert [share.value for share in estimated(metric, [0] * metric.channel.symbols).at_least] == list(expected)
 
 

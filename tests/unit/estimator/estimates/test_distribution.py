@@ -14,8 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol import Number, Registry, Window
+from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import band
 from estimator.estimates.distribution import QUANTILES
@@ -227,7 +228,7 @@ def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
 def test_the_share_of_a_single_count_on_a_coarser_grid_is_at_most_that_of_the_cell_around_it() -> None:
     registry = Registry.parse(registry_text(m=COUNT | {"statistic": "distribution", "max": 5120, "epsilon": 2}))
     metric = registry.metric("m")
-    histogram = Histogram.of(metric.channel, metric.domain)
+    histogram = Histogram.of(metric.channel, metric.kind)
     assert not histogram.is_of_points
     alike = np.eye(histogram.bins + 1)[10]
     law = histogram.law.symbol_law(alike)

@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from estimator.commands.cli import command
 from estimator.formats.to_csv import as_csv
 from estimator.rehearsal.text_sampler import sampled_texts
@@ -77,7 +77,7 @@ def line(name: str, counts: list[int]) -> str:
 def tallies() -> str:
     """Return tallies of half a million devices, each of which reports one of the texts."""
     metric = REGISTRY.metric("word")
-    domain, channel = metric.domain, metric.channel
+    domain, channel = metric.kind, metric.channel
     assert isinstance(domain, Text)
     assert isinstance(channel, GroupedGeometry)
     devices = {domain.number_of(text): 60_000 if text == MARKUP else 30_000 for text in (*FORMULAS, *OTHERS)}

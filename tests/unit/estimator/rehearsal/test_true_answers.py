@@ -20,7 +20,7 @@ STARTUP = metric_of(NUMBER, low=-1, high=5, mechanism="one-bit")
 @pytest.mark.parametrize("cell", ["-1", "-.5", "0", "2.25", "4.999", "5"])
 def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(STARTUP, cell)
-    law = exact_law(lambda coins: STARTUP.domain.encode(answer.value, STARTUP.channel.inputs, coins))
+    law = exact_law(lambda coins: STARTUP.kind.encode(answer.value, STARTUP.channel.inputs, coins))
     # the upper point's chance is a float, one rounding of the exact numerator; the lower one's is
     # the rest
     *lower, (point, chance) = answer.law
@@ -44,7 +44,7 @@ SETS = metric_of({"purpose": "Why?", "kind": "set", "values": ["a", "b", "c"], "
 @pytest.mark.parametrize("cell", ["|", "b", "a|c", "c | a"])
 def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(SETS, cell)
-    law = exact_law(lambda coins: SETS.domain.encode(answer.value, SETS.channel.inputs, coins))
+    law = exact_law(lambda coins: SETS.kind.encode(answer.value, SETS.channel.inputs, coins))
     assert {point: chance for point, chance in answer.law if chance} == {
         point: float(chance) for point, chance in law.items()
     }

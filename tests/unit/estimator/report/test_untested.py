@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.domain import MeanByGroup
+from client_sdk.protocol.kinds.cross import MeanByGroup
 from estimator.decoders import inverse_of
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
@@ -41,7 +41,7 @@ NO_CHANGE_IN_SHARES = re.compile(r"no change in shares|shares had not changed", 
 def risen() -> EstimateReport:
     """Return a report of two windows: groups keep their shares, and the mean of the first rises."""
     metric = REGISTRY.metric("startup_by_os")
-    domain, inverse = metric.domain, inverse_of(metric.channel)
+    domain, inverse = metric.kind, inverse_of(metric.channel)
     assert isinstance(domain, MeanByGroup)
     lines = []
     for window, part in (("2026-11-19", 0.2), ("2026-11-20", 0.8)):

@@ -8,39 +8,19 @@ from fractions import Fraction
 
 import pytest
 
-from client_sdk.protocol import (
-    Boolean,
-    Category,
-    Channel,
-    Count,
-    Cross,
-    Domain,
-    Number,
-    Ordinal,
-    Registry,
-    RegistryError,
-    Subset,
-)
-from client_sdk.protocol.domain import (
-    Activity,
-    CrossedModel,
-    MeanByGroup,
-    Model,
-    ModelFeature,
-    Nearest,
-    Observation,
-    OrdinalMean,
-    Text,
-    Vector,
-)
+from client_sdk.protocol import Channel, Registry, RegistryError
 from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, Ordinal, OrdinalMean
+from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
+from client_sdk.protocol.kinds.nearest import Nearest
+from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES, catalogue, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -50,8 +30,13 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature, Observation
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.vector import Vector
 from tests.support.devices.definitions import CATEGORY, registry_text
 
 EPSILON_1 = RequestedEpsilon.parse(Decimal(1))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
-from client_sdk.protocol.registry.domain_table import KINDS
+from client_sdk.protocol.kinds import KINDS
 from client_sdk.protocol.registry.lines import line_of, lines_of
 
 TEXT = '''\

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol import Count, Cross, Registry, RegistryError, Subset
-from client_sdk.protocol.domain import MAX_CELLS, MAX_COUNT
+from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.kinds.cross import MAX_CELLS, Cross
+from client_sdk.protocol.kinds.number import MAX_COUNT, Count
+from client_sdk.protocol.kinds.set import Subset
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -36,9 +38,9 @@ def test_a_registry_holds_every_kind_in_the_order_of_the_file_wherever_a_cross_s
     assert list(metrics) == ["both", "dark_mode", "visits", "os", "often", "tags", "swapped"]
     kinds = [metric.kind for metric in metrics.values()]
     assert kinds == ["cross", "boolean", "count", "category", "ordinal", "set", "cross"]
-    assert metrics["both"].domain == Cross(metrics["os"].domain, metrics["dark_mode"].domain, ("os", "dark_mode"))  # type: ignore[arg-type] # of categories
-    assert isinstance(metrics["visits"].domain, Count)
-    assert metrics["tags"].domain == Subset(("a", "b", "c"), 2)
+    assert metrics["both"].kind == Cross(metrics["os"].kind, metrics["dark_mode"].kind, ("os", "dark_mode"))  # type: ignore[arg-type] # of categories
+    assert isinstance(metrics["visits"].kind, Count)
+    assert metrics["tags"].kind == Subset(("a", "b", "c"), 2)
     assert metrics["tags"].channel.inputs == 4
 
 
@@ -52,7 +54,7 @@ def test_max_is_a_whole_number_up_to_the_greatest_count(most: Field) -> None:
 def test_the_least_and_the_greatest_count_are_sound() -> None:
     for statistic in ("mean", "distribution"):
         for most in (1, MAX_COUNT):
-            assert parsed(m=COUNT | {"max": most, "statistic": statistic})["m"].domain == Count.up_to(most, statistic)
+            assert parsed(m=COUNT | {"max": most, "statistic": statistic})["m"].kind == Count.up_to(most, statistic)
 
 
 @pytest.mark.parametrize("most", [0, -1, 4, 10**16, Toml("1.5"), Toml("2.0"), Toml("true"), "2", Toml("[2]")], ids=str)
@@ -113,7 +115,7 @@ def test_a_cross_has_a_bounded_number_of_pairs() -> None:
         return CATEGORY | {"values": [f"v{index}" for index in range(size)]}
 
     assert MAX_CELLS % 2 == 0
-    assert parsed(m=CROSS, dark_mode=BOOLEAN, os=values(MAX_CELLS // 2))["m"].domain.size == MAX_CELLS
+    assert parsed(m=CROSS, dark_mode=BOOLEAN, os=values(MAX_CELLS // 2))["m"].kind.size == MAX_CELLS
     reported = mistakes(m=CROSS, dark_mode=values(3), os=values(MAX_CELLS // 2))
     pairs = 3 * MAX_CELLS // 2
     assert reported == {"metric.m.cross": f"has {pairs} pairs of values; at most {MAX_CELLS} can be told apart"}

@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Budget, Registry, RegistryError, UnknownMetricError, WindowKind
-from client_sdk.protocol.registry.table import MAX_EXPONENT, MAX_TEXT
+from client_sdk.protocol.toml_table import MAX_EXPONENT, MAX_TEXT
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, HEAD, NUMBER, Field, Toml, registry_text
 
 GOOD = registry_text(dark_mode=BOOLEAN, os=CATEGORY, visits=NUMBER)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from client_sdk.protocol import OutsideDomainError, Registry, RegistryError
-from client_sdk.protocol.domain import Text
-from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from client_sdk.protocol.registry.texts import CELLS_ALLOWED, PRESETS
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import CELLS_ALLOWED, PRESETS, Text
 from tests.support.devices.definitions import BOOLEAN, TEXT, Field, metric_of, mistakes, registry_text, without
 from tests.support.laws.coins import SteadyCoins
 
 
 def test_letters_and_length_are_read() -> None:
-    domain = metric_of(TEXT).domain
+    domain = metric_of(TEXT).kind
     assert isinstance(domain, Text)
     assert (domain.letters, domain.max_length, domain.discover, domain.max_items) == (TEXT["letters"], 12, True, 1)
 
@@ -110,7 +109,7 @@ def test_an_answer_of_other_letters_is_refused_without_being_named(answer: objec
 
 
 def test_an_answer_of_any_letters_is_taken_where_one_stands_for_the_others() -> None:
-    domain = metric_of(TEXT | {"other": "_"}).domain
+    domain = metric_of(TEXT | {"other": "_"}).kind
     assert isinstance(domain, Text)
     assert domain.number_of("größe") == domain.number_of("gr__e")
 
@@ -122,6 +121,6 @@ def test_an_answer_that_is_no_set_of_texts_is_refused(answer: object) -> None:
 
 
 def test_texts_of_a_set_that_are_alike_once_cut_are_one() -> None:
-    domain = metric_of(TEXT | {"max_items": 3}).domain
+    domain = metric_of(TEXT | {"max_items": 3}).kind
     assert isinstance(domain, Text)
     assert len(domain.numbers({"congratulations", "congratulation", "a"})) == 2

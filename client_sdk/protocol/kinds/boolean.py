@@ -1,0 +1,57 @@
+"""Yes or no."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from client_sdk.protocol.kinds.encoding import Labels
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.sentences import Sentences
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.metric import Metric
+
+TRUTH_VALUES: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("true", "yes", "1"), True),
+    **dict.fromkeys(("false", "no", "0"), False),
+}
+"""How cells of tables spell yes and no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean(Labels):
+    """Yes or no: input 0 is false, input 1 is true."""
+
+    name: ClassVar[str] = "boolean"
+    shapes: ClassVar[tuple[str, ...]] = ("yes-or-no",)
+    labels: ClassVar[tuple[bool, ...]] = (False, True)
+    expected: ClassVar[str] = "True or False"
+    expected_in_cell: ClassVar[str] = "true or false, yes or no, 1 or 0"
+    python_type: ClassVar[str] = "bool"
+    typescript_type: ClassVar[str] = "boolean"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """Nothing: all questions of this kind may be answered alike."""
+        return {}
+
+    def symbol(self, answer: object) -> int:
+        """Return 1 for True and 0 for False.
+
+        Raises:
+            DomainError: if it is not a ``bool``.
+
+        """
+        if not isinstance(answer, bool):
+            raise DomainError
+        return int(answer)
+
+    def parse(self, cell: str) -> object:
+        """Return the truth value that a cell states, or None."""
+        return TRUTH_VALUES.get(cell.strip().lower())
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield that yes or no is answered."""
+        yield say("statement.boolean")

@@ -1,0 +1,245 @@
+"""One of several named values, with or without an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from client_sdk.protocol.kinds.encoding import Grid, Labels
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import Key, listing, text
+from client_sdk.protocol.kinds.kind import Kind, NamedAnswer, literals, refused
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.number import STATISTIC
+from client_sdk.protocol.kinds.words import escaped, listed, preview
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.metric import Metric
+
+MAX_CATEGORIES = 10**6
+"""The most values. A tally of a million counters is 8 MB: the most that a store should hold for one
+question."""
+
+
+def _read_values(table: TomlTable, key: Key) -> tuple[str, ...] | None:
+    values, most = table.take(key.name, required=True), key.own["maxItems"]
+    if values is None:
+        return None
+    if not isinstance(values, list) or not 2 <= len(values) <= most:  # noqa: PLR2004 one value asks nothing
+        table.mistake(key.name, f"must be a list of 2 to {most} texts")
+        return None
+    for value in values:
+        if not is_text(value):
+            table.mistake(key.name, f"must hold texts of 1 to {MAX_TEXT} printable characters")
+            return None
+    if len(set(values)) < len(values):
+        table.mistake(key.name, "must not hold a value twice")
+        return None
+    return tuple(values)
+
+
+VALUES: Final = Key(
+    "values",
+    listing(text() | {"description": "a value"}, 2, MAX_CATEGORIES) | {"uniqueItems": True},
+    "the answers",
+    read=_read_values,
+)
+
+OTHER: Final = Key(
+    "other",
+    text(),
+    "of a category or a set: the value that stands for every answer or member which is not listed; of a text: the "
+    "letter that stands for every other letter",
+    required=False,
+)
+
+
+def other_of(table: TomlTable, values: Mapping[str, Any]) -> bool:
+    """Whether the value that stands for others is one of the values; note it otherwise."""
+    other = values["other"]
+    if other is not None and other not in values["values"]:
+        table.mistake("other", f"must be one of values{suggestion(other, values['values'])}")
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Category(Labels):
+    """One of several named values: input i is ``values[i]``.
+
+    Attributes:
+        values: at least two different texts, in the registry's order.
+        other: the value for every text that is not listed; None if such a text is no answer.
+
+    """
+
+    name: ClassVar[str] = "category"
+    keys: ClassVar[tuple[Key, ...]] = (VALUES, OTHER)
+    refused: ClassVar[Mapping[str, str]] = refused("utility")
+
+    values: tuple[str, ...]
+    other: str | None = field(default=None, kw_only=True)
+    _symbols: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the values, so that every lookup takes the same time."""
+        object.__setattr__(self, "_symbols", {value: symbol for symbol, value in enumerate(self.values)})
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
+        """Return the category, unless other texts count as one that is not listed."""
+        return cls(**values) if other_of(table, values) else None
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The values."""
+        return self.values
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"one of {preview(self.values)}" if self.other is None else "a text"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered.
+
+        Reports of ``other`` mean more if it takes what is new.
+        """
+        return {"values": list(self.values)} | ({} if self.other is None else {"other": self.other})
+
+    def symbol(self, answer: object) -> int:
+        """Return the input of a value.
+
+        Raises:
+            DomainError: if it is no text, or a text that is not listed and `other` is None.
+
+        """
+        symbol = self._symbols.get(answer, self._symbols.get(self.other or "")) if isinstance(answer, str) else None
+        if symbol is None:
+            raise DomainError
+        return symbol
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield the values, and which of them stands for others."""
+        yield say("statement.value", answers=listed(self.values, say))
+        yield from said_of_other(self.other, say)
+
+    @property
+    def python_type(self) -> str:
+        """A literal of the values, or any text."""
+        return literals(self.values, "Literal[{}]", ", ") if self.other is None else "str"
+
+    @property
+    def typescript_type(self) -> str:
+        """A union of the values, or any text."""
+        return literals(self.values, "{}", " | ", "string") if self.other is None else "string"
+
+
+def said_of_other(other: str | None, say: Sentences) -> Iterator[str]:
+    """Yield which value stands for texts that are not listed, if one does."""
+    if other is not None:
+        yield say("statement.other_answer", other=escaped(other))
+
+
+def _read_mean(table: TomlTable, key: Key) -> str | None:
+    statistic = table.text(key.name)
+    if statistic and statistic != "mean":
+        table.mistake(key.name, 'must be "mean" for an ordinal, or be removed to have the share of each value, too')
+    return statistic or None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Category):
+    """One step of a scale; the values rise in order, so that a mean has a meaning."""
+
+    name: ClassVar[str] = "ordinal"
+    is_ordered: ClassVar[bool] = True
+    keys: ClassVar[tuple[Key, ...]] = (
+        VALUES,
+        replace(STATISTIC, narrower={"const": "mean"}, required=False, read=_read_mean),
+    )
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the scale, or the question for its mean alone."""
+        scale = cls(values["values"])
+        return OrdinalMean(scale) if values["statistic"] else scale
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalMean(Grid):
+    """One step of a scale, of which only the mean is estimated: the first value is worth 1.
+
+    Attributes:
+        scale: the values, which rise in order.
+
+    """
+
+    name: ClassVar[str] = Ordinal.name
+    unshared: ClassVar[str] = "gives every value a share; remove statistic, or let auto choose"
+    statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
+    refused: ClassVar[Mapping[str, str]] = refused()
+    takes_fill_value: ClassVar[bool] = False
+    low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # as above
+
+    scale: Ordinal
+
+    @property
+    def high(self) -> Fraction:  # type: ignore[override] # as above
+        """What the last value is worth."""
+        return Fraction(self.scale.size)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the numbers are integers, which they are."""
+        return True
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return self.scale.expected
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return self.scale.definition | {"statistic": self.statistic}
+
+    def within(self, answer: object) -> Fraction:
+        """Return what a value is worth in the mean: its place on the scale, from 1."""
+        return Fraction(self.scale.symbol(answer) + 1)
+
+    def answer_at(self, number: Fraction) -> object:
+        """Return the value of a place on the scale."""
+        return self.scale.values[round(number) - 1]
+
+    def named_at(self, number: Fraction) -> NamedAnswer:
+        """Return the value of a place on the scale, which is its own name."""
+        value = self.scale.values[round(number) - 1]
+        return NamedAnswer(value, value)
+
+    def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 of other kinds
+        """Return the value that is nearest to a point of an even grid."""
+        return self.scale.values[round(self.number_at(point, points)) - 1]
+
+    def samples(self) -> tuple[str, ...]:
+        """Return every value."""
+        return self.scale.values
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield the values."""
+        return self.scale.statement(metric, say)
+
+    @property
+    def python_type(self) -> str:
+        """A literal of the values."""
+        return self.scale.python_type
+
+    @property
+    def browser_refusal(self) -> str:
+        """Why the SDK of browsers does not take the question."""
+        return "statistic is not for the ordinals of this SDK; remove it"

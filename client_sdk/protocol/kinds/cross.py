@@ -1,0 +1,302 @@
+"""Two questions answered together: a pair of answers is one category.
+
+A number asked together with its group is rounded at random to one of a few points, without bias,
+and the pair of group and point is one category. With strong noise two points, the ends of the
+range, are best: each more costs inputs. With weak noise the rounding matters more than the inputs
+do (see ``docs/research/mean-by-group.md``, which has the measurements behind `POINTS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, said_of_other
+from client_sdk.protocol.kinds.encoding import Labels
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, pair, refused
+from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.nearest import Nearest
+from client_sdk.protocol.kinds.number import Count, Number
+from client_sdk.protocol.kinds.words import either, escaped, said
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import TomlTable
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.coins import Coins
+    from client_sdk.protocol.epsilon import RequestedEpsilon
+    from client_sdk.protocol.metric import Metric
+
+Crossed = Boolean | Category
+
+MAX_CELLS: Final = 256
+"""The most pairs. With more, a cell of a million devices says nothing, and the covariance takes
+seconds."""
+
+POINTS: Final = ((9, 256), (5, 32), (3, 4))
+"""Numbers of points, each with the least e**epsilon per group from which it is taken."""
+
+LEAST_POINTS: Final = 2
+"""The ends of the range."""
+
+_CROSSED: Final = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
+
+
+def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None]) -> Kind | None:
+    """Return the kind of a pair; None if it has mistakes, which the table collects.
+
+    Args:
+        table: the question's table.
+        raw: the names of two questions, as the file holds them.
+        others: the kinds of the questions that may be crossed; None for a mistaken question.
+
+    """
+    if not isinstance(raw, list) or len(raw) != 2 or not all(isinstance(name, str) for name in raw):  # noqa: PLR2004
+        table.mistake("cross", 'must name two metrics, such as ["os", "dark_mode"]')
+        return None
+    kinds = [others[name] for name in raw if name in others]
+    if None in kinds:  # that metric has a mistake of its own
+        return None
+    first, second = kinds if len(kinds) == len(set(raw)) == len(raw) else (None, None)
+    names = (raw[0], raw[1])
+    if isinstance(first, Crossed) and isinstance(second, Crossed):
+        return _with_cells(table, Cross(first, second, names), first.size * second.size, "pairs of values; at most {}")
+    if isinstance(first, Crossed) and isinstance(second, Number | Count) and second.statistic == "mean":
+        ends = "groups; the means of at most {}"
+        return _with_cells(table, MeanByGroup(first, second, names), 2 * first.size, ends, 2)
+    if isinstance(first, Crossed) and second is not None and second.statistic:
+        table.mistake("cross", 'must name as its second metric a number or a count with statistic = "mean"')
+        return None
+    table.mistake("cross", f"must name two different metrics of this registry: {_CROSSED}")
+    return None
+
+
+def _with_cells(table: TomlTable, kind: Kind, cells: int, what: str, each: int = 1) -> Kind | None:
+    if cells <= MAX_CELLS:
+        return kind
+    most = what.format(MAX_CELLS // each)
+    table.mistake("cross", f"has {cells // each} {most} can be told apart")
+    return None
+
+
+class _Pair(Kind):
+    """What pairs share: two parts, of which the first is a group."""
+
+    __slots__ = ()
+
+    first: Crossed
+    second: Crossed | Number | Count
+    names: tuple[str, str]
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        """The kinds of the two questions."""
+        return self.first, self.second
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"a pair: {self.first.expected}; and {self.second.expected}"
+
+    @property
+    def expected_in_cell(self) -> str:
+        """How a cell of a table states a pair, in words."""
+        both = "; and ".join(part.expected_in_cell for part in self.parts)
+        return f"a pair with {MEMBERS_APART!r} between: {both}"
+
+    def parse(self, cell: str) -> object:
+        """Return the pair that a cell states.
+
+        Raises:
+            DomainError: if it does not state two answers.
+
+        """
+        return self.parse_columns(cell.split(MEMBERS_APART))
+
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """The names of the two questions."""
+        return self.names
+
+    def parse_columns(self, cells: Sequence[str]) -> object:
+        """Return the pair that two cells state.
+
+        Raises:
+            DomainError: if it is no pair.
+
+        """
+        if len(cells) != len(self.parts):
+            raise DomainError
+        return tuple(part.parse(each) for part, each in zip(self.parts, cells, strict=True))
+
+    @property
+    def python_type(self) -> str:
+        """A tuple of the answers to both questions."""
+        return f"tuple[{self.first.python_type}, {self.second.python_type}]"
+
+    @property
+    def typescript_type(self) -> str:
+        """A list of the answers to both questions."""
+        return f"readonly [{self.first.typescript_type}, {self.second.typescript_type}]"
+
+    @property
+    def browser_refusal(self) -> str:
+        """Why the SDK of browsers does not take the pair; empty if it does."""
+        if any(isinstance(part, Nearest) for part in self.parts):
+            return "this SDK finds the nearest of vectors only outside a cross"
+        return next((part.browser_refusal for part in self.parts if part.browser_refusal), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Cross(_Pair, Labels):
+    """Answers to two questions: input i * (size of the second) + j is the pair of inputs i and j.
+
+    Attributes:
+        first: the kind of the question that defines the groups.
+        second: the kind of the question that is compared between groups.
+        names: the names of the two questions, for people; not part of the edition.
+
+    """
+
+    name: ClassVar[str] = "cross"
+
+    first: Crossed
+    second: Crossed
+    names: tuple[str, str] = ("first", "second")
+
+    @property
+    def size(self) -> int:
+        """The number of pairs."""
+        return self.first.size * self.second.size
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The pair of answers that each input stands for."""
+        return tuple(product(self.first.labels, self.second.labels))  # type: ignore[arg-type] # labels of no pairs
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return {"cross": [{"kind": part.name, **part.definition} for part in self.parts]}
+
+    def symbol(self, answer: object) -> int:
+        """Return the input of a pair of answers.
+
+        Raises:
+            DomainError: if the answer is no tuple or list of two, or a part is no answer.
+
+        """
+        group, outcome = pair(answer)
+        return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield the names of both questions, and what their values stand for."""
+        first, second = map(escaped, self.names)
+        yield say("statement.cross", first=first, second=second)
+        yield from _said_of_others(self.parts, say)
+
+
+@dataclass(frozen=True, slots=True)
+class MeanByGroup(_Pair):
+    """A group and a number: input g * points + j is group g and point j of an even grid.
+
+    Attributes:
+        first: the kind of the question that defines the groups.
+        second: the number whose mean is compared between groups.
+        names: the names of the two questions, for people; not part of the edition.
+        points: m, to how many points the number is rounded, from 2.
+
+    """
+
+    name: ClassVar[str] = "mean-by-group"
+    refused: ClassVar[Mapping[str, str]] = refused(
+        "unit",
+        permanent_epsilon="is not for the mean of a number by group; remove it",
+        fill_in="is not for this mean-by-group; record an answer in every window instead",
+    )
+    is_named: ClassVar[bool] = False
+    shapes: ClassVar[tuple[str, ...]] = ("labels",)
+
+    first: Crossed
+    second: Number | Count
+    names: tuple[str, str] = ("first", "second")
+    points: int = LEAST_POINTS
+
+    @property
+    def size(self) -> int:
+        """The number of inputs, groups * points."""
+        return self.first.size * self.points
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The group and the point, as text, that each input stands for."""
+        points = [f"{float(self.second.number_at(point, self.points)):g}" for point in range(self.points)]
+        return tuple((group, point) for group in self.first.labels for point in points)  # type: ignore[misc] # as above
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return {"cross": [{"kind": part.name, **part.definition} for part in self.parts], "points": self.points}
+
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of others
+        """Return the same question with the points that suit the epsilon."""
+        return self.rounded_for(epsilon.odds)
+
+    def rounded_for(self, odds: Fraction) -> MeanByGroup:
+        """Return the same question with the points that suit e**epsilon = ``odds``."""
+        groups = self.first.size
+        fitting = (m for m, least in POINTS if odds >= least * groups and m * groups <= MAX_CELLS)
+        return replace(self, points=next(fitting, LEAST_POINTS))
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:  # noqa: ARG002 of other kinds
+        """Return the input of a group and a number, which is rounded by one coin."""
+        group, number = pair(answer)
+        return self.first.symbol(group) * self.points + self.second.encode(number, self.points, coins)
+
+    def law(self, answer: object, inputs: int) -> Law:  # noqa: ARG002 of other kinds
+        """Return the points of the group to which the number may be rounded."""
+        group, number = pair(answer)
+        first = self.first.symbol(group) * self.points
+        return {first + point: chance for point, chance in self.second.law(number, self.points).items()}
+
+    def samples(self) -> Iterable[object]:
+        """Return each group with each sample of the number."""
+        return product(self.first.labels, self.second.samples())
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the first group and the last, each with both ends of the range."""
+        groups = self.first.labels
+        pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
+        return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield how the number is rounded, and what values of the group stand for."""
+        group, number = map(escaped, self.names)
+        if self.points == LEAST_POINTS:
+            yield say("statement.group_at_ends", group=group, number=number)
+        else:
+            yield say("statement.group", group=group, number=number, points=self.points)
+        yield from _said_of_others(self.parts, say)
+
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
+        """Return the groups and points that make a symbol likeliest."""
+        places = (divmod(each, self.points) for each in channel.likeliest(symbol))
+        return either(
+            (
+                f"{said(self.first.labels[group], say)}, {self.second.said_at(point, self.points, say)}"
+                for group, point in places
+            ),
+            say,
+        )
+
+
+def _said_of_others(parts: Iterable[Kind], say: Sentences) -> Iterator[str]:
+    """Yield what the parts say about answers that are not listed."""
+    for part in parts:
+        if isinstance(part, Category):
+            yield from said_of_other(part.other, say)

@@ -1,0 +1,105 @@
+"""One declaration for each key of a question: the reader and the JSON Schema follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, suggestion
+
+Schema = dict[str, Any]
+
+
+def whole(most: int) -> Schema:
+    """Return the schema of a whole number from 1 to ``most``."""
+    return {"type": "integer", "minimum": 1, "maximum": most}
+
+
+def text(most: int = MAX_TEXT) -> Schema:
+    """Return the schema of a text of 1 to ``most`` characters that can be shown on one line."""
+    return {"type": "string", "minLength": 1, "maxLength": most, "pattern": r"^[^\u0000-\u001f\u007f]*$"}
+
+
+def listing(items: Schema, least: int, most: int | None = None) -> Schema:
+    """Return the schema of a list of ``least`` to ``most`` items."""
+    return {"type": "array", "items": items, "minItems": least} | ({} if most is None else {"maxItems": most})
+
+
+def closed(properties: dict[str, Schema], required: int) -> Schema:
+    """Return the schema of a table whose first keys are required, and that allows no other keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties)[:required],
+        "additionalProperties": False,
+    }
+
+
+NUMBER: Final[Schema] = {"type": "number"}
+FLAG: Final[Schema] = {"type": "boolean"}
+
+
+def read_by_schema(table: TomlTable, key: Key) -> Any:  # noqa: ANN401 what TOML holds
+    """Return the value of a key of a simple type; None if it is missing or mistaken."""
+    if "enum" in key.own:
+        return _read_choice(table, key)
+    match key.own["type"]:
+        case "integer":
+            return table.whole(key.name, key.own["maximum"], required=key.required)
+        case "number":
+            return table.number(key.name, required=key.required)
+        case "boolean":
+            return _read_flag(table, key)
+        case _:
+            return table.text(key.name, required=key.required, most=key.own["maxLength"]) or None
+
+
+def _read_flag(table: TomlTable, key: Key) -> bool | None:
+    value = table.take(key.name, required=key.required)
+    if value is not None and not isinstance(value, bool):
+        table.mistake(key.name, "must be true or false")
+        return None
+    return value
+
+
+def _read_choice(table: TomlTable, key: Key) -> Any:  # noqa: ANN401 what TOML holds
+    value, choices = table.take(key.name, required=key.required), key.own["enum"]
+    if value is None or (type(value) is type(choices[0]) and value in choices):
+        return value
+    meant = suggestion(value, choices) if isinstance(value, str) else ""
+    table.mistake(key.name, f"must be {_either(choices)}{meant}")
+    return None
+
+
+def _either(choices: list[Any]) -> str:
+    words = [f'"{each}"' if isinstance(each, str) else str(each) for each in choices]
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key of a question's table.
+
+    Attributes:
+        name: as it is written.
+        schema: the JSON Schema of its value, the same for every kind that has the key.
+        description: a phrase for editors and for the page on keys.
+        required: whether a kind that has the key needs it.
+        read: takes the value from a table and notes what is wrong with it; None if the value is
+            missing or mistaken.
+        narrower: the JSON Schema for one kind that allows less; None if it allows as much.
+
+    """
+
+    name: str
+    schema: Schema
+    description: str
+    required: bool = True
+    read: Callable[[TomlTable, Key], Any] = read_by_schema
+    narrower: Schema | None = None
+
+    @property
+    def own(self) -> Schema:
+        """The JSON Schema of its value for one kind."""
+        return self.schema if self.narrower is None else self.narrower

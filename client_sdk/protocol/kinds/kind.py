@@ -1,0 +1,287 @@
+"""What every kind of question has: keys, an encoding and words for people.
+
+A kind says what may be answered, and how an answer becomes an input of a channel. It knows nothing
+of channels' laws. To add a kind, write one class and enter it in `client_sdk.protocol.kinds`.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.label import Label
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.coins import Coins
+    from client_sdk.protocol.epsilon import RequestedEpsilon
+    from client_sdk.protocol.kinds.key import Key, Schema
+    from client_sdk.protocol.metric import Metric
+    from client_sdk.protocol.sentences import Sentences
+    from client_sdk.protocol.toml_table import TomlTable
+
+Input = Any
+"""An input of a channel: a symbol, a vector of integers, or a cell of each of several tables."""
+
+Law = Mapping[Input, Fraction]
+"""The exact probability of each input that an answer may become."""
+
+REFUSED: Final[Mapping[str, str]] = {
+    "unit": "is for a number or a count; remove it",
+    "utility": "is for the values of a category or an ordinal; remove it",
+    "fill_value": "is for a count or a mean with fill_in = true; remove it",
+    "persist": "is for a count, which is added up over a window; remove it",
+}
+"""Keys that most kinds refuse, each with what is wrong with it."""
+
+MOST_LITERALS: Final = 1000
+"""Values that a type lists. With more, type checkers become slow, and any text is let through to
+`record`, which refuses a wrong one."""
+
+MEMBERS_APART: Final = "|"
+"""Separates the members of a set, the answers of a pair, and a vector's numbers, in one cell."""
+
+
+class Fill(NamedTuple):
+    """What is reported for a window in which nothing was recorded.
+
+    Attributes:
+        answer: an argument of `Metric.perturb`; None stands for no answer, an input of its own.
+
+    """
+
+    answer: object
+
+
+class NamedAnswer(NamedTuple):
+    """An answer and its name for people.
+
+    Attributes:
+        value: as the SDK records it.
+        name: short.
+
+    """
+
+    value: object
+    name: str
+
+
+class Kind(ABC):
+    """What may be answered to a question.
+
+    Attributes:
+        name: the kind's name in a registry.
+        keys: the keys of its table.
+        refused: other keys of a question that do not suit the kind, and what is wrong with each.
+        rule: what its JSON Schema adds to keys.
+        call: the method of the SDK that takes its answers: ``record``, ``count`` or ``active``.
+        shapes: for which mechanisms its inputs are fit: ``labels``, a ``grid``, and others.
+        unshared: what is wrong with a mechanism of labels if its inputs are none.
+        always_persists: whether what it counts is kept on disk, whatever the registry says.
+        unit: what its numbers count if the registry does not say.
+        statistic: what is estimated: ``mean``, ``distribution`` or ``quantiles`` of numbers;
+            empty for shares.
+        is_named: whether an input stands for one answer, so that a report can name it.
+        is_ordered: whether its values rise, so that a distance between two has a meaning.
+        has_samples: whether answers can be spread evenly over all that may be answered.
+        expected: the answers that are allowed, in words.
+        expected_in_cell: how a cell of a table states an answer, in words.
+
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[Key, ...]] = ()
+    refused: ClassVar[Mapping[str, str]] = REFUSED
+    rule: ClassVar[Schema] = {}
+    call: ClassVar[str] = "record"
+    shapes: ClassVar[tuple[str, ...]]
+    unshared: ClassVar[str] = ""
+    always_persists: ClassVar[bool] = False
+    unit: ClassVar[str] = ""
+    statistic: str = ""
+    is_named: ClassVar[bool] = True
+    is_ordered: ClassVar[bool] = False
+    has_samples: ClassVar[bool] = True
+
+    @classmethod
+    def read(cls, table: TomlTable) -> Kind | None:
+        """Return the kind of a table; None if it has mistakes, which the table collects."""
+        before = table.mistake_count
+        values = {key.name: key.read(table, key) for key in cls.keys}
+        return None if table.mistake_count > before else cls.from_keys(table, values)
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the kind of the values of its keys, of which those left out are None.
+
+        What they have wrong together is noted, and None is returned.
+        """
+        return cls(**values)
+
+    @property
+    @abstractmethod
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+
+    @property
+    @abstractmethod
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+
+    @property
+    def expected_in_cell(self) -> str:
+        """How a cell of a table states an answer, in words."""
+        return self.expected
+
+    @property
+    def size(self) -> int | None:
+        """The number of answers with a share; None if there is none."""
+        return None
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The answer that each input stands for; empty if inputs stand for something else."""
+        return ()
+
+    @property
+    def most(self) -> int:
+        """The greatest number to which answers add up; 0 if they do not."""
+        return 0
+
+    @property
+    def parts(self) -> tuple[Kind, ...]:
+        """The kinds of the questions that are answered together; only itself for most kinds."""
+        return (self,)
+
+    @property
+    def crossed(self) -> tuple[str, ...]:
+        """The names of the questions that are answered together; none for most kinds."""
+        return ()
+
+    @abstractmethod
+    def encode(self, answer: object, inputs: int, coins: Coins) -> Input:
+        """Return the input of an answer, for a channel with a number of inputs.
+
+        Raises:
+            DomainError: if it is no answer; the error does not hold it.
+
+        """
+
+    @abstractmethod
+    def law(self, answer: object, inputs: int) -> Law:
+        """Return the law of `encode`: each input that the answer may become.
+
+        Raises:
+            DomainError: if it is no answer; the error does not hold it.
+
+        """
+
+    def draw(self, inputs: int, coins: Coins) -> Input:
+        """Return an input drawn uniformly, in place of an answer that `encode` refuses."""
+        return coins.below(inputs)
+
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:  # noqa: ARG002 of some
+        """Return the kind as it suits an epsilon and a mechanism; note what cannot be."""
+        return self
+
+    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of numbers
+        """Return what is reported if nothing was recorded; note why there is nothing to report."""
+        table.mistake("fill_in", f"is not for this {self.name}; record an answer in every window instead")
+        return None
+
+    @abstractmethod
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield lines for users that say what is answered."""
+
+    @abstractmethod
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
+        """Return in words what the report of a symbol says: the answers that make it likeliest."""
+
+    @property
+    @abstractmethod
+    def python_type(self) -> str:
+        """The type of an answer in Python."""
+
+    @property
+    def typescript_type(self) -> str:
+        """The type of an answer in TypeScript; empty if the SDK of browsers lacks the kind."""
+        return ""
+
+    @property
+    def browser_refusal(self) -> str:
+        """Why the SDK of browsers does not take the question; empty if it does."""
+        return "" if self.typescript_type else f"this SDK does not know the kind {self.name}"
+
+    @property
+    def compiled(self) -> Mapping[str, object]:
+        """What the SDK of browsers needs, beside the definition."""
+        return {}
+
+    def parse(self, cell: str) -> object:
+        """Return the answer that a cell of a table states; what is no answer is left to `encode`.
+
+        Raises:
+            DomainError: if it states no answer.
+
+        """
+        return cell
+
+    def columns(self, metric: str) -> Sequence[str]:  # noqa: ARG002 of some
+        """Return the columns of a table that state an answer together, if one may be split."""
+        return self.crossed
+
+    def parse_columns(self, cells: Sequence[str]) -> object:  # noqa: ARG002 of some
+        """Return the answer that several cells of a table state together.
+
+        Raises:
+            DomainError: if they state no answer.
+
+        """
+        raise DomainError
+
+    def truth(self, answer: object) -> object:
+        """Return an answer in the form in which equal answers are equal."""
+        return answer
+
+    def samples(self) -> Iterable[object]:
+        """Return answers that are spread evenly over all that may be answered."""
+        return self.labels
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the answers that an audit tells apart; none if they are those of `labels`.
+
+        Args:
+            midpoint: whether the middle of a range is one of them.
+
+        """
+        return ()
+
+
+def refused(*allowed: str, **more: str) -> Mapping[str, str]:
+    """Return `REFUSED` without some keys and with others."""
+    return {key: sentence for key, sentence in REFUSED.items() if key not in allowed} | more
+
+
+def literals(values: Sequence[str], form: str, apart: str, otherwise: str = "str") -> str:
+    """Return the type of a few texts, or of any text if they are too many for a type checker."""
+    if len(values) > MOST_LITERALS:
+        return otherwise
+    return form.format(apart.join(json.dumps(value, ensure_ascii=False) for value in values))
+
+
+def pair(answer: object) -> tuple[object, object]:
+    """Return the two parts of an answer.
+
+    Raises:
+        DomainError: if it is no tuple or list of two.
+
+    """
+    if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair
+        raise DomainError
+    return answer[0], answer[1]

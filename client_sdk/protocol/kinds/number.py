@@ -1,0 +1,326 @@
+"""Numbers: any number of a range, a whole number that may be counted up, or days of use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from client_sdk.protocol.kinds.encoding import BEYOND, Grid, exact
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, whole
+from client_sdk.protocol.kinds.kind import Fill, Kind, refused
+from client_sdk.protocol.kinds.words import with_unit
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import TomlTable
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.metric import Metric
+
+STATISTICS: Final = ("mean", "distribution", "quantiles")
+"""What may be estimated of a number."""
+
+MAX_COUNT: Final = 10**15
+"""Every count up to it is exact as a float, and estimates are printed as floats."""
+
+PERIODS: Final = (7, 28)
+"""The days that an activity covers: a week or four, so that every weekday weighs the same."""
+
+SAMPLES: Final = 1024
+"""The most samples of a range."""
+
+MOST_DIGITS: Final = 400
+"""The most digits of a count in a cell: more than any count has, and few enough to convert."""
+
+DECIMAL_NUMBER: Final = r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+"""What spreadsheets write. Python itself would also read 1_000, NaN and infinities."""
+
+STATISTIC: Final = Key("statistic", {"enum": list(STATISTICS)}, "what is estimated; of an ordinal only the mean")
+
+CLIP: Final = Key(
+    "clip",
+    FLAG,
+    "of a number or a count: whether an answer beyond an end counts as that end, true by default; if false it is "
+    "invalid, and a random one is reported",
+    required=False,
+)
+
+
+def decimal_in(cell: str) -> Decimal | None:
+    """Return the number that a cell of a table states; None if it states none."""
+    if not re.fullmatch(DECIMAL_NUMBER, cell.strip(), re.ASCII):
+        return None
+    try:
+        return Decimal(cell.strip())
+    except ArithmeticError:  # the exponent is beyond what a Decimal holds
+        return None
+
+
+class _Numeric(Grid):
+    """What numbers and counts share: an answer is a number, clipped to the range or refused."""
+
+    __slots__ = ()
+
+    clip: bool
+
+    @property
+    def unclipped(self) -> dict[str, object]:
+        """What the definition adds if numbers are not clipped, because a report then means more."""
+        return {} if self.clip else {"clip": False}
+
+    def within(self, answer: object) -> Fraction:
+        """Return an answer as a number of the range, clipped if `clip` says so.
+
+        Raises:
+            DomainError: if it is no number, or is outside the range and not clipped.
+
+        """
+        return self.clipped(exact(answer), clip=self.clip)
+
+    def clipped(self, number: Fraction, *, clip: bool) -> Fraction:
+        """Return a number within the range.
+
+        Raises:
+            DomainError: if it is outside and not to be clipped.
+
+        """
+        clipped = min(max(number, self.low), self.high)
+        if clipped != number and not clip:
+            raise DomainError
+        return clipped
+
+    def parse(self, cell: str) -> object:
+        """Return the number that a cell states.
+
+        A device would clip it, but a truth is not to be changed.
+
+        Raises:
+            DomainError: if it is outside the range.
+
+        """
+        number = decimal_in(cell)
+        if number is None:
+            return None
+        is_integer = number.adjusted() <= MOST_DIGITS and number == number.to_integral_value()
+        stated = int(number) if self.is_whole and is_integer else number
+        self.within(stated)
+        self.clipped(exact(stated), clip=False)
+        return stated
+
+    @property
+    def python_type(self) -> str:
+        """Any type of number."""
+        return "float | Decimal | Fraction"
+
+    @property
+    def typescript_type(self) -> str:
+        """Any type of number."""
+        return "number | bigint"
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Numeric):
+    """A number from ``low`` to ``high``, of which a statistic is estimated.
+
+    Attributes:
+        low: the least answer, exact.
+        high: the greatest answer, exact, above ``low``.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+        clip: whether a number beyond an end of the range counts as that end, and the statistic is
+            that of clipped numbers. Otherwise such a number is invalid.
+
+    """
+
+    name: ClassVar[str] = "number"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("low", NUMBER, "the least answer"),
+        Key("high", NUMBER, "the greatest answer"),
+        STATISTIC,
+        CLIP,
+    )
+    refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value")
+
+    low: Fraction
+    high: Fraction
+    statistic: str = field()  # without the default of other kinds
+    clip: bool = field(default=True, kw_only=True)
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
+        """Return the number, unless its range is empty."""
+        if values["low"] >= values["high"]:
+            table.mistake("high", "must be above low")
+            return None
+        return cls(values["low"], values["high"], values["statistic"], clip=values["clip"] is not False)
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"a finite number from {float(self.low):g} to {float(self.high):g}"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The edition's part on what may be answered; rationals as texts such as ``1/3``."""
+        return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped
+
+    def samples(self) -> Iterable[object]:
+        """Return the middles of `SAMPLES` even parts of the range."""
+        cell = (self.high - self.low) / SAMPLES
+        return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield the range."""
+        low, high = (with_unit(end, metric.unit, say) for end in (self.low, self.high))
+        yield say("statement.number", low=low, high=high)
+
+
+class _Whole(_Numeric):
+    """What counts and days of use share: a whole number from 0, which has a share if asked for."""
+
+    __slots__ = ()
+
+    low: ClassVar[Fraction] = Fraction(0)  # type: ignore[misc] # of each question of the others
+    takes_fill_value: ClassVar[bool] = True
+    unshared: ClassVar[str] = 'gives every count a share; ask for statistic = "distribution", or let auto choose'
+
+    @property
+    def shapes(self) -> tuple[str, ...]:  # type: ignore[override] # of each question of the others
+        """A grid; with shares of counts, labels too."""
+        return ("grid",) if self.size is None else ("grid", "labels")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the numbers are integers, which they are."""
+        return True
+
+    @property
+    def most(self) -> int:
+        """The greatest count."""
+        return int(self.high)
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"a whole number from 0 to {self.high}"
+
+    @property
+    def size(self) -> int | None:
+        """The number of counts if each has a share; None if only the mean is estimated."""
+        return None if self.statistic == "mean" else int(self.high) + 1
+
+    @property
+    def labels(self) -> Sequence[int]:
+        """The count that each input stands for; empty if only the mean is estimated."""
+        return range(self.size or 0)
+
+    def within(self, answer: object) -> Fraction:
+        """Return an answer as a whole number of the range, clipped if `clip` says so.
+
+        Raises:
+            DomainError: if it is neither an integer, such as an ``int``, nor infinite, or is
+                outside the range and not clipped.
+
+        """
+        if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
+            raise DomainError
+        return _Numeric.within(self, answer)
+
+    def samples(self) -> Iterable[object]:
+        """Return every count, or of many some at even distances."""
+        return sorted({int(self.high * step / (SAMPLES - 1)) for step in range(SAMPLES)})
+
+
+@dataclass(frozen=True, slots=True)
+class Count(_Whole):
+    """A whole number from 0 to ``high``, which is ``max`` in the registry.
+
+    Attributes:
+        high: the greatest count, at least 1.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+        clip: whether a larger or negative number counts as an end of the range.
+
+    """
+
+    name: ClassVar[str] = "count"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("max", whole(MAX_COUNT), "of a count: the greatest answer"),
+        STATISTIC,
+        CLIP,
+    )
+    refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value", "persist")
+    call: ClassVar[str] = "count"
+
+    high: Fraction
+    statistic: str = field()  # without the default of other kinds
+    clip: bool = field(default=True, kw_only=True)
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the count."""
+        return cls(Fraction(values["max"]), values["statistic"], clip=values["clip"] is not False)
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield the range."""
+        low, high = (with_unit(end, metric.unit, say) for end in (self.low, self.high))
+        yield say("statement.count", low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True)
+class Activity(_Whole):
+    """The number of days of use among the last ``high`` ones, which are ``days`` in the registry.
+
+    They are the days that end with the last day of the report's window.
+
+    Attributes:
+        high: the days, one of `PERIODS`.
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+
+    """
+
+    name: ClassVar[str] = "activity"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("days", {"enum": list(PERIODS)}, "of an activity: the days that a report covers"),
+        STATISTIC,
+    )
+    refused: ClassVar[Mapping[str, str]] = refused(
+        "unit", persist="is not for an activity, whose days always stand on the disk; remove it"
+    )
+    call: ClassVar[str] = "active"
+    always_persists: ClassVar[bool] = True
+    unit: ClassVar[str] = "days"
+    clip: ClassVar[bool] = True  # type: ignore[misc] # of each question of the others
+
+    high: Fraction
+    statistic: str = field()  # without the default of other kinds
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the days of use."""
+        return cls(Fraction(values["days"]), values["statistic"])
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return {"days": int(self.high), "statistic": self.statistic}
+
+    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
+        """Return no days, until the window has ended: then the device knows their number."""
+        return Fill(0)
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield of which days the report is."""
+        yield say(f"statement.activity.{metric.window}", days=int(self.high))
+
+    @property
+    def browser_refusal(self) -> str:
+        """Why the SDK of browsers does not take the question."""
+        return "an activity needs days of use that outlive the storage of a browser; this SDK keeps none"

@@ -1,0 +1,184 @@
+"""A set of named values: one member is sampled, so that a set costs as much as one value.
+
+A set is padded with dummies to ``max_items`` members. One member is drawn and reported through a
+channel of k + 1 inputs, the last of which stands for every dummy. For the whole set, the law of the
+symbol is a mixture of rows of that channel. The ratio of two mixtures is never above the largest
+ratio of two rows, so a report of a set has the channel's epsilon, however the sets differ.
+
+Sources: Qin, Yang, Yu, Khalil, Xiao & Ren 2016, "Heavy hitter estimation over set-valued data with
+local differential privacy", section 4; Wang, Li & Jha 2018, "Locally differentially private
+frequent itemset mining", section IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from client_sdk.protocol.kinds.category import MAX_CATEGORIES, OTHER, VALUES, Category, other_of, said_of_other
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import Key, whole
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.words import either, listed, preview, said
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import TomlTable
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.coins import Coins
+    from client_sdk.protocol.metric import Metric
+
+MAX_ITEMS: Final = Key(
+    "max_items",
+    whole(MAX_CATEGORIES),
+    "of a set: the most members; of texts: the most of one answer, 1 by default",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Subset(Kind):
+    """Any subset of named values that has at most ``max_items`` members.
+
+    Attributes:
+        values: at least two different texts, in the registry's order.
+        max_items: s, from 1 to the number of values.
+        other: the value for every text that is not listed; None if such a text is no member.
+
+    """
+
+    name: ClassVar[str] = "set"
+    keys: ClassVar[tuple[Key, ...]] = (
+        replace(VALUES, narrower=VALUES.schema | {"maxItems": MAX_CATEGORIES - 1}),
+        OTHER,
+        MAX_ITEMS,
+    )
+    refused: ClassVar[Mapping[str, str]] = refused(
+        permanent_epsilon="is not for a set, because each report may reveal another member",
+        fill_in="is not for this set; record an answer in every window instead",
+    )
+    is_named: ClassVar[bool] = False
+    shapes: ClassVar[tuple[str, ...]] = ("labels",)
+
+    values: tuple[str, ...]
+    max_items: int
+    other: str | None = field(default=None, kw_only=True)
+    _members: Category = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Index the values."""
+        object.__setattr__(self, "_members", Category(self.values, other=self.other))
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
+        """Return the set, unless it has more members than values."""
+        most = len(values["values"])
+        if values["max_items"] > most:
+            table.mistake("max_items", f"must be a whole number from 1 to {most}")
+            return None
+        return cls(**values) if other_of(table, values) else None
+
+    @property
+    def size(self) -> int:
+        """The number of inputs, k + 1: the values, and one input for all dummies."""
+        return len(self.values) + 1
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The value that each input stands for; the last input, the dummy, has none."""
+        return self.values
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        members = f"at most {self.max_items} different ones of {preview(self.values)}"
+        if self.other is None:
+            return f"a set, list or tuple of {members}"
+        return f"a set, list or tuple of different texts: {members}, where any other text counts as {self.other!r}"
+
+    @property
+    def expected_in_cell(self) -> str:
+        """How a cell of a table states a set, in words."""
+        return f"members with {MEMBERS_APART!r} between them, {MEMBERS_APART!r} alone for none: {self.expected}"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return {**self._members.definition, "max_items": self.max_items}
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> int:
+        """Return the input of one of ``max_items`` places, drawn uniformly.
+
+        Members fill the first places in the registry's order; dummies fill the rest. Every set
+        takes one draw.
+        """
+        members = self.members(answer)
+        place = coins.below(self.max_items)
+        return members[place] if place < len(members) else inputs - 1
+
+    def law(self, answer: object, inputs: int) -> Law:
+        """Return the members, each as likely as the others, and the dummies."""
+        members, each = self.members(answer), Fraction(1, self.max_items)
+        dummies = 1 - each * len(members)
+        return dict.fromkeys(members, each) | ({inputs - 1: dummies} if dummies else {})
+
+    def members(self, answer: object) -> list[int]:
+        """Return the inputs of an answer's members, in rising order.
+
+        Different texts that all count as `other` are one member, so that what is new in the world
+        makes no set too large.
+
+        Raises:
+            DomainError: if the answer is no set, list or tuple, has more than ``max_items``
+                members, a text twice, or one that is not listed while `other` is None.
+
+        """
+        if not isinstance(answer, AbstractSet | list | tuple):
+            raise DomainError
+        members = sorted({self._members.symbol(value) for value in answer})
+        if len(members) > self.max_items or len(set(answer)) < len(answer):
+            raise DomainError
+        return members
+
+    def parse(self, cell: str) -> object:
+        """Return the members that a cell states."""
+        return [member.strip() for member in cell.split(MEMBERS_APART) if member.strip()]
+
+    def truth(self, answer: object) -> object:
+        """Return the members in the registry's order."""
+        return tuple(self.values[member] for member in self.members(answer))
+
+    def samples(self) -> Iterable[object]:
+        """Return the empty set, and each value alone."""
+        return [(), *((member,) for member in self.values)]
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the empty set, the first values and the last ones."""
+        sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
+        return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield the values, and which of them stands for others."""
+        yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
+        yield from said_of_other(self.other, say)
+
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
+        """Return the members that make a symbol likeliest."""
+        inputs = channel.likeliest(symbol)
+        named = (said(labels[each], say) if each < len(labels) else say("reported.padding") for each in inputs)
+        return either(named, say)
+
+    @property
+    def python_type(self) -> str:
+        """A set, list or tuple of members."""
+        member = self._members.python_type
+        return f"AbstractSet[{member}] | list[{member}] | tuple[{member}, ...]"
+
+    @property
+    def typescript_type(self) -> str:
+        """A set or list of members."""
+        member = self._members.typescript_type
+        return f"ReadonlySet<{member}> | readonly ({member})[]"

@@ -1,0 +1,67 @@
+"""Answers, ranges and names as users read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from itertools import islice
+from typing import Final
+
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.sentences import Sentences
+
+SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")
+"""Characters with a meaning within a line of Markdown; ``<``, ``>`` and ``&`` become entities."""
+
+MOST_LISTED: Final = 12
+"""Of more answers than this, a page lists the first ones and says how many there are."""
+
+DECIMALS: Final = 6
+"""At most this many decimals of an end of a range are printed."""
+
+SHOWN: Final = 3
+"""The most answers to name of those that one report speaks for."""
+
+
+def escaped(text: str) -> str:
+    """Return a text that Markdown and HTML show literally."""
+    marked = SPECIAL.sub(r"\\\g<0>", text)
+    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def listed(answers: Sequence[str], say: Sentences) -> str:
+    """Return answers in a line, of many the first ones."""
+    line = ", ".join(map(escaped, answers[:MOST_LISTED]))
+    others = len(answers) - MOST_LISTED
+    return say("statement.others", answers=line, number=others) if others > 0 else line
+
+
+def with_unit(end: Fraction, unit: str, say: Sentences) -> str:
+    """Return an end of a range with its unit."""
+    return f"{say.number(end, DECIMALS)} {escaped(unit)}".rstrip()
+
+
+def preview(values: tuple[str, ...]) -> str:
+    """Return the first few values on one line, for a message."""
+    first = ", ".join(repr(value) for value in values[:6])
+    return first + (f", … ({len(values)} values)" if len(values) > 6 else "")  # noqa: PLR2004 a line's worth
+
+
+def said(label: Label, say: Sentences) -> str:
+    """Return an answer in the user's language; a pair has a comma."""
+    if label is None:
+        return say("reported.nothing")
+    if isinstance(label, bool):
+        return say("reported.true" if label else "reported.false")
+    if isinstance(label, tuple):
+        return ", ".join(said(part, say) for part in label)
+    return str(label)
+
+
+def either(answers: Iterable[str], say: Sentences) -> str:
+    """Return answers as alternatives, the first few if they are many."""
+    named = list(islice(answers, SHOWN + 1))
+    if len(named) > SHOWN:
+        return say("reported.or_others", first=", ".join(named[:SHOWN]))
+    return say("reported.or", first=", ".join(named[:-1]), last=named[-1]) if len(named) > 1 else named[0]

@@ -1,0 +1,122 @@
+"""Crosses: one of several features, drawn by a coin, together with the label.
+
+An input is a cell of each feature. A coin that does not look at them draws a feature. Its cell is
+reported by k-ary randomised response or a cyclic design, and the symbol shows which feature it is.
+The mixture of channels of one epsilon has that epsilon, for whole inputs, in however many features
+they differ. To draw outside, and to choose by what is there, would void it.
+
+Source: Hierarchical histograms draw a level in the same way (Cormode, Kulkarni & Srivastava 2019,
+"Answering range queries under local differential privacy", section 4).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms import designs
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.hierarchical import LevelChannel, level_channel
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.models.model import CrossedModel
+
+
+@dataclass(frozen=True, slots=True)
+class Crosses(Channel):
+    """The channel from a cell of each feature to a symbol of one feature.
+
+    Attributes:
+        cells: of each feature, how many cells it has, at least 2.
+        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomised
+            response.
+        base_blocks: of each feature; 1 for k-ary randomised response.
+        keep_numerators: of each feature, the probability that the symbol stands for the true cell,
+            times 2**64.
+        features: the same as channels.
+        firsts: of each feature, its first symbol.
+
+    """
+
+    name: ClassVar[str] = "crosses"
+
+    cells: tuple[int, ...]
+    block_sizes: tuple[int, ...]
+    base_blocks: tuple[int, ...]
+    keep_numerators: tuple[int, ...]
+    features: tuple[LevelChannel, ...] = field(init=False, repr=False, compare=False)
+    firsts: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Lay out the features."""
+        laws = zip(self.cells, self.block_sizes, self.base_blocks, self.keep_numerators, strict=True)
+        features = tuple(level_channel(*law) for law in laws)
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "firsts", tuple(accumulate((each.symbols for each in features[:-1]), initial=0)))
+
+    @classmethod
+    def build(cls, request: Request) -> Crosses:
+        """Return the channel for the cells of a model's features."""
+        return cls.within(request.epsilon, cast("CrossedModel", request.kind).pairs)  # no other kind has them
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, cells: Sequence[int]) -> Crosses:
+        """Return the channel of features with these numbers of cells, within the request."""
+        chosen = [designs.design_of_few_symbols(each, epsilon.odds) for each in cells]
+        keeps = (
+            CyclicDesign.within(epsilon, each, *design).keep_numerator
+            for each, design in zip(cells, chosen, strict=True)
+        )
+        block_sizes, base_blocks = zip(*chosen, strict=True)
+        return cls(tuple(cells), block_sizes, base_blocks, tuple(keeps))
+
+    @property
+    def inputs(self) -> int:
+        """The number of features: an input is a tuple with one cell of each."""
+        return len(self.cells)
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols: those of each feature, one feature after the other."""
+        return self.firsts[-1] + self.features[-1].symbols
+
+    @property
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
+        """The integers that define the law."""
+        return {
+            "cells": self.cells,
+            "block_sizes": self.block_sizes,
+            "base_blocks": self.base_blocks,
+            "keep_numerators": self.keep_numerators,
+        }
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The largest ratio of a feature: two inputs may differ in all of them."""
+        return max(feature.worst_ratio for feature in self.features)
+
+    def feature_of(self, symbol: int) -> tuple[int, int]:
+        """Return which feature a symbol speaks of, and which symbol of its channel it is."""
+        feature = bisect_right(self.firsts, symbol) - 1
+        return feature, symbol - self.firsts[feature]
+
+    def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
+        """Return P(symbol | given), for a cell of each feature."""
+        feature, own = self.feature_of(symbol)
+        return self.features[feature].probability(own, given[feature]) / self.inputs
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        """Return a symbol of a random feature, for a cell of each feature.
+
+        The feature, and with it the number of coins, is drawn without looking at the value.
+        """
+        feature = coins.below(self.inputs)
+        return self.firsts[feature] + self.features[feature].perturb(value[feature], coins)

@@ -1,0 +1,521 @@
+"""What a model is learned from: a few features of a device, and a label that they are to predict.
+
+Two kinds of answer are made of the same features. For a mechanism of vectors it is one vector of
+products, from whose mean a linear model follows. For crosses it is a cell of each feature, together
+with the label, from which log-odds follow. Both are integers on every machine.
+
+Source of the products: Huggins, Adams & Broderick 2017, "PASS-GLM: polynomial approximate
+sufficient statistics for scalable Bayesian GLM inference" (degree 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, islice
+from math import isqrt
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from client_sdk.protocol.coins import NO_COINS, Coins
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
+from client_sdk.protocol.kinds.kind import Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_moderate, is_number, is_text
+from client_sdk.protocol.vectors.vector import NORM, UNIT, Ball, clipped, lifted
+from client_sdk.protocol.wire.report import METRIC_NAME
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.epsilon import RequestedEpsilon
+    from client_sdk.protocol.metric import Metric
+    from client_sdk.protocol.models.crosses import Crosses
+
+LABEL: Final = "label"
+"""The key of the label in an answer."""
+
+MAX_INPUTS: Final = 88
+"""The most coordinates of all features: their products fill the longest vector."""
+
+BINS: Final = 6
+"""The number of even parts of a number's range where it is crossed with the label."""
+
+FEW_BINS: Final = 3
+"""The same where few reports are expected, of which each cell has too few of its own."""
+
+PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
+"""The weights of the parts of the vector: label * feature, feature * feature, feature and label.
+All share the norm, so that weight for one is noise for the others; docs/research/models.md has what
+was tried.
+"""
+
+_WHOLE: Final = PRODUCTS**2 + SQUARES**2 + FEATURES**2 + LABELS**2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFeature:
+    """One feature: a number, which is clipped to its range, or one of several values.
+
+    Attributes:
+        name: its key in an answer.
+        kind: what it may be.
+        bins: into how many even parts the range of a number is cut; values have none.
+
+    """
+
+    name: str
+    kind: Number | Category
+    bins: int = BINS
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of its coordinates.
+
+        A number or two values have one. Of more values, each but the first has one.
+        """
+        if isinstance(self.kind, Number):
+            return (self.name,)
+        return tuple(f"{self.name} = {value}" for value in self.kind.values[1:])
+
+    @property
+    def cells(self) -> int:
+        """The number of cells: the bins of a number, or the values."""
+        return self.bins if isinstance(self.kind, Number) else self.kind.size
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the cells."""
+        if isinstance(self.kind, Category):
+            return self.kind.values
+        low, step = self.kind.low, (self.kind.high - self.kind.low) / self.bins
+        return tuple(f"{float(low + step * cell):g} to {float(low + step * (cell + 1)):g}" for cell in range(self.bins))
+
+    def scaled(self, value: Fraction | int) -> Iterator[int]:
+        """Yield the coordinates of what `place` returns, each from -`UNIT` to `UNIT`.
+
+        A number is spread evenly; the first of two values is -1 and the second 1. Of more values,
+        each but the first has a coordinate, which is 1 for it and else 0.
+        """
+        if isinstance(self.kind, Number):
+            yield round((2 * value - 1) * UNIT)
+        elif self.kind.size == 2:  # noqa: PLR2004 two values
+            yield UNIT if value else -UNIT
+        else:
+            yield from (UNIT * (value == other) for other in range(1, self.kind.size))
+
+    def cell(self, value: Fraction | int) -> int:
+        """Return the cell of a position or a value, as `place` returns it."""
+        return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
+
+    def place(self, answer: object) -> Fraction | int:
+        """Return where in its range a number lies, from 0 to 1, or which value it is, from 0.
+
+        Raises:
+            DomainError: naming the feature, without the answer.
+
+        """
+        try:
+            if isinstance(self.kind, Number):
+                return self.kind.position(answer)
+            return self.kind.symbol(answer)
+        except DomainError:
+            what = "a number" if isinstance(self.kind, Number) else self.kind.expected
+            raise DomainError(f"as {self.name} {what}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an answer holds: all features, in the registry's order, and the label.
+
+    Attributes:
+        features: at least one, with different names.
+        label: yes or no, or a number.
+
+    """
+
+    features: tuple[ModelFeature, ...]
+    label: Boolean | Number
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The keys of an answer."""
+        return (*(feature.name for feature in self.features), LABEL)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the coordinates of all features."""
+        return tuple(name for feature in self.features for name in feature.coordinates)
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"a mapping with the keys {', '.join(self.names)} and no other"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes features and label."""
+        features = [{"name": each.name, "kind": each.kind.name, **each.kind.definition} for each in self.features]
+        return {"features": features, "label": {"kind": self.label.name, **self.label.definition}}
+
+    @property
+    def python_type(self) -> str:
+        """A mapping from names to values."""
+        return "Mapping[str, float | Decimal | Fraction | str | bool]"
+
+    def extremes(self) -> Sequence[NamedAnswer]:
+        """Return the answers of which everything is first, and last."""
+        return tuple(
+            NamedAnswer(
+                {each.name: _end(each.kind, end) for each in self.features} | {LABEL: _end(self.label, end)},
+                "everything last" if end else "everything first",
+            )
+            for end in (0, -1)
+        )
+
+    def statement(self, say: Sentences) -> Iterator[str]:
+        """Yield the names of the features."""
+        yield say("statement.model", features=", ".join(map(escaped, self.names[:-1])))
+
+    def read(self, answer: object) -> tuple[list[Fraction | int], int]:
+        """Return the place of each feature, and the label from -`UNIT` to `UNIT`.
+
+        Raises:
+            DomainError: if the answer has other keys, or a value is outside its domain. It holds no
+                value.
+
+        """
+        if not isinstance(answer, Mapping) or set(answer) != set(self.names):
+            raise DomainError
+        places = [feature.place(answer[feature.name]) for feature in self.features]
+        return places, self._label(answer[LABEL])
+
+    def _label(self, answer: object) -> int:
+        try:
+            if isinstance(self.label, Number):
+                return round((2 * self.label.position(answer) - 1) * UNIT)
+            return UNIT if self.label.symbol(answer) else -UNIT
+        except DomainError:
+            what = "a number" if isinstance(self.label, Number) else self.label.expected
+            raise DomainError(f"as {LABEL} {what}") from None
+
+
+def _end(kind: Boolean | Category | Number, end: int) -> object:
+    return (kind.low, kind.high)[end] if isinstance(kind, Number) else kind.labels[end]
+
+
+_FEATURES: Final = 'must list features, such as { name = "age", low = 18, high = 90 } or { name = "sex", values = […] }'
+_LABEL: Final = 'must be "boolean", or the ends of a number: { low = 0, high = 10 }'
+_NAME: Final = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}$"}
+_ENDS: Final = {"low": {"type": "number"}, "high": {"type": "number"}}
+_VALUES: Final = listing(text() | {"description": "a value"}, 2, MAX_INPUTS + 1) | {"uniqueItems": True}
+
+MOST_DEVICES: Final = 10**12
+"""A hundred times mankind."""
+
+
+def _read_features(table: TomlTable, key: Key) -> tuple[ModelFeature, ...] | None:
+    raw = table.take(key.name, required=True)
+    if raw is None:
+        return None
+    read = [_feature(each) for each in raw] if isinstance(raw, list) else []
+    features = tuple(feature for feature in read if feature is not None)
+    if not features or len(features) < len(read):
+        place = "" if not read or read[0] is None else f"; number {read.index(None) + 1} is none"
+        table.mistake("features", f"{_FEATURES}{place}")
+        return None
+    names = [feature.name for feature in features]
+    if len(set(names)) < len(names) or LABEL in names:
+        table.mistake("features", f"must have different names, none of which is {LABEL}")
+        return None
+    return features
+
+
+def _feature(raw: Any) -> ModelFeature | None:  # noqa: ANN401 what TOML holds
+    if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or not METRIC_NAME.fullmatch(raw["name"]):
+        return None
+    kind = _category(raw["values"]) if raw.keys() == {"name", "values"} else _range(raw, {"name", "low", "high"})
+    return None if kind is None else ModelFeature(raw["name"], kind)
+
+
+def _category(raw: Any) -> Category | None:  # noqa: ANN401 what TOML holds
+    if not isinstance(raw, list) or not 2 <= len(raw) <= MAX_INPUTS + 1:  # noqa: PLR2004 one value tells nothing
+        return None
+    if not all(is_text(value, MAX_TEXT) for value in raw) or len(set(raw)) < len(raw):
+        return None
+    return Category(tuple(raw))
+
+
+def _range(raw: dict[str, Any], keys: set[str]) -> Number | None:
+    if raw.keys() != keys or not all(is_number(raw[end]) and is_moderate(raw[end]) for end in ("low", "high")):
+        return None
+    low, high = Fraction(raw["low"]), Fraction(raw["high"])
+    return Number(low, high, "mean") if low < high else None
+
+
+def _read_label(table: TomlTable, key: Key) -> Boolean | Number | None:
+    raw = table.take(key.name, required=True)
+    if raw is None:
+        return None
+    label = Boolean() if raw == "boolean" else _range(raw, {"low", "high"}) if isinstance(raw, dict) else None
+    if label is None:
+        table.mistake(LABEL, _LABEL)
+    return label
+
+
+_REFUSED: Final = refused(
+    permanent_epsilon="is not for a model, of which each report may tell something else",
+    fill_in="is not for this model; record an answer in every window instead",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Ball):
+    """Features and a label as one vector of norm 1: their products, to fit a linear model.
+
+    Attributes:
+        observation: the features and the label.
+        radius: the greatest length of the scaled features together, in steps of 1 / `UNIT`; longer
+            ones are shortened.
+        population: the devices that will report, by which ``auto`` chooses; None if nobody knows.
+
+    """
+
+    name: ClassVar[str] = "model"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "features",
+            listing(
+                {"anyOf": [closed({"name": _NAME} | _ENDS, 3), closed({"name": _NAME, "values": _VALUES}, 2)]}, 1, 88
+            ),
+            "of a model: numbers with their ends, or lists of values",
+            read=_read_features,
+        ),
+        Key(
+            LABEL, {"anyOf": [{"enum": ["boolean"]}, closed(_ENDS, 2)]}, "of a model: what to predict", read=_read_label
+        ),
+        Key(
+            "population",
+            whole(MOST_DEVICES),
+            "of a model: the devices that will report, by which auto chooses",
+            required=False,
+        ),
+        replace(NORM, required=False),
+    )
+    refused: ClassVar[Mapping[str, str]] = _REFUSED
+    has_samples: ClassVar[bool] = False
+    norm: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # of each question of the others
+
+    observation: Observation
+    radius: int
+    population: int | None = field(default=None, compare=False)
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
+        """Return the model, unless its features have too many coordinates."""
+        observation = Observation(values["features"], values["label"])
+        inputs = len(observation.coordinates)
+        if inputs > MAX_INPUTS:
+            have = f"have {inputs} coordinates, one for a number and for each value but the first"
+            table.mistake("features", f"{have}; at most {MAX_INPUTS} can be learned from")
+            return None
+        return replace(cls.with_norm(observation, values["norm"]), population=values["population"])
+
+    @classmethod
+    def with_norm(cls, observation: Observation, norm: Fraction | None = None) -> Model:
+        """Return the model of features whose length is at most the norm.
+
+        That is the root of half their number, unless the registry says otherwise.
+        """
+        inputs = len(observation.coordinates)
+        return cls(observation, isqrt(UNIT**2 * inputs // 2) if norm is None else round(norm * UNIT))
+
+    @property
+    def length(self) -> int:  # type: ignore[override] # of each question of the others
+        """The number of products."""
+        return length_for(len(self.observation.coordinates))
+
+    def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
+        """Return the model as its mechanism takes it: a vector, or features with one drawn."""
+        from client_sdk.protocol.models.choice import bins_for, crosses_are_better  # noqa: PLC0415 for models only
+
+        may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
+        if mechanism not in ("auto", "rotated-axes", "crosses"):
+            table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
+        if mechanism == "crosses" and not may_cross:
+            table.mistake("mechanism", "'crosses' is for a label of yes or no; let auto choose, or name 'rotated-axes'")
+        if mechanism == "auto" and self.population is None and may_cross:
+            table.mistake("population", "is missing: the devices that will report, by which auto chooses a mechanism")
+        if mechanism == "auto" and self.population is not None and may_cross:
+            inputs = len(self.observation.coordinates)
+            is_better = crosses_are_better(features, inputs, epsilon.odds, self.population)
+            mechanism = "crosses" if is_better else "rotated-axes"
+        if mechanism != "crosses":
+            return self
+        return CrossedModel.with_bins(self.observation, bins_for(features, epsilon.odds, self.population))
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return self.observation.expected
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes the domain."""
+        return self.observation.definition | {"radius": self.radius}
+
+    def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
+        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+
+        Raises:
+            DomainError: if the answer is no mapping from every feature and the label to a value of
+                its domain.
+
+        """
+        places, label = self.observation.read(answer)
+        scaled = [
+            each
+            for feature, place in zip(self.observation.features, places, strict=True)
+            for each in feature.scaled(place)
+        ]
+        shortened = clipped([_truncated(value * UNIT, self.radius) for value in scaled])
+        return lifted(products(shortened, label), inputs)
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the answers of which everything is first, and last."""
+        return self.observation.extremes()
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield the names of the features, and how long their vector is."""
+        yield from self.observation.statement(say)
+        yield say("statement.vector", length=self.length)
+
+    @property
+    def python_type(self) -> str:
+        """A mapping from names to values."""
+        return self.observation.python_type
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedModel(Kind):
+    """Features and a yes-or-no label, of which one feature is reported together with the label.
+
+    Attributes:
+        observation: the features, all cut into as many parts, and the label.
+
+    """
+
+    name: ClassVar[str] = "model-of-crosses"
+    shapes: ClassVar[tuple[str, ...]] = ("features",)
+    refused: ClassVar[Mapping[str, str]] = _REFUSED
+    is_named: ClassVar[bool] = False
+    has_samples: ClassVar[bool] = False
+
+    observation: Observation
+
+    @classmethod
+    def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
+        """Return the model whose numbers are cut into ``bins`` even parts."""
+        return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return self.observation.expected
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes the domain."""
+        return self.observation.definition | {"bins": self.observation.features[0].bins}
+
+    @property
+    def pairs(self) -> tuple[int, ...]:
+        """Of each feature the number of pairs of a cell and a label."""
+        return tuple(2 * feature.cells for feature in self.observation.features)
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other kinds
+        """Return for each feature 2 * cell + label."""
+        places, label = self.observation.read(answer)
+        return tuple(
+            2 * feature.cell(place) + (label > 0)
+            for feature, place in zip(self.observation.features, places, strict=True)
+        )
+
+    def law(self, answer: object, inputs: int) -> Law:
+        """Return the only input of an answer."""
+        return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
+
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 as every domain
+        """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
+        return tuple(coins.below(pairs) for pairs in self.pairs)
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the answers of which everything is first, and last."""
+        return self.observation.extremes()
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield the names of the features, and that one of them is drawn."""
+        yield from self.observation.statement(say)
+        yield say("statement.crosses")
+
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
+        """Return what a symbol says of the feature that was drawn, together with the label."""
+        crosses = cast("Crosses", channel)  # no other channel takes features
+        place, own = crosses.feature_of(symbol)
+        feature = self.observation.features[place]
+        cells = islice(crosses.features[place].likeliest(own), SHOWN + 1)
+        named = (
+            say("reported.labeled", answer=feature.labels[cell // 2], label=said(cell % 2 > 0, say)) for cell in cells
+        )
+        return say("reported.feature", feature=feature.name, answers=either(named, say))
+
+    @property
+    def python_type(self) -> str:
+        """A mapping from names to values."""
+        return self.observation.python_type
+
+
+def length_for(inputs: int) -> int:
+    """Return the length of the vector of a number of coordinates."""
+    return inputs * (inputs + 1) // 2 + 2 * inputs + 1
+
+
+def products(features: Sequence[int], label: int) -> list[int]:
+    """Return label * feature, feature * feature of pairs i <= j, feature and label, all weighted.
+
+    Args:
+        features: of norm `UNIT` at most.
+        label: from -`UNIT` to `UNIT`.
+
+    """
+    of_label, of_square, of_pair, of_feature, of_itself = weights()
+    square = UNIT**2
+    return [
+        *(_truncated(of_label * label * value, square) for value in features),
+        *(
+            _truncated((of_square if i == j else of_pair) * features[i] * features[j], square)
+            for i, j in combinations_with_replacement(range(len(features)), 2)
+        ),
+        *(_truncated(of_feature * value, UNIT) for value in features),
+        _truncated(of_itself * label, UNIT),
+    ]
+
+
+def weights() -> tuple[int, int, int, int, int]:
+    """Return `UNIT` times the weights of the products: label, square, pair, feature, label alone.
+
+    A pair i < j stands for two equal ones, so that the norm of all is that of the matrix.
+    """
+    squares = (PRODUCTS**2, SQUARES**2, 2 * SQUARES**2, FEATURES**2, LABELS**2)
+    label, square, pair, feature, itself = (isqrt(UNIT**2 * each // _WHOLE) for each in squares)
+    return label, square, pair, feature, itself
+
+
+def _truncated(dividend: int, divisor: int) -> int:
+    """Return the quotient rounded towards 0, so that no vector becomes longer."""
+    return abs(dividend) // divisor * (-1 if dividend < 0 else 1)

@@ -1,0 +1,94 @@
+"""Grouped geometry: the input's cell in a drawn group goes through a projective geometry.
+
+An input has a cell in every group, all from 0 to K - 1. The group is drawn here, by coins that know
+nothing of the input, and stands in the symbol in the clear. Were it chosen by whoever encodes an
+answer, it could tell the answer, and no ratio of probabilities would be finite.
+
+Source of the geometry: Feldman, Nelson, Nguyen & Talwar 2022, "Private frequency estimation via
+projective geometry", section 3. Groups of devices, each with a question of its own: Bassily,
+Nissim, Stemmer & Thakurta 2017, "Practical locally private heavy hitters", section 3.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.texts.sizes import geometry_for
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.texts.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedGeometry(Channel):
+    """The channel from one cell a group to the symbols of all groups.
+
+    Attributes:
+        geometry: the channel of a cell, all of whose K points are inputs.
+        weights: of each group: how often it is drawn, in parts of their sum.
+
+    """
+
+    name: ClassVar[str] = "grouped-geometry"
+
+    geometry: ProjectiveGeometry
+    weights: tuple[int, ...]
+    _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Add up the weights."""
+        object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
+
+    @classmethod
+    def build(cls, request: Request) -> GroupedGeometry:
+        """Return the channel for a text's cells and groups."""
+        kind = cast("Text", request.kind)  # no other kind has cells
+        prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells)
+        return cls.within(request.epsilon, prime, dimension, tuple(group.weight for group in kind.groups(points)))
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, prime: int, dimension: int, weights: tuple[int, ...]) -> GroupedGeometry:
+        """Return the channel with the largest keep-probability within the requested epsilon."""
+        points = (prime**dimension - 1) // (prime - 1)
+        return cls(ProjectiveGeometry.within(epsilon, points, prime, dimension), weights)
+
+    @property
+    def inputs(self) -> int:
+        """K: an input is a cell for each group, from 0 to K - 1."""
+        return self.geometry.symbols
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols: K a group."""
+        return len(self.weights) * self.inputs
+
+    @property
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
+        """The integers that define the law."""
+        return {**self.geometry.integers, "weights": self.weights}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The geometry's: the group tells nothing."""
+        return self.geometry.worst_ratio
+
+    def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
+        """Return P(symbol | given), for the cell of each group."""
+        group, point = divmod(symbol, self.inputs)
+        drawn = Fraction(self.weights[group], self._ends[-1])
+        return drawn * self.geometry.probability(point, given[group])
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        """Return the symbol to report for the cell of each group."""
+        group = bisect_right(self._ends, coins.below(self._ends[-1]))
+        return group * self.inputs + self.geometry.perturb(value[group], coins)

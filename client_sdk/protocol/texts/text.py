@@ -1,0 +1,395 @@
+"""A text that nobody listed: its letters as bits, and its cell in every group that hears of it.
+
+A text of at most L letters becomes an integer of L * c bits, c for each letter. The letters are
+numbered from 1 in the registry's order; 0 ends the text and fills up what follows. A device answers
+for one of several groups (`text_groups`). The group is drawn by the channel, with coins that know
+nothing of the text. Here all groups' cells are computed, so that nothing depends on the group.
+
+Source: Wang, Li & Jha 2021, "Locally differentially private heavy hitter identification" (prefixes,
+heard by groups).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from string import ascii_letters, ascii_lowercase, digits
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.kinds.category import OTHER
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import FLAG, Key, text, whole
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.set import MAX_ITEMS
+from client_sdk.protocol.kinds.words import escaped
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.texts.groups import Group, groups_of, letter_bits
+from client_sdk.protocol.toml_table import TomlTable, is_text, suggestion
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.metric import Metric
+    from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+
+MAX_LETTERS: Final = 255
+"""The most letters: 8 bits. With more, a text would take too many levels."""
+
+MAX_TEXT_LENGTH: Final = 32
+"""The most letters of a text. Longer texts need more groups, each of fewer devices."""
+
+MAX_TEXTS: Final = 100
+"""The most texts of one answer.
+
+One of ``max_items`` places is drawn, so that each text is heard of that many times less often.
+"""
+
+CELLS: Final = 2**17
+"""About how many cells a group's hash has, unless the registry says otherwise."""
+
+BYTES: Final = "".join(map(chr, range(1, 256)))
+"""Letters that stand for the bytes of a text in UTF-8, each by its own number. NUL ends a text, so
+that it is none.
+"""
+
+CUT: Final = "…"
+"""Follows a text of the most letters where it is shown: it may be the beginning of a longer one."""
+
+FIRST_BARE_BYTE: Final = 0xDC80
+"""The code point as which Python reads byte 128 where it is no UTF-8; others follow (PEP 383)."""
+
+
+PRESETS: Final[Mapping[str, str]] = {
+    "bytes": BYTES,
+    "domain": f"{ascii_lowercase}{digits}-.",
+    "identifier": f"{ascii_letters}{digits}_",
+}
+"""Letters by a name. Their order is part of what a report means, so that they never change."""
+
+CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
+"""Fewer let too many texts share a cell; more find hardly any more texts, in larger tallies."""
+
+
+def _read_letters(table: TomlTable, key: Key) -> str | None:
+    """Return the letters, which a preset may name; None if they have a mistake."""
+    preset, letters = table.text("preset"), table.take(key.name)
+    if preset and letters is not None:
+        table.mistake("preset", "must not stand beside letters; keep one of them")
+        return None
+    if preset and preset not in PRESETS:
+        table.mistake("preset", f"must be one of: {', '.join(PRESETS)}{suggestion(preset, PRESETS)}")
+    if letters is None:
+        if not preset:
+            table.mistake("letters", 'is missing; name the letters of a text, such as "abcdefghijklmnopqrstuvwxyz"')
+        return PRESETS.get(preset)
+    if not is_text(letters, MAX_LETTERS) or not 1 < len(letters) == len(set(letters)) or CUT in letters:
+        what = f"must be a text of 2 to {MAX_LETTERS} different printable characters"
+        table.mistake("letters", f"{what} without {CUT!r}, which stands behind a text that was cut")
+        return None
+    return letters
+
+
+def _read_cells(table: TomlTable, key: Key) -> int | None:
+    cells = table.take(key.name)
+    if cells is not None and (type(cells) is not int or cells not in CELLS_ALLOWED):
+        table.mistake("cells", f"must be a power of two from {CELLS_ALLOWED[0]} to {CELLS_ALLOWED[-1]}")
+        return None
+    return cells
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Kind):
+    """Any text of the listed letters.
+
+    Attributes:
+        letters: at least two different letters, in the registry's order.
+        max_length: L, the letters of a text that are heard of; a longer text is cut.
+        other: the letter for every letter that is not listed; None if a text with one is no answer.
+        discover: whether texts can be found that nobody names. Otherwise all groups confirm.
+        max_items: the most texts of one answer, of which one is drawn. With 1 the answer is a text;
+            otherwise it is a set of texts.
+        cells: about how many cells a group's hash has; the channel says how many exactly.
+
+    """
+
+    name: ClassVar[str] = "text"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key(
+            "letters",
+            text(MAX_LETTERS),
+            "of a text: the letters that are told apart",
+            required=False,
+            read=_read_letters,
+        ),
+        Key(
+            "preset",
+            {"enum": list(PRESETS)},
+            "of a text: letters by a name",
+            required=False,
+            read=lambda *_: None,  # read with the letters
+        ),
+        replace(OTHER, read=lambda table, key: table.text(key.name, most=1) or None),
+        Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
+        replace(MAX_ITEMS, narrower=whole(MAX_TEXTS), required=False),
+        Key("discover", FLAG, "of a text: whether texts can be found that nobody names"),
+        Key(
+            "cells",
+            {"enum": list(CELLS_ALLOWED)},
+            "of a text: about how many cells a group's table has",
+            required=False,
+            read=_read_cells,
+        ),
+    )
+    rule: ClassVar[dict[str, Any]] = {"oneOf": [{"required": ["letters"]}, {"required": ["preset"]}]}
+    refused: ClassVar[Mapping[str, str]] = refused(
+        permanent_epsilon="is not for a text: of a permanent answer about many cells nothing is left",
+        fill_in="is not for this text; record an answer in every window instead",
+        strata="is not for a text: each stratum would have tallies of its own, and find less",
+    )
+    is_named: ClassVar[bool] = False
+    shapes: ClassVar[tuple[str, ...]] = ("cells",)
+    has_samples: ClassVar[bool] = False
+
+    letters: str
+    max_length: int
+    other: str | None = field(default=None, kw_only=True)
+    discover: bool = field(default=True, kw_only=True)
+    max_items: int = field(default=1, kw_only=True)
+    cells: int = field(default=CELLS, kw_only=True)
+    _codes: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Number the letters from 1."""
+        object.__setattr__(self, "_codes", {letter: code for code, letter in enumerate(self.letters, 1)})
+
+    @property
+    def letter_bits(self) -> int:
+        """The bits of a letter, c."""
+        return letter_bits(self.letters)
+
+    @property
+    def bits(self) -> int:
+        """The bits of a text, L * c."""
+        return self.max_length * self.letter_bits
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
+        """Return the text, unless its letters or their number make no sense."""
+        letters, other, cells = values["letters"], values["other"], values["cells"] or CELLS
+        if other and letters == BYTES:
+            table.mistake("other", "is not for bytes, which spell every text; remove it")
+            return None
+        if other and other not in letters:
+            table.mistake("other", "must be one of letters")
+            return None
+        most, is_found = values["max_items"] or 1, values["discover"]
+        kind = cls(letters, values["max_length"], other=other, discover=is_found, max_items=most, cells=cells)
+        if 2**kind.bits <= cells:
+            table.mistake("max_length", 'leaves so few texts that all can be listed; let kind = "category"')
+            return None
+        return kind
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        letters = "" if self.other is not None else f" of {self.alphabet}"
+        if self.max_items == 1:
+            return f"a text{letters}"
+        return f"a set, list or tuple of at most {self.max_items} different texts{letters}"
+
+    @property
+    def alphabet(self) -> str:
+        """The letters, in words."""
+        return "characters other than NUL" if self.letters == BYTES else f"the letters {self.letters!r}"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The edition's part that describes the domain; the channel tells the number of cells."""
+        fields = {
+            "letters": self.letters,
+            "max_length": self.max_length,
+            "discover": self.discover,
+            "max_items": self.max_items,
+        }
+        return fields if self.other is None else {**fields, "other": self.other}
+
+    def groups(self, cells: int) -> tuple[Group, ...]:
+        """Return the groups for hashes of ``cells`` cells: the levels, then those that confirm."""
+        return _groups(self.letters, self.max_length, cells, self.discover)
+
+    @property
+    def expected_in_cell(self) -> str:
+        """How a cell of a table states an answer, in words."""
+        return self.expected if self.max_items == 1 else f"texts with {MEMBERS_APART!r} between them: {self.expected}"
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return the cell of an answer in each group, from 0 to ``inputs`` - 1.
+
+        Of a set, one of ``max_items`` places is drawn. The empty text fills the places that are
+        left.
+        """
+        numbers = self.numbers(answer)
+        place = coins.below(self.max_items)
+        return self.cells_of(numbers[place] if place < len(numbers) else 0, inputs)
+
+    def law(self, answer: object, inputs: int) -> Law:
+        """Return the cells of each text of an answer, and of the empty text."""
+        law: dict[tuple[int, ...], Fraction] = {}
+        for number, chance in self.law_of_numbers(answer).items():
+            cells = self.cells_of(number, inputs)
+            law[cells] = law.get(cells, Fraction(0)) + chance
+        return law
+
+    def law_of_numbers(self, answer: object) -> Mapping[int, Fraction]:
+        """Return the integer of each text that may be drawn, with its probability."""
+        numbers = self.numbers(answer)
+        padded = Counter([*numbers, *[0] * (self.max_items - len(numbers))])
+        return {number: Fraction(places, self.max_items) for number, places in padded.items()}
+
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return a cell in each group, drawn uniformly from all, in place of an invalid answer."""
+        return tuple(coins.below(inputs) for _ in self.groups(inputs))
+
+    def numbers(self, answer: object) -> list[int]:
+        """Return the integers of an answer's texts, in rising order; texts alike once cut are one.
+
+        Raises:
+            DomainError: if it is no text, or no set, list or tuple of at most ``max_items``
+                different texts, or if a text has a letter that is not listed while `other` is None.
+
+        """
+        if self.max_items == 1:
+            return [self.number_of(answer)]
+        if not isinstance(answer, AbstractSet | list | tuple):
+            raise DomainError
+        numbers = sorted({self.number_of(text) for text in answer})
+        if len(numbers) > self.max_items or len(set(answer)) < len(answer):
+            raise DomainError
+        return numbers
+
+    def number_of(self, text: object) -> int:
+        """Return the integer of a text. Its first letter has the highest of L * c bits.
+
+        Raises:
+            DomainError: if it is no text, or has a letter that is not listed while `other` is None.
+
+        """
+        if not isinstance(text, str):
+            raise DomainError
+        spelt = _as_bytes(text) if self.letters == BYTES else text
+        other, number = self._codes.get(self.other or ""), 0
+        for letter in spelt[: self.max_length]:
+            code = self._codes.get(letter, other)
+            if code is None:
+                raise DomainError
+            number = number << self.letter_bits | code
+        return number << self.letter_bits * max(0, self.max_length - len(spelt))
+
+    def text_of(self, number: int) -> str:
+        """Return the letters of an integer, up to its end; L letters may begin a longer text."""
+        code = (1 << self.letter_bits) - 1
+        codes = (number >> shift & code for shift in reversed(range(0, self.bits, self.letter_bits)))
+        return "".join(self.letters[code - 1] for code in codes if code)
+
+    def label_of(self, number: int) -> str:
+        """Return an integer's text as shown: `CUT` follows L letters, which may have been cut."""
+        spelt = self.text_of(number)
+        text = _shown(spelt) if self.letters == BYTES else spelt
+        return text + CUT if len(spelt) == self.max_length else text
+
+    def cells_of(self, number: int, cells: int) -> tuple[int, ...]:
+        """Return the cell of a text's integer in each group."""
+        bits = self.bits
+        return tuple(group.cell(number >> bits - group.bits, cells) for group in self.groups(cells))
+
+    def parse(self, cell: str) -> object:
+        """Return the text that a cell states, or the texts."""
+        if self.max_items == 1:
+            return cell
+        return [text.strip() for text in cell.split(MEMBERS_APART) if text.strip()]
+
+    def truth(self, answer: object) -> object:
+        """Return the text as it is shown, or the texts in rising order of their integers."""
+        labels = tuple(map(self.label_of, self.numbers(answer)))
+        return labels if self.max_items > 1 else labels[0]
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the empty text, the shortest, the longest, and one of the last letter."""
+        first, last = self.letters[0], self.letters[-1]
+        texts = dict.fromkeys(("", first, first * self.max_length, last))
+        return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+        """Yield what of a text is answered, and what stands in a report in the clear."""
+        unit, cells = "bytes" if self.letters == BYTES else "letters", metric.channel.inputs
+        if self.max_items == 1:
+            yield say(f"statement.text.{unit}", length=self.max_length)
+        else:
+            yield say(f"statement.text.{unit}_of_some", length=self.max_length, texts=self.max_items)
+        yield say("statement.text.leaves", cells=cells)
+        yield say("statement.text.group", groups=len(self.groups(cells)))
+        if self.discover:
+            yield say("statement.text.found")
+            yield say("statement.text.alone")
+        else:
+            yield say("statement.text.thought_of")
+        yield say("statement.text.guess")
+        if self.other is not None:
+            yield say("statement.other_letter", letters=escaped(self.letters), other=escaped(self.other))
+
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
+        """Return how many cells of which group a symbol speaks for."""
+        group, point = divmod(symbol, channel.inputs)
+        held = cast("GroupedGeometry", channel).geometry.orthogonal  # no other channel takes texts
+        return say("reported.texts", held=held, cells=channel.inputs, point=str(point), group=str(group))
+
+    @property
+    def python_type(self) -> str:
+        """A text, or several."""
+        return "str" if self.max_items == 1 else "AbstractSet[str] | list[str] | tuple[str, ...]"
+
+
+def _as_bytes(text: str) -> str:
+    """Return a letter for each byte of a text in UTF-8.
+
+    Raises:
+        DomainError: if it is half of a pair of surrogates, which has no bytes.
+
+    """
+    try:
+        return text.encode().decode("latin-1")
+    except UnicodeEncodeError:
+        raise DomainError from None
+
+
+def _shown(spelt: str) -> str:
+    r"""Return the text of letters for bytes, on one line.
+
+    What is no printable character is escaped: bytes that are no UTF-8, such as those of a character
+    that was cut, as ``\xc3``, control characters as ``\u{a}``. So are backslashes and `CUT`, so
+    that no two texts look alike.
+    """
+    text = spelt.encode("latin-1").decode(errors="surrogateescape")
+    return "".join(map(_shown_character, text))
+
+
+def _shown_character(character: str) -> str:
+    code = ord(character)
+    if FIRST_BARE_BYTE <= code < FIRST_BARE_BYTE + 0x80:
+        return f"\\x{code - FIRST_BARE_BYTE + 0x80:02x}"
+    if character == "\\":
+        return "\\\\"
+    if character.isprintable() and character != CUT:
+        return character
+    return f"\\u{{{code:x}}}"
+
+
+@lru_cache
+def _groups(letters: str, max_length: int, cells: int, discover: bool) -> tuple[Group, ...]:  # noqa: FBT001 a cache's key
+    """Return the groups of a question, whose hashes would otherwise be derived for every answer."""
+    return groups_of(letters, max_length, cells, discover=discover)

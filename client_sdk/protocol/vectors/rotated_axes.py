@@ -1,0 +1,186 @@
+"""Rotated axes: a signed axis of a public random rotation, likelier if the vector points along it.
+
+A rotation is drawn from B public ones. It turns the vector, and the s coordinates of the largest
+magnitude name s favoured of the 2 D signed axes. A favoured axis is reported with a known
+probability, otherwise one of the 2 D - s others. Only the number of favoured axes matters to
+privacy, which therefore holds for every vector and rotation.
+
+The rotations are finitely many, which biases their mean a little. Each window therefore has its
+own, so that the biases of several windows average out.
+
+Sources: Isik, Chen, Ozgur, Weissman & No 2023, "Exact optimality of communication-privacy-utility
+tradeoffs in distributed mean estimation" (a rotated simplex in place of axes); Ailon & Chazelle
+2009, "The fast Johnson-Lindenstrauss transform" (Hadamard transforms of random signs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import shake_256
+from itertools import compress
+from operator import add, mul, sub
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.vectors.sizes import rotations_for
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.vectors.vector import Ball
+
+OFFSET = 2**8
+"""Half the step of offsets, over D. 512 times this is an eighth of 2**20, the usual size of a
+turned coordinate over D.
+"""
+
+ROUNDS = 3
+"""Fewer rounds leave a vector of few coordinates recognisably far from a random direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedAxes(Channel):
+    """The channel from vectors of integers to signed axes of rotations.
+
+    Attributes:
+        dimension: D, a power of two, at least 8.
+        rotations: B, at least 1.
+        favoured: s, from 1 to D.
+        keep_numerator: the probability that a favoured axis is reported, times 2**64.
+        window: the name of the window whose rotations they are. It changes no probability of a
+            report, and is not part of the edition.
+
+    """
+
+    name: ClassVar[str] = "rotated-axes"
+    turns: ClassVar[bool] = True
+
+    dimension: int
+    rotations: int
+    favoured: int
+    keep_numerator: int
+    window: str = ""
+
+    @classmethod
+    def build(cls, request: Request) -> RotatedAxes:
+        """Return the channel for a vector's length."""
+        length = cast("Ball", request.kind).length  # no other kind is a ball
+        return cls.within(request.epsilon, *rotations_for(length, request.epsilon.odds))
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, dimension: int, rotations: int, favoured: int) -> RotatedAxes:
+        """Return the channel with the largest keep-probability within the requested epsilon."""
+        weight = epsilon.odds * favoured
+        keep = int(COIN_SCALE * weight / (weight + 2 * dimension - favoured))
+        return cls(dimension, rotations, favoured, keep)
+
+    def in_window(self, window: str) -> RotatedAxes:
+        """Return the same channel with the rotations of a window."""
+        return replace(self, window=window)
+
+    @property
+    def inputs(self) -> int:
+        """D: an input is a vector of D integers."""
+        return self.dimension
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols: every signed axis of every rotation."""
+        return 2 * self.dimension * self.rotations
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The integers that define the law."""
+        return {
+            "dimension": self.dimension,
+            "rotations": self.rotations,
+            "favoured": self.favoured,
+            "keep_numerator": self.keep_numerator,
+        }
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """P(a given favoured axis) / P(a given other axis)."""
+        others = 2 * self.dimension - self.favoured
+        return Fraction(self.keep_numerator * others, (COIN_SCALE - self.keep_numerator) * self.favoured)
+
+    def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
+        """Return P(symbol | given), for a vector as its domain encodes it."""
+        rotation, axis = divmod(symbol, 2 * self.dimension)
+        keep = Fraction(self.keep_numerator, COIN_SCALE)
+        is_favoured = axis in self.favoured_axes(shifted(given, rotation, self.window))
+        of_axis = keep / self.favoured if is_favoured else (1 - keep) / (2 * self.dimension - self.favoured)
+        return of_axis / self.rotations
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        """Return the symbol to report for a vector of D integers, as its domain encodes it.
+
+        Both axes are drawn in either case: a draw made for one only would reveal by its time which
+        it was.
+        """
+        rotation = coins.below(self.rotations)
+        favoured = self.favoured_axes(shifted(value, rotation, self.window))
+        keep = coins.bernoulli(self.keep_numerator)
+        kept = favoured[coins.below(self.favoured)]
+        other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]
+        return 2 * self.dimension * rotation + (kept if keep else other)
+
+    def favoured_axes(self, turned: Sequence[int]) -> list[int]:
+        """Return the s signed axes of largest magnitude, in rising order: 2 j, or 2 j + 1 for -e_j.
+
+        Of equal magnitudes the earlier coordinate counts as larger, and 0 as positive.
+        """
+        largest = sorted(range(self.dimension), key=[-abs(value) for value in turned].__getitem__)[: self.favoured]
+        return sorted(2 * place + (turned[place] < 0) for place in largest)
+
+    def _others(self, favoured: list[int]) -> list[int]:
+        is_other = bytearray(b"\x01") * (2 * self.dimension)
+        for axis in favoured:
+            is_other[axis] = 0
+        return list(compress(range(2 * self.dimension), is_other))
+
+
+def shifted(vector: Sequence[int], rotation: int, window: str) -> list[int]:
+    """Return a vector of D integers under a rotation, each with a small offset, to be ranked.
+
+    A vector of few coordinates turns into few different numbers. Without offsets, what is added to
+    it decides between equal ones, however small it is, and the mean would show it a hundred times
+    too large.
+    """
+    return list(map(add, rotated(vector, rotation, window), offsets(len(vector), rotation, window)))
+
+
+def offsets(dimension: int, rotation: int, window: str) -> list[int]:
+    """Return D offsets, even within a sixteenth of a turned coordinate's usual size either way."""
+    stream = shake_256(f"hearsay offset 1 {window} {dimension} {rotation}".encode())
+    return [(2 * byte - 255) * OFFSET * dimension for byte in stream.digest(dimension)]
+
+
+def rotated(vector: Sequence[int], rotation: int, window: str) -> list[int]:
+    """Return a vector of D integers under a rotation of a window, scaled by D**1.5."""
+    turned = list(vector)
+    for step in range(ROUNDS):
+        turned = hadamard(list(map(mul, signs(len(turned), rotation, step, window), turned)))
+    return turned
+
+
+def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
+    """Return D signs: -1 where a bit of SHAKE-256 is set, from the first byte's lowest bit on."""
+    stream = shake_256(f"hearsay rotation 1 {window} {dimension} {rotation} {step}".encode())
+    bits = int.from_bytes(stream.digest(dimension // 8), "little")
+    return [-1 if bit == "1" else 1 for bit in reversed(f"{bits:0{dimension}b}")]
+
+
+def hadamard(values: list[int]) -> list[int]:
+    """Return the unnormalised Walsh-Hadamard transform of 2**k integers, in natural order.
+
+    Each pass transforms the lowest bit of the index and makes it the highest, so that k passes
+    restore the order.
+    """
+    for _ in range(len(values).bit_length() - 1):
+        even, odd = values[::2], values[1::2]
+        values = [*map(add, even, odd), *map(sub, even, odd)]
+    return values

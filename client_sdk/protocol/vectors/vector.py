@@ -1,0 +1,212 @@
+"""A vector within a ball: such as an embedding, or a gradient, of which the mean is estimated.
+
+Everything is an integer from the first step on, and the same on every machine: each number is taken
+as the nearest binary float of 64 bits, divided by the norm, and rounded to a multiple of 2**-20,
+half to even.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from operator import mul
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
+from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.key import Key, whole
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.number import decimal_in
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import TomlTable
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.channel import Channel
+    from client_sdk.protocol.metric import Metric
+
+UNIT: Final = 2**20
+"""The integer that stands for the norm.
+
+Turned vectors of 4,096 coordinates stay within 2**38, exact in doubles.
+"""
+
+MAX_LENGTH: Final = 4095
+"""The most coordinates. With the one that is added they fill a rotation of 4,096."""
+
+LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINATE)
+"""The ends of the norms that are allowed."""
+
+
+def _read_norm(table: TomlTable, key: Key) -> Fraction | None:
+    """Return the greatest length of a vector; None if it is missing or mistaken."""
+    norm = table.number(key.name, required=key.required)
+    if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
+        table.mistake(key.name, f"must be from {float(LEAST_NORM):g} to {float(GREATEST_NORM):g}: longer are shortened")
+        return None
+    return norm
+
+
+NORM: Final = Key(
+    "norm",
+    {"type": "number", "minimum": float(LEAST_NORM), "maximum": float(GREATEST_NORM)},
+    "of a vector or the features of a model: the greatest length; longer ones are shortened",
+    read=_read_norm,
+)
+
+
+class Ball(Kind):
+    """Vectors of a fixed length within the Euclidean ball of a norm: no coin is tossed.
+
+    Attributes:
+        length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
+        norm: the radius of the ball, exact.
+
+    """
+
+    __slots__ = ()
+
+    length: int
+    norm: Fraction
+
+    is_named: ClassVar[bool] = False
+    shapes: ClassVar[tuple[str, ...]] = ("ball",)
+
+    def law(self, answer: object, inputs: int) -> Law:
+        """Return the only input of an answer."""
+        return {self.vector(answer, inputs): Fraction(1)}
+
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
+        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding."""
+        return self.vector(answer, inputs)
+
+    @abstractmethod
+    def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
+        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+
+        Raises:
+            DomainError: if it is no answer; the error does not hold it.
+
+        """
+
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return a signed axis of length `UNIT`, drawn uniformly, in place of an invalid answer.
+
+        Its mean is 0, as that of a direction drawn from the whole sphere.
+        """
+        place, sign = divmod(coins.below(2 * inputs), 2)
+        return (*[0] * place, -UNIT if sign else UNIT, *[0] * (inputs - place - 1))
+
+    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
+        """Return a symbol's random direction: its rotation and axis, as they are counted."""
+        rotation, axis = divmod(symbol, 2 * channel.inputs)
+        return say("reported.against" if axis % 2 else "reported.along", axis=str(axis // 2), rotation=str(rotation))
+
+
+@dataclass(frozen=True, slots=True)
+class Vector(Ball):
+    """A vector of a fixed length, in the Euclidean ball of a norm.
+
+    Attributes:
+        length: d, the number of coordinates, from 1 to `MAX_LENGTH`.
+        norm: the radius of the ball, exact. A longer vector is shortened to it.
+
+    """
+
+    name: ClassVar[str] = "vector"
+    keys: ClassVar[tuple[Key, ...]] = (
+        Key("length", whole(MAX_LENGTH), "of a vector: how many numbers it has"),
+        NORM,
+    )
+    refused: ClassVar[Mapping[str, str]] = refused(
+        permanent_epsilon="is not for a vector, whose rotations are new in every window",
+        fill_in="is not for this vector; record an answer in every window instead",
+    )
+    has_samples: ClassVar[bool] = False
+
+    length: int
+    norm: Fraction
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return f"a list of {self.length} finite numbers up to {MOST_COORDINATE:,} in size"
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """What of the domain is part of the edition; the norm as a text such as ``1/3``."""
+        return {"length": self.length, "norm": str(self.norm)}
+
+    @property
+    def expected_in_cell(self) -> str:
+        """How a cell of a table states a vector, in words."""
+        return f"numbers with {MEMBERS_APART!r} between them: {self.expected}"
+
+    def vector(self, answer: object, inputs: int) -> tuple[int, ...]:
+        """Return a vector of ``inputs`` integers and of norm `UNIT`, up to rounding.
+
+        Raises:
+            DomainError: if the answer is no list of as many finite numbers of moderate size.
+
+        """
+        if not isinstance(answer, Sized) or len(answer) != self.length:
+            raise DomainError
+        norm = float(self.norm)
+        return lifted(clipped([round(size / norm * UNIT) for size in sizes_of(answer)]), inputs)
+
+    def parse(self, cell: str) -> object:
+        """Return the numbers that a cell states."""
+        return self.parse_columns(cell.split(MEMBERS_APART))
+
+    def columns(self, metric: str) -> Sequence[str]:
+        """Return a column for each coordinate."""
+        return [f"{metric}.{place}" for place in range(self.length)]
+
+    def parse_columns(self, cells: Sequence[str]) -> object:
+        """Return the numbers that several cells state."""
+        numbers = map(decimal_in, cells)
+        return [None if number is None else float(number) for number in numbers]
+
+    def truth(self, answer: object) -> object:
+        """Return the numbers."""
+        return tuple(cast("Sequence[float]", answer))
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return two opposite vectors."""
+        rest, norm = [0.0] * (self.length - 1), float(self.norm)
+        return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
+
+    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+        """Yield how long the vector is."""
+        yield say("statement.vector", length=self.length)
+
+    @property
+    def python_type(self) -> str:
+        """A list of numbers."""
+        return "Sequence[float]"
+
+
+def clipped(coordinates: list[int]) -> list[int]:
+    """Return a vector no longer than `UNIT`: itself, or shortened and rounded towards 0."""
+    square = sum(map(mul, coordinates, coordinates))
+    if square <= UNIT**2:
+        return coordinates
+    length = isqrt(square - 1) + 1
+    return [abs(value) * UNIT // length * (-1 if value < 0 else 1) for value in coordinates]
+
+
+def lifted(coordinates: Sequence[int], dimension: int) -> tuple[int, ...]:
+    """Return a vector of norm `UNIT`, up to rounding: coordinates, what the norm lacks, and zeros.
+
+    Raises:
+        ValueError: if the coordinates are too many, or their norm is above `UNIT`.
+
+    """
+    missing = UNIT**2 - sum(map(mul, coordinates, coordinates))
+    if missing < 0 or len(coordinates) >= dimension:
+        raise ValueError("the vector is longer than its norm or its dimension allows; clip it first")
+    return (*coordinates, isqrt(missing), *[0] * (dimension - len(coordinates) - 1))
