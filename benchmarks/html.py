@@ -178,7 +178,7 @@ def write_every_kind(page: Path) -> tuple[float, float]:
 
 def histogram_seconds(registry: Registry) -> Iterator[float]:
     """Yield the seconds that the tally of a histogram takes."""
-    metric = next(metric for metric in registry.metrics.values() if metric.kind == "number")
+    metric = next(metric for metric in registry.metrics.values() if metric.kind.name == "number")
     tally: Tally = next(
         tally for tally in decode(tallies(registry, range(1)).splitlines()) if tally.metric == metric.name
     )

@@ -555,9 +555,7 @@ def hostile_registry() -> Registry:
     plain = Registry.parse(registry_text(dark_mode=BOOLEAN, os=CATEGORY | {"values": list("abcdefg")}, both=CROSS))
     metrics = dict(plain.metrics)
     metrics["os"] = replace(metrics["os"], kind=Category(HOSTILE), purpose="".join(HOSTILE), owner=HOSTILE[1])
-    metrics["both"] = replace(
-        metrics["both"], kind=Cross(Boolean(), Category(HOSTILE), names=(HOSTILE[0], HOSTILE[1]))
-    )
+    metrics["both"] = replace(metrics["both"], kind=Cross(Boolean(), Category(HOSTILE), names=(HOSTILE[0], HOSTILE[1])))
     return replace(plain, app=HOSTILE[0], owner=HOSTILE[2], metrics=metrics)
 
 

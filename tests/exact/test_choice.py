@@ -16,6 +16,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.kinds.category import Category, Ordinal
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Activity, Count
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
@@ -124,13 +125,13 @@ def test_the_choice_for_numbers_never_changes(row: list[str]) -> None:
     assert auto.number_mechanism(statistic, None, requested(epsilon).odds) == mechanism
 
 
-def domain_of(kind: str, sizes: list[Any]) -> Domain:
+def domain_of(kind: str, sizes: list[Any]) -> Kind:
     def values(size: int) -> tuple[str, ...]:
         return tuple(f"v{index}" for index in range(size))
 
-    builders: dict[str, Callable[..., Domain]] = {
-        "count": Count.up_to,
-        "activity": Activity.of_last,
+    builders: dict[str, Callable[..., Kind]] = {
+        "count": lambda most, statistic: Count(Fraction(most), statistic),
+        "activity": lambda days, statistic: Activity(Fraction(days), statistic),
         "ordinal": lambda size: Ordinal(values(size)),
         "set": lambda size, most: Subset(values(size), most),
         "cross": lambda first, second: Cross(Category(values(first)), Ordinal(values(second))),
@@ -189,11 +190,11 @@ VALUES = tuple(f"v{index}" for index in range(24))
         Ordinal(VALUES),
         Subset(VALUES[:23], 3),
         Cross(Category(VALUES[:4]), Category(VALUES[:6])),
-        Count.up_to(23, "distribution"),
+        Count(Fraction(23), "distribution"),
     ],
     ids=lambda domain: str(domain.kind),
 )
-def test_everything_with_24_shares_gets_the_balanced_design_that_its_name_gives(domain: Domain) -> None:
+def test_everything_with_24_shares_gets_the_balanced_design_that_its_name_gives(domain: Kind) -> None:
     epsilon = requested("1")
     channel = channel_for(domain, epsilon)
     assert channel.name == "balanced-design"

@@ -11,6 +11,7 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
@@ -26,7 +27,7 @@ from tests.support.estimates.checks import (
 from tests.support.mutants import estimators
 
 
-def _channel(domain: Domain, epsilon: object, mechanism: str) -> Channel:
+def _channel(domain: Kind, epsilon: object, mechanism: str) -> Channel:
     return channel_for(domain, RequestedEpsilon.parse(epsilon), mechanism)
 
 

@@ -15,6 +15,7 @@ import pytest
 from client_sdk.protocol import Channel, Coins, Metric, Registry, WindowKind
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.permanent import CoinsOf, Permanent
@@ -87,10 +88,10 @@ def asking(channel: Channel) -> Metric:
     """Return a metric of a kind that a channel suits."""
     values = tuple(f"v{place}" for place in range(channel.inputs))
     grids = ("laplace", "gaussian", "piecewise", "square-wave", "hierarchical")
-    kind: Domain = Category(values) if channel.inputs > 2 else Boolean()
+    kind: Kind = Category(values) if channel.inputs > 2 else Boolean()
     if channel.name in grids:
-        domain = Number(Fraction(0), Fraction(9), "mean")
-    return Metric("m", "Why?", domain, channel, WindowKind.DAY)
+        kind = Number(Fraction(0), Fraction(9), "mean")
+    return Metric("m", "Why?", kind, channel, WindowKind.DAY)
 
 
 def rounding(way: Rounding) -> Metric:

@@ -20,7 +20,7 @@ from estimator.likelihood.histogram_fit import fit_of, fits_of
 from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven
 from tests.support.laws.sampling import accepts, decision
 
-COUNTS = Count.up_to(8, "distribution")
+COUNTS = Count(Fraction(8), "distribution")
 CHANNELS: dict[str, Channel] = {
     "laplace": Laplace.within(requested(4), 9),
     "square wave": SquareWave.within(requested(4), 9),

@@ -13,7 +13,6 @@ import pytest
 from client_sdk.protocol import COIN_SCALE
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for, piecewise, square_wave
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -145,6 +144,6 @@ def test_auto_takes_the_grid_that_is_promised() -> None:
 
 
 def test_a_band_of_one_total_has_rows_of_one_total() -> None:
-    band = Band(inputs=5, width=3, light=2, heavy=7)
+    band = SquareWave(inputs=5, width=3, light=2, heavy=7)
     for value in range(5):
         assert sum(band.weight(symbol, value) for symbol in range(band.symbols)) == band.total

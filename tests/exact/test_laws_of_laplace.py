@@ -141,8 +141,8 @@ def test_weights_that_a_total_cannot_resolve_are_refused() -> None:
 
 def test_a_count_of_few_values_is_asked_on_a_grid_of_its_own_values() -> None:
     for most, points in ((1, 2), (9, 10), (256, 257), (257, 257), (10**15, 257)):
-        assert channel_for(Count.up_to(most, "distribution"), request("1"), "laplace").inputs == points
-    assert channel_for(Count.up_to(9, "mean"), request("1"), "laplace").inputs == POINTS
+        assert channel_for(Count(Fraction(most), "distribution"), request("1"), "laplace").inputs == points
+    assert channel_for(Count(Fraction(9), "mean"), request("1"), "laplace").inputs == POINTS
     assert channel_for(Number(Fraction(0), Fraction(9), "mean"), request("1"), "laplace").inputs == POINTS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -48,7 +49,7 @@ def test_every_wrong_report_of_a_number_by_group_is_refused(mutant: str) -> None
 
 
 def test_a_count_by_group_is_a_number_by_group() -> None:
-    counted = MeanByGroup(Boolean(), Count.up_to(9, "mean"), points=3)
+    counted = MeanByGroup(Boolean(), Count(Fraction(9), "mean"), points=3)
     channel = channel_for(counted, request("1"), "k-ary-randomized-response")
     of_count = Metric("m", "Why?", counted, channel, WindowKind.DAY)
     of_number = by_group(Boolean(), 3)

@@ -217,7 +217,7 @@ def test_tables_cover_every_epsilon_up_to_8_and_draw_no_coin_beyond_64_bits() ->
 
 
 def test_auto_takes_it_for_every_mean_up_to_epsilon_8() -> None:
-    for domain, epsilon in product((MEAN, Count.up_to(9, "mean")), ("0.1", "1", "8")):
+    for domain, epsilon in product((MEAN, Count(Fraction(9), "mean")), ("0.1", "1", "8")):
         assert channel_for(domain, request(epsilon)).name == "optimal-mean"
     assert channel_for(MEAN, request("8.1")).name == "hybrid"
     with pytest.raises(ValueError, match="up to epsilon 8"):

@@ -92,5 +92,5 @@ def test_auto_takes_a_tree_for_quantiles_and_never_for_a_distribution() -> None:
 
 @pytest.mark.parametrize(("most", "inputs"), [(32, 33), (100, 101), (255, 256), (256, 256), (10**9, 256)])
 def test_a_count_has_a_point_of_its_own_where_there_are_enough(most: int, inputs: int) -> None:
-    channel = channel_for(Count.up_to(most, "quantiles"), request("1"))
+    channel = channel_for(Count(Fraction(most), "quantiles"), request("1"))
     assert (channel.name, channel.inputs) == ("hierarchical", inputs)

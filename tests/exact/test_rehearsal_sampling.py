@@ -45,7 +45,7 @@ THREE_VALUES = channel_for(Category(("a", "b", "c")), EPSILON_1, "k-ary-randomiz
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(Channel):
     """A channel without structure."""
 
     name = "table"

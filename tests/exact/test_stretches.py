@@ -34,7 +34,7 @@ ROUNDING = 1e-7
 """Of sums of some hundred floats, a few of them in the thousands."""
 
 UNIT = Number(Fraction(0), Fraction(1), "distribution")
-COUNTS = Count.up_to(POINTS - 1, "distribution")
+COUNTS = Count(Fraction(POINTS - 1), "distribution")
 CHANNELS: dict[str, Channel] = {
     f"{mechanism.__name__} {epsilon}": mechanism.within(requested(epsilon), POINTS)
     for mechanism in (SquareWave, Laplace, Hierarchical)

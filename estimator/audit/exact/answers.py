@@ -42,11 +42,11 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.encoding import Grid
-from client_sdk.protocol.kinds.kind import Law
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import ModelFeature
+from estimator.audit.exact.paths import Chances
 
 MOST_PATHS = 2**17
 """The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.
@@ -82,7 +82,7 @@ class EncodedAnswer:
     """
 
     value: Answer
-    inputs: Law
+    inputs: Chances[int]
 
     @classmethod
     def of_input(cls, place: int) -> EncodedAnswer:
@@ -113,7 +113,7 @@ def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = Fa
         answers = product(kind.first.labels, dict.fromkeys(_numbers(kind.second, tuple(range(kind.points)), points)))
     else:
         return [EncodedAnswer(metric.labels[place], {place: Fraction(1)}) for place in inputs]
-    return [EncodedAnswer(answer, metric.law(answer)) for answer in answers]
+    return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
 @dataclass(frozen=True, slots=True)

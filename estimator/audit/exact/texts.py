@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any, Final
@@ -56,7 +57,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
     walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
     for text in TEXTS:
         encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
-        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: 1}))
+        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
     proof = walk.proof(metric.name, metric.epsilon_nanos, request)
     return replace(
         proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))

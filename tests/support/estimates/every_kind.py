@@ -95,7 +95,7 @@ def _lines(metric: Metric, reports: int) -> Iterator[dict[str, object]]:
         if metric.channel.name == "rotated-axes":
             yield _sparse(metric, window, reports)
             continue
-        if metric.kind == "text":
+        if metric.kind.name == "text":
             yield _line(metric, window, _of_words(metric, reports, is_forged=day == 1))
             continue
         counts = [reports // symbols + (7 * symbol + day) % 5 for symbol in range(symbols)]

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Registry, Window
+from client_sdk.protocol.kinds.cross import Cross
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
@@ -64,14 +65,15 @@ def nothing(groups: int, answers: int) -> Law:
 def estimates(registry: Registry, reports: int, generator: np.random.Generator) -> Iterator[MetricEstimate]:
     """Yield the estimate from a tally of each pair of questions, where no groups differ."""
     for metric in registry.metrics.values():
-        if metric.kind == "cross":
+        if metric.kind.name == "cross":
             yield drawn(registry, metric.name, reports, np.outer(*nothing(*sizes(registry, metric.name))), generator)
 
 
 def sizes(registry: Registry, name: str) -> tuple[int, int]:
     """Return the numbers of groups and answers of a pair of questions."""
-    domain = registry.metric(name).kind
-    return domain.first.size, domain.second.size  # type: ignore[union-attr,return-value] # it is a cross
+    kind = registry.metric(name).kind
+    assert isinstance(kind, Cross)
+    return kind.first.size, kind.second.size
 
 
 def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator: np.random.Generator) -> MetricEstimate:

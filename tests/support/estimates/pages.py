@@ -17,7 +17,7 @@ from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, lifted
+from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.vector_sampler import sampled_tally
@@ -86,6 +86,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
     if metric.channel.turns:
         channel = metric.channel_in(day(number))
         assert isinstance(channel, RotatedAxes)
+        assert isinstance(metric.kind, Ball)
         vector = lifted(_vector(metric.kind.length, number), channel.dimension)
         return sampled_tally(channel, np.array([vector], float), np.array([reports]), generator)
     if isinstance(metric.kind, Text) and isinstance(metric.channel, GroupedGeometry):

@@ -10,7 +10,7 @@ from client_sdk.protocol import Channel, Coins
 
 
 @dataclass(frozen=True)
-class DeclaredLaw:
+class DeclaredLaw(Channel):
     """A channel that declares the law of another one.
 
     Attributes:

@@ -38,7 +38,7 @@ class GroupMeanSubject:
     report: Report
 
     @property
-    def domain(self) -> MeanByGroup:
+    def kind(self) -> MeanByGroup:
         assert isinstance(self.metric.kind, MeanByGroup)
         return self.metric.kind
 

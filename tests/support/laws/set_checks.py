@@ -35,7 +35,7 @@ class SetSubject:
     report: Report
 
     @property
-    def domain(self) -> Subset:
+    def kind(self) -> Subset:
         assert isinstance(self.metric.kind, Subset)
         return self.metric.kind
 

@@ -77,7 +77,7 @@ def test_a_purpose_is_a_short_name(purpose: str) -> None:
 def answer(device: Telemetry, name: str) -> Recorded:
     if name == "taps":
         return device.count(name)
-    return device.record(name, (True, True) if REGISTRY.metric(name).kind == "cross" else True)
+    return device.record(name, (True, True) if REGISTRY.metric(name).kind.name == "cross" else True)
 
 
 def test_without_consent_to_its_purpose_nothing_of_a_question_is_recorded_charged_or_sent(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class Device:
 
     def _record(self, schedule: Schedule, definition: Metric, answer: object, instant_s: float) -> None:
         window = Window.of(definition.window, instant_s)
-        if not definition.kind.call != "record":
+        if definition.kind.call == "record":
             encode = partial(replaced, definition, answer)
             randomised = schedule.randomise(definition, encode, partial(schedule.learn_secret, self.connection))
             schedule.report(self.connection, definition, randomised, window, instant_s)
@@ -304,7 +304,7 @@ class Histories(RuleBasedStateMachine):
         metrics = self.builds[self.present][0].metrics
         names = data.draw(st.sets(st.sampled_from(sorted(metrics)), min_size=1))
         for step_s in steps_s:
-            self._live({metrics[name]: ANSWERS[metrics[name].kind] for name in names})
+            self._live({metrics[name]: ANSWERS[metrics[name].kind.name] for name in names})
             self._go_on(step_s)
 
     @rule(refusal=st.sampled_from([None, Refusal.UNKNOWN_EDITION, Refusal.WINDOW_CLOSED]))
@@ -469,7 +469,7 @@ class Answering(Histories):
 
     def _live(self, answers: dict[Metric, object]) -> None:
         _, agendas = self.builds[self.present]
-        others = {metric: OTHER_ANSWERS[metric.kind] for metric in answers}
+        others = {metric: OTHER_ANSWERS[metric.kind.name] for metric in answers}
         for device, schedule, recorded in zip(self.devices, agendas, (others, answers), strict=True):
             device.live(schedule, self.clock_s, recorded)
 

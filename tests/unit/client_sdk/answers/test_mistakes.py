@@ -15,6 +15,7 @@ from client_sdk import OutsideDomainError, Recorded, Telemetry, UnknownMetricErr
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.testing import KeptUploads, SeededCoins, answers
 from tests.support.devices.clients import COLLECTOR, DAY_S, SetClock, all_bytes, ask, in_child, rows, telemetry
 from tests.support.devices.definitions import (
@@ -272,7 +273,7 @@ def test_an_invalid_answer_is_one_lasting_answer_of_a_device_and_leaves_nothing_
             clock.now_s += DAY_S
     ((key, generation),) = rows(tmp_path, "SELECT secret, generation FROM device")
     secret, metric = Secret(key, generation), lasting.metric("m")
-    assert metric.permanent_nanos > 0
+    assert isinstance(metric.channel, Permanent)
     of_valid = {permanent_answer(metric, metric.channel, partial(metric.encode, answer), secret) for answer in "abc"}
     (reported,) = rows(tmp_path, "SELECT DISTINCT symbol FROM queue")
     assert reported[0] in {answer.symbol for answer in of_valid}

@@ -18,6 +18,7 @@ from client_sdk.answers.coin_sources import PrfCoins, derive
 from client_sdk.answers.participation import sampled
 from client_sdk.answers.permanent import Secret, permanent_answer
 from client_sdk.protocol import COIN_SCALE, Registry, Window
+from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.devices.clients import ask
 from tests.support.laws.sampling import accepts, decision
 from tests.support.vectors import vectors
@@ -60,7 +61,7 @@ def test_draws_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
 @pytest.mark.parametrize("vector", VECTORS["permanents"], ids=lambda vector: str(vector["answer"]))
 def test_permanent_answers_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["registry"]).metric("m")
-    assert metric.permanent_nanos > 0
+    assert isinstance(metric.channel, Permanent)
     assert metric.edition == vector["edition"]
     secret = Secret(bytes.fromhex(vector["secret"]), 1)
     rounded = metric.encode(vector["answer"], PrfCoins(secret.key, prf.OFFSET, "m", metric.edition))

@@ -11,9 +11,10 @@ import pytest
 
 from client_sdk.cli import main
 from client_sdk.commands.compile import Target, refusal, refusals
-from client_sdk.commands.javascript import KINDS, MECHANISMS, compiled, document_of, function_of
+from client_sdk.commands.javascript import MECHANISMS, compiled, document_of, function_of
 from client_sdk.protocol import Registry
-from client_sdk.protocol.kinds.category import OrdinalMean
+from client_sdk.protocol.kinds.boolean import Boolean
+from client_sdk.protocol.kinds.category import Category, OrdinalMean
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 
@@ -138,6 +139,7 @@ def test_the_year_of_a_browser_changes_no_edition() -> None:
     assert with_year.metric("dark_mode").edition == without.metric("dark_mode").edition
 
 
+KNOWN = {"boolean", "category", "count", "cross", "mean-by-group", "nearest", "number", "ordinal", "set"}
 LACKING = {"activity", "vector", "model", "model-of-crosses", "text"}
 """The kinds that the SDK for browsers does not have."""
 
@@ -154,15 +156,15 @@ def test_the_tests_in_typescript_get_every_vector_but_those_of_three_reasons() -
     left_out = {
         text
         for text, metric in metrics.items()
-        if metric.kind in LACKING or metric.fill is not None or isinstance(metric.kind, OrdinalMean)
+        if metric.kind.name in LACKING or metric.fill is not None or isinstance(metric.kind, OrdinalMean)
     }
     assert {text for text, question in compiled.items() if isinstance(question, str)} == left_out
 
 
 def test_every_kind_of_the_vectors_is_known_or_refused_by_name() -> None:
-    kinds = {Registry.parse(vector["definition"]).metric(vector["metric"]).kind for vector in vectors("editions")}
-    assert kinds - set(KINDS) == LACKING
-    assert set(KINDS) <= kinds
+    kinds = [Registry.parse(vector["definition"]).metric(vector["metric"]).kind for vector in vectors("editions")]
+    assert {kind.name for kind in kinds} - KNOWN == LACKING
+    assert {kind.name for kind in kinds if not kind.browser_refusal} == KNOWN
 
 
 def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +172,7 @@ def test_a_kind_or_mechanism_that_the_sdk_lacks_is_refused(monkeypatch: pytest.M
     assert not list(refusals(registry, Target.WEB))
     monkeypatch.setattr("client_sdk.commands.compile.MECHANISMS", ("one-bit",))
     assert "does not have the mechanism randomized-response" in "".join(refusals(registry, Target.WEB))
-    monkeypatch.setattr("client_sdk.commands.compile.KINDS", ("category",))
+    monkeypatch.setattr(Boolean, "typescript_type", "")
     assert "does not know the kind boolean" in "".join(refusals(registry, Target.WEB))
 
 
@@ -180,14 +182,14 @@ def test_a_pair_whose_part_the_sdk_lacks_is_refused(monkeypatch: pytest.MonkeyPa
         HEAD + pair + DARK_MODE + '[metric.c]\npurpose = "?"\ncross = ["os", "dark_mode"]\nepsilon = 1'
     )
     assert refusal(registry.metric("c")) is None
-    monkeypatch.setattr("client_sdk.commands.compile.KINDS", ("cross", "boolean"))
-    assert refusal(registry.metric("c")) == "this SDK does not know the kind cross"
+    monkeypatch.setattr(Category, "typescript_type", "")
+    assert refusal(registry.metric("c")) == "this SDK does not know the kind category"
 
 
 def test_every_kind_and_mechanism_of_the_compiler_is_exported_by_the_sdk() -> None:
     spec = (ROOT / "client_sdk" / "typescript" / "src" / "spec.ts").read_text(encoding="utf-8")
     exported = set(re.findall(r"\w+", spec))
-    assert {function_of(name) for name in (*KINDS, *MECHANISMS)} <= exported
+    assert {function_of(name) for name in (*KNOWN, *MECHANISMS)} <= exported
 
 
 def parts(text: str) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from jsonschema import Draft7Validator, FormatChecker
 
 from client_sdk.cli import main
 from client_sdk.commands.init import STARTER
-from client_sdk.commands.json_schema import DOMAIN_KEYS, registry_schema
+from client_sdk.commands.json_schema import registry_schema
 from client_sdk.protocol import Registry, RegistryError
-from client_sdk.protocol.kinds import KINDS
+from client_sdk.protocol.kinds import KINDS, kind_named
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
@@ -171,7 +171,14 @@ def test_what_the_reader_refuses_the_schema_refuses_with_few_exceptions() -> Non
 
 
 def test_every_kind_has_its_keys() -> None:
-    assert tuple(DOMAIN_KEYS) == KINDS
+    assert SOUND.keys() == KINDS.keys()
+
+
+def test_kinds_say_the_same_of_a_key_that_they_share() -> None:
+    shared: dict[str, tuple[object, str]] = {}
+    for kind in map(kind_named, KINDS):
+        for key in kind.keys:
+            assert shared.setdefault(key.name, (key.schema, key.description)) == (key.schema, key.description)
 
 
 def test_the_schema_takes_the_registries_of_this_project() -> None:

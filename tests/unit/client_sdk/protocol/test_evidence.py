@@ -12,10 +12,8 @@ import pytest
 from client_sdk.protocol import Metric
 from client_sdk.protocol.evidence import bet_in_words, evidence, truth, truth_in_words
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.encoding import Grid
 from client_sdk.protocol.kinds.set import Subset
-from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.reported import likeliest
 from client_sdk.protocol.sentences import SHIPPED, Sentences, shipped
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -78,15 +76,15 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
     words = truth_in_words(metric, shipped())
     chance = truth(metric)
     if words is None or chance is None:
-        step = metric.channel.instantaneous if metric.permanent_nanos > 0 else metric.channel
-        names_several = any(len(list(likeliest(step, symbol))) > 1 for symbol in range(step.symbols))
+        step = metric.channel.last_step
+        names_several = any(len(list(step.likeliest(symbol))) > 1 for symbol in range(step.symbols))
         law_differs = len({step.probability(value, value) for value in range(step.inputs)}) > 1
-        assert isinstance(metric.kind, Number | Subset | MeanByGroup) or names_several or law_differs
+        assert isinstance(metric.kind, Grid | Subset | MeanByGroup) or names_several or law_differs
         return
     channel = metric.channel
-    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    step = channel.last_step
     for answer in range(channel.inputs):
-        naming = [symbol for symbol in range(channel.symbols) if list(likeliest(step, symbol)) == [answer]]
+        naming = [symbol for symbol in range(channel.symbols) if list(step.likeliest(symbol)) == [answer]]
         assert sum(channel.probability(symbol, answer) for symbol in naming) == chance
     said, error = _exact(words)
     assert abs(said - chance) <= error
@@ -95,7 +93,7 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> None:
     channel = QUESTIONS[name].channel
-    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    step = channel.last_step
     inputs = range(step.inputs) if step.inputs <= MOST else (0, 1, step.inputs - 2, step.inputs - 1)
     symbols = range(step.symbols)
     rows = [[step.probability(symbol, given) for symbol in symbols] for given in inputs]

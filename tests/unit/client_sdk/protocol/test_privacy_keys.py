@@ -89,10 +89,10 @@ def test_a_mean_with_permanent_answers_reports_one_of_two_ends() -> None:
 )
 def test_what_is_filled_in_has_an_input_of_its_own_the_last(domain: str, answers: list[object]) -> None:
     filled = metric(domain, "fill_in = true")
-    assert isinstance(filled.kind, Filled)
+    assert filled.has_no_answer
     assert filled.channel.inputs == len(answers) + 1
-    assert filled.kind.labels[-1] is None
-    assert set(filled.kind.labels[:-1]) == set(answers)
+    assert filled.labels[-1] is None
+    assert set(filled.labels[:-1]) == set(answers)
 
 
 def test_a_filled_cross_has_one_input_more() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from client_sdk.protocol.mechanisms.permanent import Permanent
-from client_sdk.protocol.reported import SHOWN, likeliest, reported
+from client_sdk.protocol.channel import MOST_LIKELIEST
+from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -49,15 +49,15 @@ FIRST_SYMBOLS = 6
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
     channel = metric_of(QUESTIONS[name]).channel
-    step = channel.instantaneous if isinstance(channel, Permanent) else channel
+    step = channel.last_step
     middle = step.symbols // 2
     ends = {*range(min(FIRST_SYMBOLS, step.symbols)), *range(max(0, step.symbols - FIRST_SYMBOLS), step.symbols)}
     for symbol in ends | {middle}:
         chances = [step.probability(symbol, given) for given in range(step.inputs)]
         greatest = max(chances)
         best = [given for given, chance in enumerate(chances) if chance == greatest]
-        said = list(likeliest(step, symbol))
-        assert said == (best[: SHOWN + 1] if name == "projective-geometry" else best), symbol
+        said = list(step.likeliest(symbol))
+        assert said == (best[:MOST_LIKELIEST] if name == "projective-geometry" else best), symbol
 
 
 def test_every_mechanism_of_the_catalogue_is_named() -> None:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.sentences import shipped
-from client_sdk.protocol.statement import escaped, odds, statement
+from client_sdk.protocol.statement import odds, statement
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

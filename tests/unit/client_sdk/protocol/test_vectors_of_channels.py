@@ -135,7 +135,7 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     assert {vector["mechanism"] for vector in channels} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
     domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector, Text)
-    kinds = {domain.kind for domain in (*domains, Model, CrossedModel)}
+    kinds = {kind.name for kind in (*domains, Model, CrossedModel)}
     assert {json.loads(vector["meaning"])["kind"] for vector in EDITIONS} == kinds
 
 

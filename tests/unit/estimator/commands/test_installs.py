@@ -42,7 +42,7 @@ def written(folder: Path, budget: str, metrics: str = BOOLEANS) -> Registry:
     """Write a registry and a tally of its first question."""
     registry = ask(metrics, budget)
     metric = next(iter(registry.metrics.values()))
-    counts = COUNTS if metric.kind == "boolean" else [10] * metric.channel.symbols
+    counts = COUNTS if metric.kind.name == "boolean" else [10] * metric.channel.symbols
     fields = {"metric": metric.name, "edition": metric.edition, "window": WINDOW, "closed": True}
     (folder / "metrics.toml").write_text(registry.source)
     (folder / "tallies").write_text(json.dumps(fields | {"reports": sum(counts), "counts": counts}) + "\n")

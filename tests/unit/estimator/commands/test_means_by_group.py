@@ -263,4 +263,4 @@ def test_what_a_number_by_group_may_not_be_is_named() -> None:
     counted = parsed(
         by_os=by_os | {"cross": ["dark_mode", "crashes"]}, crashes=COUNT | {"statistic": "mean"}, **crossed
     )
-    assert counted["by_os"].kind == "mean-by-group"
+    assert counted["by_os"].kind.name == "mean-by-group"

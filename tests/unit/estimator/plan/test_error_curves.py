@@ -114,7 +114,7 @@ def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> No
 def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(name: str, tmp_path: Path) -> None:
     registry = Registry.parse(registry_text(**{name: MEANS[name]}))
     metric = registry.metrics[name]
-    ends = ('"0"', '"9"') if metric.kind != "count" else ('"0"', '"50"')
+    ends = ('"0"', '"9"') if metric.kind.name != "count" else ('"0"', '"50"')
     shares = tmp_path / "shares.toml"
     shares.write_text(f"[{name}]\n{ends[0]} = 0.5\n{ends[1]} = 0.5\n")
     (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics

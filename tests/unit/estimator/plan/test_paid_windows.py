@@ -113,7 +113,7 @@ def _answer_all(registry: Registry, counts: Played) -> None:
 
 
 def _is_answered(telemetry: Telemetry, metric: Metric) -> bool:
-    answer = True if metric.kind == "boolean" else 0.5
+    answer = True if metric.kind.name == "boolean" else 0.5
     recorded = telemetry.record(metric.name, answer)
     while recorded in (Recorded.WAITING, Recorded.BUSY):  # a slow machine; then the first answer counts
         recorded = telemetry.record(metric.name, answer)

@@ -129,7 +129,7 @@ def test_a_number_of_any_library_is_taken_as_it_is(answer: object, exact: Fracti
 
 
 def test_a_count_takes_whole_numbers_of_any_library() -> None:
-    taps = Count.up_to(10, "distribution")
+    taps = Count(Fraction(10), "distribution")
     assert taps.encode(np.int64(5), 11, RecordedCoins()) == taps.encode(5, 11, RecordedCoins()) == 5
     for answer in (np.float64(5), 5.0, np.bool_(1), Decimal(5)):
         with pytest.raises(DomainError):

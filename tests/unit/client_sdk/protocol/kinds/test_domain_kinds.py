@@ -13,13 +13,14 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category, Ordinal
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
 from client_sdk.protocol.kinds.set import Subset
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, Field, parsed
 from tests.support.laws.coins import ScriptedCoins
 
 MARK = 987_654_321_123
-VISITS = Count.up_to(10, "mean")
+VISITS = Count(Fraction(10), "mean")
 PAIR = Cross(Boolean(), Category(("a", "b", "c")))
 
 
@@ -41,7 +42,7 @@ def test_a_count_takes_whole_numbers_from_0_to_its_greatest(answer: int, point: 
     ids=lambda answer: type(answer).__name__,
 )
 def test_what_is_no_whole_number_is_refused_of_a_count_at_once(answer: object) -> None:
-    for count in (VISITS, Count.up_to(10, "distribution"), Count.up_to(10, "mean", clip=False)):
+    for count in (VISITS, Count(Fraction(10), "distribution"), Count(Fraction(10), "mean", clip=False)):
         with pytest.raises(DomainError) as caught:
             count.encode(answer, 11, ScriptedCoins([]))
         assert caught.value.args == ()
@@ -53,11 +54,11 @@ def test_a_count_beyond_an_end_is_that_end_unless_it_is_not_to_be_clipped(low: f
         with ScriptedCoins([end == 10]) as coins:
             assert VISITS.encode(answer, 11, coins) == end
         with pytest.raises(DomainError):
-            Count.up_to(10, "mean", clip=False).encode(answer, 11, ScriptedCoins([]))
+            Count(Fraction(10), "mean", clip=False).encode(answer, 11, ScriptedCoins([]))
 
 
 def test_the_greatest_count_is_distinguished_from_the_one_before_it() -> None:
-    count = Count.up_to(MAX_COUNT, "mean")
+    count = Count(Fraction(MAX_COUNT), "mean")
     with ScriptedCoins([True]) as coins:
         assert count.encode(MAX_COUNT, 2, coins) == 1
     with ScriptedCoins([False]) as coins:
@@ -122,7 +123,7 @@ def is_not_shown(metric: Metric, answer: object) -> None:
 
 def test_what_is_expected_is_said_in_words() -> None:
     assert VISITS.expected == "a whole number from 0 to 10"
-    assert Count.up_to(MAX_COUNT, "mean").expected == "a whole number from 0 to 1000000000000000"
+    assert Count(Fraction(MAX_COUNT), "mean").expected == "a whole number from 0 to 1000000000000000"
     assert Ordinal(("low", "high")).expected == "one of 'low', 'high'"
     assert Subset(("a", "b"), 1).expected == "a set, list or tuple of at most 1 different ones of 'a', 'b'"
     assert PAIR.expected == "a pair: True or False; and one of 'a', 'b', 'c'"
@@ -138,8 +139,8 @@ def test_what_is_expected_is_said_in_words() -> None:
     ],
     ids=str,
 )
-def test_the_definition_is_what_the_edition_has_of_a_domain(domain: Domain, kind: str, definition: object) -> None:
-    assert domain.kind == kind
+def test_the_definition_is_what_the_edition_has_of_a_domain(domain: Kind, kind: str, definition: object) -> None:
+    assert domain.name == kind
     assert domain.definition == definition
 
 

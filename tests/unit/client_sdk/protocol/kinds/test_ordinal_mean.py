@@ -49,7 +49,7 @@ def mood_registry(**more: Field) -> Registry:
 
 @pytest.mark.parametrize("inputs", [2, 3, 5, 8, 1001])
 def test_each_step_becomes_its_place_on_the_grid_on_average_by_one_coin(inputs: int) -> None:
-    domain = OrdinalMean.of(Ordinal(tuple(STEPS)))
+    domain = OrdinalMean(Ordinal(tuple(STEPS)))
     for place, step in enumerate(STEPS):
         exact = Fraction(place, len(STEPS) - 1) * (inputs - 1)
         coins = OneCoin()
@@ -114,4 +114,4 @@ def test_a_report_is_shown_by_the_names_of_steps() -> None:
 def test_typed_code_takes_the_steps() -> None:
     literals = "Literal[" + ", ".join(f'"{step}"' for step in STEPS) + "]"
     assert f"self.m: Question[{literals}]" in module_of(mood_registry())
-    assert parsed(m=MOOD)["m"].kind == "ordinal"
+    assert parsed(m=MOOD)["m"].kind.name == "ordinal"

@@ -28,7 +28,7 @@ TEXTS = st.lists(st.sampled_from(["a", "b", "c", "x", "y", "z", ""]), max_size=6
 def members(domain: Subset, answer: object) -> list[int] | None:
     """Return the members of an answer, or None if it is refused."""
     try:
-        return domain.members(answer, ScriptedCoins([]))
+        return domain.members(answer)
     except DomainError:
         return None
 

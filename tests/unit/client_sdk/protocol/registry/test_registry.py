@@ -57,7 +57,7 @@ def test_a_registry_holds_the_app_the_budget_and_the_metrics_in_the_order_of_the
         WindowKind.DAY, 20 * 10**9, 400 * 10**9, lifetime_attos=5 * 10**17, accept="It exists in tests only."
     )
     assert list(registry.metrics) == ["dark_mode", "os", "visits"]
-    assert [metric.kind for metric in registry.metrics.values()] == ["boolean", "category", "number"]
+    assert [metric.kind.name for metric in registry.metrics.values()] == ["boolean", "category", "number"]
     assert registry.metric("os") is registry.metrics["os"]
 
 
