@@ -13,7 +13,7 @@ from time import time
 
 from client_sdk import show
 from client_sdk.commands import Outcome, registry_commands
-from client_sdk.labels import Labels
+from client_sdk.labels import Labeler
 from client_sdk.ledger import erase, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.errors import LanguageError
@@ -139,7 +139,7 @@ def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
 def _forget(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        say = Labels(registries.kept(connection)).sentences(arguments.language)
+        say = Labeler(registries.kept(connection)).sentences(arguments.language)
         erase.wipe(connection)
         connection.execute("COMMIT")
         ledger_file.scrub(connection)

@@ -16,7 +16,7 @@ from client_sdk.results import HistoryEntry, PendingReport
 Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 
 
-class Labels:
+class Labeler:
     """Finds the question of a report in registries, and reads no more of them than it needs."""
 
     def __init__(self, packed: Iterable[bytes], registry: Registry | None = None) -> None:

@@ -20,7 +20,8 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.encoding import exact
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.models.model import BINS, FEW_BINS, ModelFeature
+from client_sdk.protocol.models.choice import BINS, FEW_BINS
+from client_sdk.protocol.models.model import ModelFeature
 from client_sdk.protocol.vectors.vector import UNIT
 
 SCHEMA: Final = 1

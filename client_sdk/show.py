@@ -13,7 +13,7 @@ from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
-from client_sdk.labels import Labels
+from client_sdk.labels import Labeler
 from client_sdk.ledger import charges, erase, history, problems, registries, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
@@ -75,7 +75,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
     """
     connection.execute("BEGIN")
     try:
-        labels = Labels(registries.kept(connection))
+        labels = Labeler(registries.kept(connection))
         labels.read()
         say = labels.sentences(language)
         waiting, left = labels.label(pending(connection, now_s), say), labels.label(history.entries(connection), say)
@@ -96,7 +96,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
         connection.execute("COMMIT")
 
 
-def _evidence(left: Sequence[HistoryEntry], labels: Labels, say: Sentences) -> str:
+def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> str:
     metrics = [labels.metric(entry) for entry in left]
     known = [metric for metric in metrics if metric is not None]
     if len(known) < len(metrics):

@@ -484,14 +484,14 @@ class Telemetry:
             LanguageError: if there are no sentences in the language.
 
         """
-        from client_sdk.labels import Labels  # noqa: PLC0415 13 ms
+        from client_sdk.labels import Labeler  # noqa: PLC0415 13 ms
 
         say = self._registry.sentences(language)
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
             lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
         )
-        return Labels(packed, self._registry).label(entries, say)
+        return Labeler(packed, self._registry).label(entries, say)
 
     def statement(self, language: str = ENGLISH) -> str:
         """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from client_sdk.protocol.toml_table import TomlTable
-from collector.access_keys import NAME, NAME_RULE, Access, Key, Role
+from collector.access_keys import NAME, NAME_RULE, Access, AccessKey, Role
 from collector.errors import ConfigError, require
 
 MAX_QUOTA = 10**12
@@ -83,7 +83,7 @@ def parse_access(text: str) -> Access:
     return Access(tuple(keys), uploads is Uploads.OPEN)
 
 
-def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[Key]) -> None:
+def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[AccessKey]) -> None:
     """Note a mistake if the file does not say who may report, or contradicts itself."""
     has_upload_key = any(key.role is Role.UPLOAD for key in keys)
     if uploads is None and not has_upload_key:
@@ -92,7 +92,7 @@ def _require_clear(top: TomlTable, uploads: Uploads | None, keys: list[Key]) -> 
         top.mistake("uploads", 'is "open", and a key is for uploads: remove that key, or write uploads = "keys"')
 
 
-def _read_key(table: TomlTable) -> Key:
+def _read_key(table: TomlTable) -> AccessKey:
     """Read one key.
 
     Mistakes are noted in the table, and placeholders are returned for the wrong values.
@@ -112,7 +112,7 @@ def _read_key(table: TomlTable) -> Key:
         scope = {"quota": _read_quota(table)}
     if role is not None:
         table.nothing_else()
-    return Key(name, role or Role.READ, bytes.fromhex(digest), **scope)
+    return AccessKey(name, role or Role.READ, bytes.fromhex(digest), **scope)
 
 
 def _read_quota(table: TomlTable) -> int | None:

@@ -36,7 +36,7 @@ class Role(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class AccessKey:
     """What the holder of one secret may do.
 
     Attributes:
@@ -79,10 +79,10 @@ class Access:
 
     """
 
-    keys: tuple[Key, ...]
+    keys: tuple[AccessKey, ...]
     uploads_are_open: bool = False
 
-    def find(self, secret: str) -> Key | None:
+    def find(self, secret: str) -> AccessKey | None:
         """Return the key of a secret, or None. The time that this takes reveals neither."""
         digest = digest_of(secret)
         match = None
@@ -95,7 +95,7 @@ class Access:
     @classmethod
     def of_token(cls, token: str) -> Access:
         """Return the access without a file: anybody may report, one token reads all tallies."""
-        key = Key("read-token", Role.READ, digest_of(token), preliminary=True)
+        key = AccessKey("read-token", Role.READ, digest_of(token), preliminary=True)
         return cls((key,), uploads_are_open=True)
 
 

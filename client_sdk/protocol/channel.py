@@ -77,6 +77,15 @@ class Channel(ABC):
         """
         return PURE
 
+    def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
+        """Return the chance that one report shifts odds by more than a ratio.
+
+        Args:
+            ratio: `worst_ratio`, or more.
+
+        """
+        return PURE
+
     @property
     def last_step(self) -> Channel:
         """The channel that draws the report: of permanent answers the second of two."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.errors import OutsideDomainError
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import Fill, Kind, Law
@@ -23,7 +22,6 @@ from client_sdk.protocol.window import Window, WindowKind
 
 if TYPE_CHECKING:
     from client_sdk.protocol.kinds.number import Count
-    from client_sdk.protocol.mechanisms.gaussian import Gaussian
 
 T = TypeVar("T")
 
@@ -122,9 +120,7 @@ class Metric:
             ratio: `Channel.worst_ratio`, or more.
 
         """
-        if not self.delta:
-            return PURE
-        return cast("Gaussian", self.channel).chance_beyond(ratio)  # no other channel has a delta
+        return self.channel.chance_beyond(ratio)
 
     @property
     def permanent_nanos(self) -> int:

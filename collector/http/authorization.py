@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from collector.access_keys import Access, Key, Role
+from collector.access_keys import Access, AccessKey, Role
 from collector.api.problem import Problem, ProblemError
 
 _NEEDS = {
@@ -15,7 +15,7 @@ _NEEDS = {
 }
 
 
-def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Key:
+def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
     """Return the key that a WSGI request bears.
 
     Raises:

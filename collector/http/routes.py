@@ -12,7 +12,7 @@ from itertools import chain
 from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
-from collector.access_keys import Key, Role
+from collector.access_keys import AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of
@@ -179,7 +179,7 @@ def _tagged(body: bytes) -> Response:
     return response
 
 
-def _wants_preliminary(key: Key) -> bool:
+def _wants_preliminary(key: AccessKey) -> bool:
     if set(request.args) - {"preliminary"} or request.args.get("preliminary", "0") not in ("0", "1"):
         raise ProblemError(Problem.INVALID_QUERY, "the only query is preliminary=1")
     preliminary = request.args.get("preliminary") == "1"

@@ -111,11 +111,6 @@ METRIC: Final[Mapping[str, Key]] = {
     "persist": Key("persist = false", "persist = true", _COUNT),
 }
 
-UNDESCRIBED: Final = {
-    "delta": "with `gaussian`: by how much a chance may exceed e^epsilon times what it is for another answer",
-    "utility": "with `exponential`: how useful each report (column) of each value (row) is",
-}
-
 HEAD: Final = """\
 # Registry keys
 
@@ -165,7 +160,7 @@ def _row(name: str, schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:
     default = key.default.strip("()") if key.default.startswith("(") else f"`{key.default.partition(' = ')[2]}`"
     return (
         f"`{name}`",
-        schema.get("description", UNDESCRIBED.get(name, "")),
+        schema["description"],
         kind_of(schema),
         default,
         f"`{key.example}`",

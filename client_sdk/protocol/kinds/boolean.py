@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.kind import Asked
 from client_sdk.protocol.sentences import Sentences
-
-if TYPE_CHECKING:
-    from client_sdk.protocol.metric import Metric
 
 TRUTH_VALUES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("true", "yes", "1"), True),
@@ -52,6 +50,6 @@ class Boolean(Labels):
         """Return the truth value that a cell states, or None."""
         return TRUTH_VALUES.get(cell.strip().lower())
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that yes or no is answered."""
         yield say("statement.boolean")

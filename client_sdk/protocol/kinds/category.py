@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from client_sdk.protocol.kinds.encoding import Grid, Labels
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, listing, text
-from client_sdk.protocol.kinds.kind import Kind, NamedAnswer, literals, refused
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Asked, Kind, NamedAnswer, literals, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import STATISTIC
 from client_sdk.protocol.kinds.words import escaped, listed, preview
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
 
-if TYPE_CHECKING:
-    from client_sdk.protocol.metric import Metric
 
-MAX_CATEGORIES = 10**6
-"""The most values. A tally of a million counters is 8 MB: the most that a store should hold for one
-question."""
-
-
-def _read_values(table: TomlTable, key: Key) -> tuple[str, ...] | None:
+def _read_values(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[str, ...] | None:
     values, most = table.take(key.name, required=True), key.own["maxItems"]
     if values is None:
         return None
@@ -49,22 +42,23 @@ VALUES: Final = Key(
     read=_read_values,
 )
 
+
+def _read_other(table: TomlTable, key: Key, before: Mapping[str, Any]) -> str | None:
+    values, other = before["values"], table.text(key.name)
+    if other and values is not None and other not in values:
+        table.mistake(key.name, f"must be one of values{suggestion(other, values)}")
+        return None
+    return other or None
+
+
 OTHER: Final = Key(
     "other",
     text(),
     "of a category or a set: the value that stands for every answer or member which is not listed; of a text: the "
     "letter that stands for every other letter",
     required=False,
+    read=_read_other,
 )
-
-
-def other_of(table: TomlTable, values: Mapping[str, Any]) -> bool:
-    """Whether the value that stands for others is one of the values; note it otherwise."""
-    other = values["other"]
-    if other is not None and other not in values["values"]:
-        table.mistake("other", f"must be one of values{suggestion(other, values['values'])}")
-        return False
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +82,6 @@ class Category(Labels):
     def __post_init__(self) -> None:
         """Index the values, so that every lookup takes the same time."""
         object.__setattr__(self, "_symbols", {value: symbol for symbol, value in enumerate(self.values)})
-
-    @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the category, unless other texts count as one that is not listed."""
-        return cls(**values) if other_of(table, values) else None
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -124,7 +113,7 @@ class Category(Labels):
             raise DomainError
         return symbol
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from said_of_other(self.other, say)
@@ -146,7 +135,7 @@ def said_of_other(other: str | None, say: Sentences) -> Iterator[str]:
         yield say("statement.other_answer", other=escaped(other))
 
 
-def _read_mean(table: TomlTable, key: Key) -> str | None:
+def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
     statistic = table.text(key.name)
     if statistic and statistic != "mean":
         table.mistake(key.name, 'must be "mean" for an ordinal, or be removed to have the share of each value, too')
@@ -159,6 +148,7 @@ class Ordinal(Category):
 
     name: ClassVar[str] = "ordinal"
     is_ordered: ClassVar[bool] = True
+    statistics: ClassVar[tuple[str, ...]] = ("mean",)
     keys: ClassVar[tuple[Key, ...]] = (
         VALUES,
         replace(STATISTIC, narrower={"const": "mean"}, required=False, read=_read_mean),
@@ -181,9 +171,10 @@ class OrdinalMean(Grid):
     """
 
     name: ClassVar[str] = Ordinal.name
+    statistics: ClassVar[tuple[str, ...]] = ("mean",)
     unshared: ClassVar[str] = "gives every value a share; remove statistic, or let auto choose"
     statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
-    refused: ClassVar[Mapping[str, str]] = refused()
+    refused: ClassVar[Mapping[str, str]] = Ordinal.refused
     takes_fill_value: ClassVar[bool] = False
     low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # as above
 
@@ -230,9 +221,9 @@ class OrdinalMean(Grid):
         """Return every value."""
         return self.scale.values
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield the values."""
-        return self.scale.statement(metric, say)
+        return self.scale.statement(asked, say)
 
     @property
     def python_type(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ NUMBER: Final[Schema] = {"type": "number"}
 FLAG: Final[Schema] = {"type": "boolean"}
 
 
-def read_by_schema(table: TomlTable, key: Key) -> Any:  # noqa: ANN401 what TOML holds
+def read_by_schema(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Any:  # noqa: ANN401 what TOML holds
     """Return the value of a key of a simple type; None if it is missing or mistaken."""
     if "enum" in key.own:
         return _read_choice(table, key)
@@ -67,7 +67,7 @@ def _read_choice(table: TomlTable, key: Key) -> Any:  # noqa: ANN401 what TOML h
     value, choices = table.take(key.name, required=key.required), key.own["enum"]
     if value is None or (type(value) is type(choices[0]) and value in choices):
         return value
-    meant = suggestion(value, choices) if isinstance(value, str) else ""
+    meant = suggestion(value, [each for each in choices if isinstance(each, str)])
     table.mistake(key.name, f"must be {_either(choices)}{meant}")
     return None
 
@@ -86,8 +86,8 @@ class Key:
         schema: the JSON Schema of its value, the same for every kind that has the key.
         description: a phrase for editors and for the page on keys.
         required: whether a kind that has the key needs it.
-        read: takes the value from a table and notes what is wrong with it; None if the value is
-            missing or mistaken.
+        read: takes the value from a table, with the values of the keys before, and notes what is
+            wrong with it; None if the value is missing or mistaken.
         narrower: the JSON Schema for one kind that allows less; None if it allows as much.
 
     """
@@ -96,7 +96,7 @@ class Key:
     schema: Schema
     description: str
     required: bool = True
-    read: Callable[[TomlTable, Key], Any] = read_by_schema
+    read: Callable[[TomlTable, Key, Mapping[str, Any]], Any] = read_by_schema
     narrower: Schema | None = None
 
     @property

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from client_sdk.protocol.coins import Coins
     from client_sdk.protocol.epsilon import RequestedEpsilon
     from client_sdk.protocol.kinds.key import Key, Schema
-    from client_sdk.protocol.metric import Metric
     from client_sdk.protocol.sentences import Sentences
     from client_sdk.protocol.toml_table import TomlTable
 
@@ -42,6 +41,10 @@ MOST_LITERALS: Final = 1000
 """Values that a type lists. With more, type checkers become slow, and any text is let through to
 `record`, which refuses a wrong one."""
 
+MAX_CATEGORIES: Final = 10**6
+"""The most answers with a share. A tally of a million counters is 8 MB: the most that a store
+should hold for one question."""
+
 MEMBERS_APART: Final = "|"
 """Separates the members of a set, the answers of a pair, and a vector's numbers, in one cell."""
 
@@ -55,6 +58,21 @@ class Fill(NamedTuple):
     """
 
     answer: object
+
+
+class Asked(NamedTuple):
+    """How a question of a kind is asked.
+
+    Attributes:
+        unit: what its numbers count or measure; may be empty.
+        window: how often it is asked: ``day``, ``week`` or ``month``.
+        inputs: of its channel.
+
+    """
+
+    unit: str
+    window: str
+    inputs: int
 
 
 class NamedAnswer(NamedTuple):
@@ -85,6 +103,7 @@ class Kind(ABC):
         unit: what its numbers count if the registry does not say.
         statistic: what is estimated: ``mean``, ``distribution`` or ``quantiles`` of numbers;
             empty for shares.
+        statistics: what a registry may ask for.
         is_named: whether an input stands for one answer, so that a report can name it.
         is_ordered: whether its values rise, so that a distance between two has a meaning.
         has_samples: whether answers can be spread evenly over all that may be answered.
@@ -105,6 +124,7 @@ class Kind(ABC):
     always_persists: ClassVar[bool] = False
     unit: ClassVar[str] = ""
     statistic: str = ""
+    statistics: ClassVar[tuple[str, ...]] = ()
     is_named: ClassVar[bool] = True
     is_ordered: ClassVar[bool] = False
     has_samples: ClassVar[bool] = True
@@ -113,14 +133,16 @@ class Kind(ABC):
     def read(cls, table: TomlTable) -> Kind | None:
         """Return the kind of a table; None if it has mistakes, which the table collects."""
         before = table.mistake_count
-        values = {key.name: key.read(table, key) for key in cls.keys}
+        values: dict[str, Any] = {}
+        for key in cls.keys:
+            values[key.name] = key.read(table, key, values)
         return None if table.mistake_count > before else cls.from_keys(table, values)
 
     @classmethod
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
         """Return the kind of the values of its keys, of which those left out are None.
 
-        What they have wrong together is noted, and None is returned.
+        What they have wrong together is noted; then None is returned.
         """
         return cls(**values)
 
@@ -196,7 +218,7 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
     @abstractmethod

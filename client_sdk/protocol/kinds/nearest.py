@@ -17,18 +17,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from operator import mul
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, text
-from client_sdk.protocol.kinds.kind import Kind, refused
+from client_sdk.protocol.kinds.kind import Asked, Kind, refused
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text
-
-if TYPE_CHECKING:
-    from client_sdk.protocol.metric import Metric
 
 GRID: Final = 2**24
 """Steps in one: as fine as a float of 32 bits near 1, in which embeddings are computed."""
@@ -49,7 +46,7 @@ Point = tuple[int, ...]
 """A vector in steps of the grid."""
 
 
-def _read_prototypes(table: TomlTable, key: Key) -> dict[str, Point] | None:
+def _read_prototypes(table: TomlTable, key: Key, _: Mapping[str, Any]) -> dict[str, Point] | None:
     raw = table.take(key.name, required=True)
     if raw is None:
         return None
@@ -174,7 +171,7 @@ class Nearest(Category):
         ]
         return distances.index(min(distances))
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that the nearest label is answered."""
         yield say("statement.nearest", labels=self.size)
 

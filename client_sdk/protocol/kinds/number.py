@@ -8,18 +8,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from client_sdk.protocol.kinds.encoding import BEYOND, Grid, exact
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, whole
-from client_sdk.protocol.kinds.kind import Fill, Kind, refused
+from client_sdk.protocol.kinds.kind import Asked, Fill, Kind, refused
 from client_sdk.protocol.kinds.words import with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
-
-if TYPE_CHECKING:
-    from client_sdk.protocol.metric import Metric
 
 STATISTICS: Final = ("mean", "distribution", "quantiles")
 """What may be estimated of a number."""
@@ -60,10 +57,20 @@ def decimal_in(cell: str) -> Decimal | None:
         return None
 
 
+def _read_high(table: TomlTable, key: Key, values: Mapping[str, Any]) -> Fraction | None:
+    low, high = values["low"], table.number(key.name)
+    if low is not None and high is not None and low >= high:
+        table.mistake(key.name, "must be above low")
+        return None
+    return high
+
+
 class _Numeric(Grid):
     """What numbers and counts share: an answer is a number, clipped to the range or refused."""
 
     __slots__ = ()
+
+    statistics: ClassVar[tuple[str, ...]] = STATISTICS
 
     clip: bool
 
@@ -138,7 +145,7 @@ class Number(_Numeric):
     name: ClassVar[str] = "number"
     keys: ClassVar[tuple[Key, ...]] = (
         Key("low", NUMBER, "the least answer"),
-        Key("high", NUMBER, "the greatest answer"),
+        Key("high", NUMBER, "the greatest answer", read=_read_high),
         STATISTIC,
         CLIP,
     )
@@ -150,11 +157,8 @@ class Number(_Numeric):
     clip: bool = field(default=True, kw_only=True)
 
     @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the number, unless its range is empty."""
-        if values["low"] >= values["high"]:
-            table.mistake("high", "must be above low")
-            return None
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the number."""
         return cls(values["low"], values["high"], values["statistic"], clip=values["clip"] is not False)
 
     @property
@@ -172,9 +176,9 @@ class Number(_Numeric):
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield the range."""
-        low, high = (with_unit(end, metric.unit, say) for end in (self.low, self.high))
+        low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
         yield say("statement.number", low=low, high=high)
 
 
@@ -268,9 +272,9 @@ class Count(_Whole):
         """The part of the edition that describes what may be answered."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield the range."""
-        low, high = (with_unit(end, metric.unit, say) for end in (self.low, self.high))
+        low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
         yield say("statement.count", low=low, high=high)
 
 
@@ -316,9 +320,9 @@ class Activity(_Whole):
         """Return no days, until the window has ended: then the device knows their number."""
         return Fill(0)
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield of which days the report is."""
-        yield say(f"statement.activity.{metric.window}", days=int(self.high))
+        yield say(f"statement.activity.{asked.window}", days=int(self.high))
 
     @property
     def browser_refusal(self) -> str:

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from client_sdk.protocol.kinds.category import MAX_CATEGORIES, OTHER, VALUES, Category, other_of, said_of_other
+from client_sdk.protocol.kinds.category import OTHER, VALUES, Category, said_of_other
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.words import either, listed, preview, said
 from client_sdk.protocol.sentences import Sentences
@@ -30,13 +30,16 @@ from client_sdk.protocol.toml_table import TomlTable
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
     from client_sdk.protocol.coins import Coins
-    from client_sdk.protocol.metric import Metric
 
 MAX_ITEMS: Final = Key(
     "max_items",
     whole(MAX_CATEGORIES),
     "of a set: the most members; of texts: the most of one answer, 1 by default",
 )
+
+
+def _read_most(table: TomlTable, key: Key, before: Mapping[str, Any]) -> int | None:
+    return table.whole(key.name, MAX_CATEGORIES if before["values"] is None else len(before["values"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Subset(Kind):
     keys: ClassVar[tuple[Key, ...]] = (
         replace(VALUES, narrower=VALUES.schema | {"maxItems": MAX_CATEGORIES - 1}),
         OTHER,
-        MAX_ITEMS,
+        replace(MAX_ITEMS, read=_read_most),
     )
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="is not for a set, because each report may reveal another member",
@@ -71,15 +74,6 @@ class Subset(Kind):
     def __post_init__(self) -> None:
         """Index the values."""
         object.__setattr__(self, "_members", Category(self.values, other=self.other))
-
-    @classmethod
-    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:
-        """Return the set, unless it has more members than values."""
-        most = len(values["values"])
-        if values["max_items"] > most:
-            table.mistake("max_items", f"must be a whole number from 1 to {most}")
-            return None
-        return cls(**values) if other_of(table, values) else None
 
     @property
     def size(self) -> int:
@@ -160,7 +154,7 @@ class Subset(Kind):
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
         yield from said_of_other(self.other, say)

@@ -45,20 +45,6 @@ def _balanced(inputs: int, odds: Fraction) -> Iterator[designs.Candidate]:
         yield designs.Candidate(Fraction(design.variance, UNIT), design.symbols, "balanced-design")
 
 
-def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
-    """Return the design of a named mechanism for ``inputs`` categories.
-
-    Raises:
-        ValueError: if it has none for that many; the message says what ``auto`` would choose.
-
-    """
-    design = designs.category_design(name, inputs, odds)
-    if design is None:
-        chosen = category_mechanism(inputs, odds)
-        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; auto would choose {chosen!r}")
-    return design
-
-
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
     """Return the name of the mechanism for a statistic of a number.
 

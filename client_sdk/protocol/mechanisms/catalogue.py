@@ -15,10 +15,10 @@ from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.mechanisms import auto
-from client_sdk.protocol.mechanisms.mechanism import Mechanism, Request
+from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Mechanism
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.exponential import Utility
+    from client_sdk.protocol.mechanisms.mechanism import Utility
 
 AUTO: Final = "auto"
 ONE_BIT: Final = "one-bit"
@@ -94,7 +94,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     """
     if mechanism not in NAMES:
         raise ValueError(f"{mechanism!r} is no mechanism; the mechanisms are: {', '.join(NAMES)}")
-    request = Request(kind, epsilon, has_no_answer, delta, utility)
+    request = ChannelRequest(kind, epsilon, has_no_answer, delta, utility)
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)
     channel = chosen.build(request)
@@ -105,7 +105,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     return channel if permanent is None else _permanent(channel, permanent, epsilon)
 
 
-def _check(mechanism: Mechanism, request: Request) -> None:
+def _check(mechanism: Mechanism, request: ChannelRequest) -> None:
     """Refuse a request that does not suit a mechanism.
 
     Raises:
@@ -113,24 +113,24 @@ def _check(mechanism: Mechanism, request: Request) -> None:
 
     """
     kind, name = request.kind, mechanism.name
-    if mechanism.shape == "labels" and "labels" not in request.shapes and kind.unshared:
+    is_of_labels = mechanism.shape == "labels" and "labels" not in request.shapes
+    if is_of_labels and kind.unshared and mechanism.is_open_to(kind):
         raise ValueError(kind.unshared)
+    if mechanism.statistics and kind.statistic not in mechanism.statistics and mechanism.is_open_to(kind):
+        known = " and ".join(mechanism.statistics)
+        first = next(each for each in mechanism.statistics if each in kind.statistics)
+        raise ValueError(f'estimates the {known} only; ask for statistic = "{first}", or let auto choose')
     if not mechanism.takes(request):
         fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
         article = "an" if kind.name[0] in "ao" else "a"
         raise ValueError(f"{name!r} is not for {article} {kind.name}; name one that is: {', '.join(fit)}")
-    if mechanism.statistics and kind.statistic not in mechanism.statistics:
-        known = " and ".join(mechanism.statistics)
-        raise ValueError(
-            f'estimates the {known} only; ask for statistic = "{mechanism.statistics[0]}", or let auto choose'
-        )
     if request.delta is not None and "delta" not in mechanism.options:
         raise ValueError(f"{name!r} has no delta, its epsilon always holds; remove delta")
     if request.utility is not None and "utility" not in mechanism.options:
         raise ValueError(f"{name!r} takes no utility; remove it, or name 'exponential'")
 
 
-def _automatic(request: Request, *, is_permanent: bool) -> str:
+def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
     fit = [each.name for each in MECHANISMS.values() if each.takes(request)]
     if len(fit) == 1:
         return fit[0]

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, ClassVar
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms.designs import design_of
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 PAIR = 2
 """The block size whose base blocks are all differences, and hence exactly balanced. The base blocks
@@ -59,14 +59,14 @@ class CyclicDesign(Channel):
     _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @classmethod
-    def build(cls, request: Request) -> CyclicDesign:
+    def build(cls, request: ChannelRequest) -> CyclicDesign:
         """Return the channel of the design of least variance.
 
         Raises:
             ValueError: if there is no design.
 
         """
-        block_size, base_blocks = auto.design_of(cls.name, request.size, request.epsilon.odds)
+        block_size, base_blocks = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, block_size, base_blocks)
 
     @classmethod

@@ -57,12 +57,17 @@ class Candidate(NamedTuple):
     design: tuple[int, ...] = ()
 
 
-def category_design(name: str, inputs: int, odds: Fraction) -> tuple[int, ...] | None:
+def design_of(name: str, inputs: int, odds: Fraction) -> tuple[int, ...]:
     """Return the `Candidate.design` of a mechanism for ``inputs`` values at e**epsilon = ``odds``.
 
-    None if it has none for that many values.
+    Raises:
+        ValueError: if it has none for that many values.
+
     """
-    return next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
+    design = next((candidate.design for candidate in by_name(inputs, odds) if candidate.name == name), None)
+    if design is None:
+        raise ValueError(f"{name!r} has no design for {inputs} values at this epsilon; let auto choose")
+    return design
 
 
 def by_name(inputs: int, odds: Fraction) -> Iterator[Candidate]:

@@ -9,7 +9,6 @@ table of integers stay within the request.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
@@ -22,10 +21,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor, ln_ceiling
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
-
-Utility = Sequence[Sequence[Fraction]]
-"""A square table: how useful it is to report the column's value when the row's value is true."""
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Utility
 
 MAX_VALUES = 64
 """A scale of that many values takes a tenth of a second; a written table of as many different
@@ -78,7 +74,7 @@ class Exponential(Channel):
         object.__setattr__(self, "_sums", tuple(tuple(accumulate(row)) for row in self.weights))
 
     @classmethod
-    def build(cls, request: Request) -> Exponential:
+    def build(cls, request: ChannelRequest) -> Exponential:
         """Return the channel of the registry's utility, or of distances on a scale.
 
         Raises:

@@ -23,7 +23,7 @@ from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 POINTS = 33
 """32 cells: sigma is about a range or more, so rounding to a point adds less than a thousandth to
@@ -65,7 +65,7 @@ class Gaussian(AdditiveNoise):
     odds: Fraction
 
     @classmethod
-    def build(cls, request: Request) -> Gaussian:
+    def build(cls, request: ChannelRequest) -> Gaussian:
         """Return the channel of the registry's delta.
 
         Raises:

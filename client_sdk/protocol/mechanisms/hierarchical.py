@@ -28,7 +28,7 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 POINTS = 256
 """Eight levels, and about as many points as those of a square wave. A tree of four nodes under each
@@ -88,7 +88,7 @@ class Hierarchical(Channel):
         object.__setattr__(self, "levels", tuple(levels))
 
     @classmethod
-    def build(cls, request: Request) -> Self:
+    def build(cls, request: ChannelRequest) -> Self:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon, request.points(POINTS))
 

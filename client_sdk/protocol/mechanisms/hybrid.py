@@ -24,7 +24,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.piecewise import POINTS, Piecewise
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Hybrid(Channel):
     step: int
 
     @classmethod
-    def build(cls, request: Request) -> Self:
+    def build(cls, request: ChannelRequest) -> Self:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon)
 

@@ -18,7 +18,7 @@ from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class KAryRandomizedResponse(Channel):
     keep_numerator: int
 
     @classmethod
-    def build(cls, request: Request) -> KAryRandomizedResponse:
+    def build(cls, request: ChannelRequest) -> KAryRandomizedResponse:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon, request.size)
 

@@ -19,7 +19,7 @@ from client_sdk.protocol.exact import root_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 POINTS = 257
 """256 cells: even at epsilon 20 rounding to a point adds less than a hundredth to the variance."""
@@ -35,7 +35,7 @@ class Laplace(AdditiveNoise):
     name: ClassVar[str] = "laplace"
 
     @classmethod
-    def build(cls, request: Request) -> Self:
+    def build(cls, request: ChannelRequest) -> Self:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon, request.points(POINTS))
 

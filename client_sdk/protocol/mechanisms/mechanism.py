@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.kinds.kind import Kind
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Kind
 
 if TYPE_CHECKING:
     from client_sdk.protocol.kinds.encoding import Grid
-    from client_sdk.protocol.mechanisms.exponential import Utility
 
-MOST_SHARES = 10**6
-"""The most inputs of a channel of labels: a tally of a million counters is 8 MB."""
+Utility = Sequence[Sequence[Fraction]]
+"""A square table: how useful it is to report the column's value when the row's value is true."""
 
 
-class Request(NamedTuple):
+class ChannelRequest(NamedTuple):
     """What a question requires of a mechanism.
 
     Attributes:
@@ -53,8 +53,8 @@ class Request(NamedTuple):
         size = self.kind.size
         if size is None:
             raise ValueError(self.kind.unshared)
-        if size > MOST_SHARES:
-            raise ValueError(f"has no channel for {size} shares; {MOST_SHARES} are the most")
+        if size > MAX_CATEGORIES:
+            raise ValueError(f"has no channel for {size} shares; {MAX_CATEGORIES} are the most")
         return size + self.has_no_answer
 
     def points(self, most: int) -> int:
@@ -84,11 +84,16 @@ class Mechanism(NamedTuple):
     options: frozenset[str] = frozenset()
     is_permanent: bool = False
 
-    def takes(self, request: Request) -> bool:
-        """Whether the mechanism is for a kind, whatever is estimated."""
-        return self.shape in request.shapes and not self.options & request.kind.refused.keys()
+    def takes(self, request: ChannelRequest) -> bool:
+        """Whether the mechanism is for a kind, whatever of it is estimated."""
+        return self.shape in request.shapes and self.is_open_to(request.kind)
 
-    def build(self, request: Request) -> Channel:
+    def is_open_to(self, kind: Kind) -> bool:
+        """Whether a kind may have the mechanism's options, and ask for one of its statistics."""
+        may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
+        return may_ask and not self.options & kind.refused.keys()
+
+    def build(self, request: ChannelRequest) -> Channel:
         """Return the channel of a request.
 
         Raises:

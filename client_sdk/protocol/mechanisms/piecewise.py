@@ -19,7 +19,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.band import Band
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 POINTS = 1025
 """1,024 cells: rounding to a point adds at most a quarter of a squared cell to the variance, 2.4e-7
@@ -33,7 +33,7 @@ class Piecewise(Band):
     name: ClassVar[str] = "piecewise"
 
     @classmethod
-    def build(cls, request: Request) -> Self:
+    def build(cls, request: ChannelRequest) -> Self:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon)
 

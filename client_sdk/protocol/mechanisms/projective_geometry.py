@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, ClassVar
 from client_sdk.protocol.channel import MOST_LIKELIEST, Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
+from client_sdk.protocol.mechanisms.designs import design_of
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ class ProjectiveGeometry(Channel):
         object.__setattr__(self, "_firsts", tuple((power - 1) // (self.prime - 1) for power in powers))
 
     @classmethod
-    def build(cls, request: Request) -> ProjectiveGeometry:
+    def build(cls, request: ChannelRequest) -> ProjectiveGeometry:
         """Return the channel of the geometry of least variance.
 
         Raises:
             ValueError: if there is no geometry.
 
         """
-        prime, dimension = auto.design_of(cls.name, request.size, request.epsilon.odds)
+        prime, dimension = design_of(cls.name, request.size, request.epsilon.odds)
         return cls.within(request.epsilon, request.size, prime, dimension)
 
     @classmethod

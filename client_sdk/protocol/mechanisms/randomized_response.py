@@ -16,7 +16,7 @@ from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RandomizedResponse(Channel):
     keep_numerator: int
 
     @classmethod
-    def build(cls, request: Request) -> RandomizedResponse:
+    def build(cls, request: ChannelRequest) -> RandomizedResponse:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon)
 

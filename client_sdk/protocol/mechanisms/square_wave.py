@@ -18,7 +18,7 @@ from client_sdk.protocol.exact import ln_ceiling
 from client_sdk.protocol.mechanisms.band import Band
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 POINTS = 257
 """The ends of 256 bins. Bins four times finer gained less than 2 % of the distance to the truth up
@@ -32,7 +32,7 @@ class SquareWave(Band):
     name: ClassVar[str] = "square-wave"
 
     @classmethod
-    def build(cls, request: Request) -> Self:
+    def build(cls, request: ChannelRequest) -> Self:
         """Return the channel that a registry asks for."""
         return cls.within(request.epsilon, request.points(POINTS))
 

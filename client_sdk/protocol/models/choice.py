@@ -13,7 +13,12 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.exact import ln_ceiling
-from client_sdk.protocol.models.model import BINS, FEW_BINS
+
+BINS: Final = 6
+"""The number of even parts of a number's range where it is crossed with the label."""
+
+FEW_BINS: Final = 3
+"""The same where few reports are expected, of which each cell has too few of its own."""
 
 FEW_FEATURES: Final = 10
 """With more features than this a drawn one is seen too rarely."""

@@ -26,7 +26,7 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import LevelChannel, level_channel
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
     from client_sdk.protocol.models.model import CrossedModel
 
 
@@ -63,7 +63,7 @@ class Crosses(Channel):
         object.__setattr__(self, "firsts", tuple(accumulate((each.symbols for each in features[:-1]), initial=0)))
 
     @classmethod
-    def build(cls, request: Request) -> Crosses:
+    def build(cls, request: ChannelRequest) -> Crosses:
         """Return the channel for the cells of a model's features."""
         return cls.within(request.epsilon, cast("CrossedModel", request.kind).pairs)  # no other kind has them
 

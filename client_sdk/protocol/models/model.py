@@ -22,10 +22,11 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
-from client_sdk.protocol.kinds.kind import Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import Asked, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
+from client_sdk.protocol.models.choice import BINS, bins_for, crosses_are_better
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_moderate, is_number, is_text
 from client_sdk.protocol.vectors.vector import NORM, UNIT, Ball, clipped, lifted
@@ -34,7 +35,6 @@ from client_sdk.protocol.wire.report import METRIC_NAME
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
     from client_sdk.protocol.epsilon import RequestedEpsilon
-    from client_sdk.protocol.metric import Metric
     from client_sdk.protocol.models.crosses import Crosses
 
 LABEL: Final = "label"
@@ -42,12 +42,6 @@ LABEL: Final = "label"
 
 MAX_INPUTS: Final = 88
 """The most coordinates of all features: their products fill the longest vector."""
-
-BINS: Final = 6
-"""The number of even parts of a number's range where it is crossed with the label."""
-
-FEW_BINS: Final = 3
-"""The same where few reports are expected, of which each cell has too few of its own."""
 
 PRODUCTS, SQUARES, FEATURES, LABELS = 10, 5, 10, 3
 """The weights of the parts of the vector: label * feature, feature * feature, feature and label.
@@ -219,7 +213,7 @@ MOST_DEVICES: Final = 10**12
 """A hundred times mankind."""
 
 
-def _read_features(table: TomlTable, key: Key) -> tuple[ModelFeature, ...] | None:
+def _read_features(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[ModelFeature, ...] | None:
     raw = table.take(key.name, required=True)
     if raw is None:
         return None
@@ -258,7 +252,7 @@ def _range(raw: dict[str, Any], keys: set[str]) -> Number | None:
     return Number(low, high, "mean") if low < high else None
 
 
-def _read_label(table: TomlTable, key: Key) -> Boolean | Number | None:
+def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | Number | None:
     raw = table.take(key.name, required=True)
     if raw is None:
         return None
@@ -342,8 +336,6 @@ class Model(Ball):
 
     def fitted(self, table: TomlTable, epsilon: RequestedEpsilon, mechanism: str) -> Kind:
         """Return the model as its mechanism takes it: a vector, or features with one drawn."""
-        from client_sdk.protocol.models.choice import bins_for, crosses_are_better  # noqa: PLC0415 for models only
-
         may_cross, features = isinstance(self.observation.label, Boolean), len(self.observation.features)
         if mechanism not in ("auto", "rotated-axes", "crosses"):
             table.mistake("mechanism", "must be one of those for a model: auto, rotated-axes, crosses")
@@ -390,7 +382,7 @@ class Model(Ball):
         """Return the answers of which everything is first, and last."""
         return self.observation.extremes()
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and how long their vector is."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
@@ -458,7 +450,7 @@ class CrossedModel(Kind):
         """Return the answers of which everything is first, and last."""
         return self.observation.extremes()
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and that one of them is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")

@@ -20,7 +20,7 @@ from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.exponential import Utility
+    from client_sdk.protocol.mechanisms.mechanism import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred
@@ -33,7 +33,7 @@ MOST_RETENTION_DAYS: Final = 36_500
 """A hundred years: to keep tallies for longer, leave the key out."""
 
 
-def _read_epsilon(table: TomlTable, key: Key) -> RequestedEpsilon | None:
+def _read_epsilon(table: TomlTable, key: Key, _: Mapping[str, Any]) -> RequestedEpsilon | None:
     raw = table.take(key.name, required=key.required)
     if raw is None:
         return None
@@ -44,7 +44,7 @@ def _read_epsilon(table: TomlTable, key: Key) -> RequestedEpsilon | None:
         return None
 
 
-def _read_date(table: TomlTable, key: Key) -> date | None:
+def _read_date(table: TomlTable, key: Key, _: Mapping[str, Any]) -> date | None:
     day = table.take(key.name)
     if day is not None and (not isinstance(day, date) or isinstance(day, datetime)):
         table.mistake(key.name, "must be a date such as 2027-12-31, without quotes")
@@ -52,7 +52,7 @@ def _read_date(table: TomlTable, key: Key) -> date | None:
     return day
 
 
-def _read_name(table: TomlTable, key: Key) -> str | None:
+def _read_name(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
     name = table.text(key.name)
     if name and not METRIC_NAME.fullmatch(name):
         table.mistake(key.name, "must be a short name of 1 to 64 characters from a-z, 0-9 and _, such as usage")
@@ -60,7 +60,7 @@ def _read_name(table: TomlTable, key: Key) -> str | None:
     return name or None
 
 
-def _read_delta(table: TomlTable, key: Key) -> Fraction | None:
+def _read_delta(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
     delta = table.number(key.name, required=False)
     if delta is not None and not LEAST_DELTA <= delta <= GREATEST_DELTA:
         table.mistake(key.name, f"must be from {float(LEAST_DELTA):g} to {float(GREATEST_DELTA):g}")
@@ -203,7 +203,7 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
 def _take(table: TomlTable, name: str) -> Any:  # noqa: ANN401 what TOML holds
     """Return the value of one of `KEYS`; None if it is missing or mistaken."""
     key = KEYS[name]
-    return key.read(table, key)
+    return key.read(table, key, {})
 
 
 def _read_kind(table: TomlTable, others: Mapping[str, Kind | None]) -> Kind | None:
@@ -244,9 +244,12 @@ def _read_fill(table: TomlTable, kind: Kind | None) -> Fill | None:
 
 def _read_utility(table: TomlTable, kind: Kind | None) -> Utility | None:
     rows = table.take("utility")
-    if rows is None or kind is None or kind.size is None:
+    if rows is None or kind is None:
         return None
     size = kind.size
+    if size is None:
+        table.mistake("utility", REFUSED["utility"])
+        return None
     square = isinstance(rows, list) and len(rows) == size and all(isinstance(r, list) and len(r) == size for r in rows)
     if not square or not all(is_number(utility) and is_moderate(utility) for row in rows for utility in row):
         table.mistake("utility", f"must be {size} rows, one per true value, of {size} numbers, one per reported value")

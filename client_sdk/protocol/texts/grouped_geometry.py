@@ -25,7 +25,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.texts.sizes import geometry_for
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
     from client_sdk.protocol.texts.text import Text
 
 
@@ -50,7 +50,7 @@ class GroupedGeometry(Channel):
         object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
 
     @classmethod
-    def build(cls, request: Request) -> GroupedGeometry:
+    def build(cls, request: ChannelRequest) -> GroupedGeometry:
         """Return the channel for a text's cells and groups."""
         kind = cast("Text", request.kind)  # no other kind has cells
         prime, dimension, points = geometry_for(request.epsilon.odds, kind.cells)

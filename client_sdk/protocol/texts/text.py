@@ -24,7 +24,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.kinds.category import OTHER
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import FLAG, Key, text, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
@@ -34,7 +34,6 @@ from client_sdk.protocol.toml_table import TomlTable, is_text, suggestion
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.metric import Metric
     from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
@@ -75,7 +74,7 @@ CELLS_ALLOWED: Final = tuple(2**power for power in range(12, 18))
 """Fewer let too many texts share a cell; more find hardly any more texts, in larger tallies."""
 
 
-def _read_letters(table: TomlTable, key: Key) -> str | None:
+def _read_letters(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
     """Return the letters, which a preset may name; None if they have a mistake."""
     preset, letters = table.text("preset"), table.take(key.name)
     if preset and letters is not None:
@@ -94,7 +93,7 @@ def _read_letters(table: TomlTable, key: Key) -> str | None:
     return letters
 
 
-def _read_cells(table: TomlTable, key: Key) -> int | None:
+def _read_cells(table: TomlTable, key: Key, _: Mapping[str, Any]) -> int | None:
     cells = table.take(key.name)
     if cells is not None and (type(cells) is not int or cells not in CELLS_ALLOWED):
         table.mistake("cells", f"must be a power of two from {CELLS_ALLOWED[0]} to {CELLS_ALLOWED[-1]}")
@@ -133,7 +132,7 @@ class Text(Kind):
             required=False,
             read=lambda *_: None,  # read with the letters
         ),
-        replace(OTHER, read=lambda table, key: table.text(key.name, most=1) or None),
+        replace(OTHER, read=lambda table, key, _: table.text(key.name, most=1) or None),
         Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
         replace(MAX_ITEMS, narrower=whole(MAX_TEXTS), required=False),
         Key("discover", FLAG, "of a text: whether texts can be found that nobody names"),
@@ -324,9 +323,9 @@ class Text(Kind):
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
         """Yield what of a text is answered, and what stands in a report in the clear."""
-        unit, cells = "bytes" if self.letters == BYTES else "letters", metric.channel.inputs
+        unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:
             yield say(f"statement.text.{unit}", length=self.max_length)
         else:

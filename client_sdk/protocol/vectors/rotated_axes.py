@@ -29,7 +29,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.vectors.sizes import rotations_for
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
     from client_sdk.protocol.vectors.vector import Ball
 
 OFFSET = 2**8
@@ -65,7 +65,7 @@ class RotatedAxes(Channel):
     window: str = ""
 
     @classmethod
-    def build(cls, request: Request) -> RotatedAxes:
+    def build(cls, request: ChannelRequest) -> RotatedAxes:
         """Return the channel for a vector's length."""
         length = cast("Ball", request.kind).length  # no other kind is a ball
         return cls.within(request.epsilon, *rotations_for(length, request.epsilon.odds))

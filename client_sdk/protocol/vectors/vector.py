@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 from operator import mul
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
@@ -27,7 +27,6 @@ from client_sdk.protocol.toml_table import TomlTable
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.metric import Metric
 
 UNIT: Final = 2**20
 """The integer that stands for the norm.
@@ -42,7 +41,7 @@ LEAST_NORM, GREATEST_NORM = Fraction(1, MOST_COORDINATE), Fraction(MOST_COORDINA
 """The ends of the norms that are allowed."""
 
 
-def _read_norm(table: TomlTable, key: Key) -> Fraction | None:
+def _read_norm(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Fraction | None:
     """Return the greatest length of a vector; None if it is missing or mistaken."""
     norm = table.number(key.name, required=key.required)
     if norm is not None and not LEAST_NORM <= norm <= GREATEST_NORM:
@@ -180,7 +179,7 @@ class Vector(Ball):
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
-    def statement(self, metric: Metric, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how long the vector is."""
         yield say("statement.vector", length=self.length)
 

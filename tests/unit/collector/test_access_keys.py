@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from collector.access_file import load_access, parse_access
-from collector.access_keys import Access, Key, Role, digest_of, new_secret
+from collector.access_keys import Access, AccessKey, Role, digest_of, new_secret
 from collector.errors import ConfigError
 from tests.support.services.collecting import OPEN, key_entry
 
@@ -22,9 +22,9 @@ def test_every_field_of_a_key_is_read() -> None:
         + key_entry("edge", "relay", OTHER)
     )
     assert access.keys == (
-        Key("acme-notes", Role.UPLOAD, digest_of(OLD), quota=1000),
-        Key("dashboard", Role.READ, digest_of(NEW), metrics=frozenset({"os"}), preliminary=True),
-        Key("edge", Role.RELAY, digest_of(OTHER)),
+        AccessKey("acme-notes", Role.UPLOAD, digest_of(OLD), quota=1000),
+        AccessKey("dashboard", Role.READ, digest_of(NEW), metrics=frozenset({"os"}), preliminary=True),
+        AccessKey("edge", Role.RELAY, digest_of(OTHER)),
     )
 
 

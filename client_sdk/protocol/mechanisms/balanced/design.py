@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, ClassVar
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms import auto
 from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice
 from client_sdk.protocol.mechanisms.balanced.difference_family import balanced_starters, multipliers, values_by_starter
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Request
+    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class BalancedDesign(Channel):
         object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
 
     @classmethod
-    def build(cls, request: Request) -> BalancedDesign:
+    def build(cls, request: ChannelRequest) -> BalancedDesign:
         """Return the channel of the design of least variance.
 
         Raises:
@@ -80,8 +79,7 @@ class BalancedDesign(Channel):
         design = balanced_choice(inputs, odds)
         if design is None:
             raise ValueError(
-                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; "
-                f"auto would choose {auto.category_mechanism(inputs, odds)!r}"
+                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; let auto choose"
             )
         return cls.within(request.epsilon, inputs, design.points, design.block_size, design.order)
 

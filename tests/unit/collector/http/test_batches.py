@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
 from collector import create_app
-from collector.access_keys import Access, Key, Role, digest_of
+from collector.access_keys import Access, AccessKey, Role, digest_of
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.live_config.state import Served
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
@@ -29,7 +29,7 @@ def store() -> MemoryStore:
 
 @pytest.fixture
 def client(store: MemoryStore) -> FlaskClient:
-    keys = (Key("reader", Role.READ, digest_of("read")), Key("relay", Role.RELAY, digest_of(KEY), quota=4))
+    keys = (AccessKey("reader", Role.READ, digest_of("read")), AccessKey("relay", Role.RELAY, digest_of(KEY), quota=4))
     return conforming_client(create_app(lambda: Served(REGISTRY, Access(keys)), store, clock=lambda: NOON))
 
 
