@@ -27,7 +27,7 @@ from client_sdk.protocol.horizon import (
     most_nanos,
     yearly_reports,
 )
-from client_sdk.protocol.kinds.kind import Asked
+from client_sdk.protocol.kinds.kind import AskedQuestion
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.limits import reveals_too_much_a_year, too_revealing
@@ -185,7 +185,7 @@ def _question(registry: Registry, metric: Metric, say: Sentences) -> str:
         say("statement.why", purpose=escaped(say(f"{PURPOSE}{metric.name}"))),
         say("statement.owner", owner=escaped(metric.owner) if metric.owner else say("statement.nobody")),
         say(f"statement.often.{metric.window}", until=_until(metric, say)),
-        *metric.kind.statement(Asked(metric.unit, metric.window, metric.channel.inputs), say),
+        *metric.kind.statement(AskedQuestion(metric.unit, metric.window, metric.channel.inputs), say),
         *_public(metric, say),
         *_kept(metric, say),
         say(f"statement.sent.{_tells(metric)}.{metric.window}"),

@@ -132,7 +132,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
     yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
-    if metric.permanent_nanos and isinstance(metric.kind, Grid) and not metric.kind.labels:
+    if metric.permanent_nanos and isinstance(metric.kind, Grid) and not metric.labels:
         pair = (first.name, between[0].name)
         yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
 

@@ -222,7 +222,7 @@ def _allocation(text: str, before: _Candidate, after: _Candidate, goals: Floats,
 
 def _floor(metric: Metric) -> float:
     """Return the variance of an unperturbed answer: of a share among equals, or of a mean."""
-    if not metric.kind.labels:
+    if not metric.labels:
         return mean_range(metric) ** 2 / 4
     share = 1 / share_count(metric)
     return share_factor(metric) ** 2 * share * (1 - share)

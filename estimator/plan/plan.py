@@ -273,7 +273,7 @@ def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Cent
 
 def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
     squares, factor = squares_of_shares(metric), share_factor(metric)
-    if squares is None or not metric.kind.labels or reports == 0:
+    if squares is None or not metric.labels or reports == 0:
         return None
     uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))
     smallest = smallest_share(squares, reports)

@@ -24,7 +24,7 @@ def unit_variance(metric: Metric) -> float:
     squares, of_text = squares_of_shares(metric), text_variance(metric)
     if of_text is not None:
         return of_text
-    if squares is not None and metric.kind.labels:
+    if squares is not None and metric.labels:
         return squares.worst * share_factor(metric) ** 2
     variance = mean_variance(metric)
     return math.inf if variance is None else variance * mean_range(metric) ** 2
@@ -40,14 +40,14 @@ def usual_variance(metric: Metric) -> float:
     for common ones.
     """
     squares = squares_of_shares(metric)
-    if squares is not None and metric.kind.labels:
+    if squares is not None and metric.labels:
         return squares.uniform * share_factor(metric) ** 2
     return unit_variance(metric)
 
 
 def usual_error(metric: Metric) -> float:
     """Return the target where none is named."""
-    return USUAL if metric.kind.labels and squares_of_shares(metric) else USUAL * mean_range(metric)
+    return USUAL if metric.labels and squares_of_shares(metric) else USUAL * mean_range(metric)
 
 
 def reports_needed(variance: float, error: float) -> int:

@@ -117,7 +117,7 @@ def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) ->
     inverse, nothing = inverse_of(metric.channel), np.zeros(0)
     low, high = inverse.intervals(report, 1)
     shares = inverse.shares(report, 1)
-    labels = [*metric.kind.labels, "dummy"]
+    labels = [*metric.labels, "dummy"]
     errors = inverse.standard_errors(report, 1)
     return Shares(labels, low, high, shares, errors, np.full(len(labels), 1 / len(labels)), nothing)
 

@@ -11,7 +11,7 @@ from tests.support.laws.coins import exact_law
 
 REGISTRY = registry()
 ANSWERS: list[tuple[str, Label]] = [
-    (name, answer) for name in ("dark_mode", "system") for answer in REGISTRY.metric(name).kind.labels
+    (name, answer) for name in ("dark_mode", "system") for answer in REGISTRY.metric(name).labels
 ]
 
 
@@ -28,7 +28,7 @@ def sent(metric: str, answer: object, coins: Coins) -> int:
 @pytest.mark.parametrize(("metric", "answer"), ANSWERS, ids=str)
 def test_what_leaves_a_device_has_the_declared_law_of_its_answer(metric: str, answer: Label) -> None:
     definition = REGISTRY.metric(metric)
-    given = list(definition.kind.labels).index(answer)
+    given = list(definition.labels).index(answer)
     symbols = range(definition.channel.symbols)
     assert exact_law(lambda coins: sent(metric, answer, coins)) == {
         symbol: definition.channel.probability(symbol, given) for symbol in symbols

@@ -117,7 +117,7 @@ def test_the_second_round_finds_the_auc_and_the_calibration_of_the_first(tmp_pat
 
 def test_the_app_of_the_page_uses_the_steps_and_the_questions_of_the_registry() -> None:
     registry = Registry.parse(HEAD + SECOND)
-    assert list(registry.metric("score").kind.labels) == STEPS
+    assert list(registry.metric("score").labels) == STEPS
     recorded: dict[str, object] = {}
 
     class FakeTelemetry:

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import Asked
+from client_sdk.protocol.kinds.kind import AskedQuestion
 from client_sdk.protocol.sentences import Sentences
 
 TRUTH_VALUES: Final[Mapping[str, bool]] = {
@@ -50,6 +50,6 @@ class Boolean(Labels):
         """Return the truth value that a cell states, or None."""
         return TRUTH_VALUES.get(cell.strip().lower())
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that yes or no is answered."""
         yield say("statement.boolean")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 from client_sdk.protocol.kinds.encoding import Grid, Labels
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, listing, text
-from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Asked, Kind, NamedAnswer, literals, refused
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, AskedQuestion, Kind, NamedAnswer, literals, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import STATISTIC
 from client_sdk.protocol.kinds.words import escaped, listed, preview
@@ -113,7 +113,7 @@ class Category(Labels):
             raise DomainError
         return symbol
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.value", answers=listed(self.values, say))
         yield from said_of_other(self.other, say)
@@ -221,7 +221,7 @@ class OrdinalMean(Grid):
         """Return every value."""
         return self.scale.values
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield the values."""
         return self.scale.statement(asked, say)
 

@@ -18,7 +18,7 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category, said_of_other
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Asked, Kind, Law, NamedAnswer, pair, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, pair, refused
 from client_sdk.protocol.kinds.label import Label, word
 from client_sdk.protocol.kinds.nearest import Nearest
 from client_sdk.protocol.kinds.number import Count, Number
@@ -193,7 +193,7 @@ class Cross(_Pair, Labels):
         group, outcome = pair(answer)
         return self.first.symbol(group) * self.second.size + self.second.symbol(outcome)
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of both questions, and what their values stand for."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
@@ -273,7 +273,7 @@ class MeanByGroup(_Pair):
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how the number is rounded, and what values of the group stand for."""
         group, number = map(escaped, self.names)
         if self.points == LEAST_POINTS:

@@ -60,7 +60,7 @@ class Fill(NamedTuple):
     answer: object
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """How a question of a kind is asked.
 
     Attributes:
@@ -218,7 +218,7 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
     @abstractmethod

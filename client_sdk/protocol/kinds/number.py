@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 from client_sdk.protocol.kinds.encoding import BEYOND, Grid, exact
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, whole
-from client_sdk.protocol.kinds.kind import Asked, Fill, Kind, refused
+from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, refused
 from client_sdk.protocol.kinds.words import with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
@@ -176,7 +176,7 @@ class Number(_Numeric):
         cell = (self.high - self.low) / SAMPLES
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield the range."""
         low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
         yield say("statement.number", low=low, high=high)
@@ -272,7 +272,7 @@ class Count(_Whole):
         """The part of the edition that describes what may be answered."""
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield the range."""
         low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
         yield say("statement.count", low=low, high=high)
@@ -320,7 +320,7 @@ class Activity(_Whole):
         """Return no days, until the window has ended: then the device knows their number."""
         return Fill(0)
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield of which days the report is."""
         yield say(f"statement.activity.{asked.window}", days=int(self.high))
 

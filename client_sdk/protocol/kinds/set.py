@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from client_sdk.protocol.kinds.category import OTHER, VALUES, Category, said_of_other
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.words import either, listed, preview, said
 from client_sdk.protocol.sentences import Sentences
@@ -154,7 +154,7 @@ class Subset(Kind):
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
         yield from said_of_other(self.other, say)

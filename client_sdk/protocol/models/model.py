@@ -22,7 +22,7 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
-from client_sdk.protocol.kinds.kind import Asked, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
@@ -382,7 +382,7 @@ class Model(Ball):
         """Return the answers of which everything is first, and last."""
         return self.observation.extremes()
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and how long their vector is."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
@@ -450,7 +450,7 @@ class CrossedModel(Kind):
         """Return the answers of which everything is first, and last."""
         return self.observation.extremes()
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and that one of them is drawn."""
         yield from self.observation.statement(say)
         yield say("statement.crosses")

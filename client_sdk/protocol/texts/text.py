@@ -24,7 +24,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.kinds.category import OTHER
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import FLAG, Key, text, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
@@ -323,7 +323,7 @@ class Text(Kind):
         texts = dict.fromkeys(("", first, first * self.max_length, last))
         return tuple(NamedAnswer(text if self.max_items == 1 else [text], text or "the empty text") for text in texts)
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield what of a text is answered, and what stands in a report in the clear."""
         unit, cells = "bytes" if self.letters == BYTES else "letters", asked.inputs
         if self.max_items == 1:

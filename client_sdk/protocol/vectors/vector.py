@@ -19,7 +19,7 @@ from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, Asked, Kind, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
@@ -179,7 +179,7 @@ class Vector(Ball):
         rest, norm = [0.0] * (self.length - 1), float(self.norm)
         return NamedAnswer([norm, *rest], "along the first axis"), NamedAnswer([-norm, *rest], "against it")
 
-    def statement(self, asked: Asked, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how long the vector is."""
         yield say("statement.vector", length=self.length)
 

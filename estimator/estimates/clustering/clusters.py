@@ -99,7 +99,7 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
             Cluster(
                 share=Figure.within(values.share(members), share),
                 stability=stability,
-                values=tuple(metric.kind.labels[member] for member in members.tolist()),
+                values=tuple(metric.labels[member] for member in members.tolist()),
                 mean=None if line is None else Figure.within(values.mean(members, line), mean),
             )
         )

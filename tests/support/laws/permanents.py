@@ -34,7 +34,7 @@ def asking(values: int, *, epsilon: str = "1", permanent: str = "2") -> Registry
 
 def answer_of(metric: Metric, value: int) -> object:
     """Return the answer that an input symbol stands for."""
-    return metric.kind.labels[value]
+    return metric.labels[value]
 
 
 def channel_of(metric: Metric) -> Permanent:

@@ -45,7 +45,7 @@ PATIENCE_S = 60.0
 
 def number_of(metric: Metric, answer: object) -> int:
     """Return the index of an answer, or a small number that depends on it."""
-    labels = list(metric.kind.labels)
+    labels = list(metric.labels)
     return labels.index(answer) if answer in labels else zlib.crc32(repr(answer).encode()) % 97
 
 
