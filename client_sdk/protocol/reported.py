@@ -19,17 +19,16 @@ from client_sdk.protocol.domain.number import Number
 from client_sdk.protocol.domain.ordinal_mean import OrdinalMean
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import Sentences
 
@@ -132,21 +131,13 @@ def likeliest(channel: Channel, symbol: int) -> Sequence[int]:  # noqa: PLR0911 
         case OptimalMean():
             first, last = (min(max(symbol + end, 0), len(channel.steps)) for end in (1 - channel.width, 0))
             return range(channel.knots[first], channel.knots[last] + 1)
-        case Band() | Hybrid() | AdditiveNoise():
-            return _points(channel, symbol)
+        case SquareWave():
+            return range(max(0, symbol - channel.width + 1), min(channel.inputs, symbol + 1))
+        case AdditiveNoise():
+            return (min(max(symbol - channel.reach, 0), channel.inputs - 1),)
     chances = [channel.probability(symbol, given) for given in range(channel.inputs)]
     greatest = max(chances)
     return [given for given, chance in enumerate(chances) if chance == greatest]
-
-
-def _points(channel: Band | Hybrid | AdditiveNoise, symbol: int) -> Sequence[int]:
-    """Return the likeliest points of an even grid."""
-    if isinstance(channel, AdditiveNoise):
-        return (min(max(symbol - channel.reach, 0), channel.inputs - 1),)
-    band = channel.band if isinstance(channel, Hybrid) else channel
-    if symbol < band.symbols:
-        return range(max(0, symbol - band.width + 1), min(band.inputs, symbol + 1))
-    return (0,) if symbol == band.symbols else (band.inputs - 1,)
 
 
 def _first(inputs: Iterable[int]) -> list[int]:

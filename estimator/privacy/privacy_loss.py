@@ -15,7 +15,6 @@ from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.crossed.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
@@ -24,6 +23,7 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.privacy.composition import PrivacyLoss
 
 ROUNDED = 1 + 2.0**-48
@@ -47,7 +47,7 @@ def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
             return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)
         case CyclicDesign() | BalancedDesign():
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
-        case Band():
+        case SquareWave():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
         case OptimalMean():
             return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

@@ -48,8 +48,6 @@ NAMES: Final = (
     "cyclic-design",
     "projective-geometry",
     ONE_BIT,
-    "piecewise",
-    "hybrid",
     "square-wave",
     "laplace",
     GAUSSIAN,
@@ -168,20 +166,6 @@ def _one_bit(request: _ChannelRequest) -> Channel:
     return OneBit.within(request.epsilon)
 
 
-def _piecewise(request: _ChannelRequest) -> Channel:
-    from client_sdk.protocol.mechanisms.piecewise import Piecewise  # noqa: PLC0415 4 ms
-
-    _statistic(request, "mean")
-    return Piecewise.within(request.epsilon)
-
-
-def _hybrid(request: _ChannelRequest) -> Channel:
-    from client_sdk.protocol.mechanisms.hybrid import Hybrid  # noqa: PLC0415 3 ms
-
-    _statistic(request, "mean")
-    return Hybrid.within(request.epsilon)
-
-
 def _optimal_mean(request: _ChannelRequest) -> Channel:
     from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean  # noqa: PLC0415 3 ms
 
@@ -265,8 +249,6 @@ _OF_CATEGORIES: Final[dict[str, _Builder]] = {
 
 _OF_MEANS: Final[dict[str, _Builder]] = {
     ONE_BIT: _one_bit,
-    "piecewise": _piecewise,
-    "hybrid": _hybrid,
     "laplace": _laplace,
     GAUSSIAN: _gaussian,
     "optimal-mean": _optimal_mean,

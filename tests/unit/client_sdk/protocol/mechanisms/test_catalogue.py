@@ -42,12 +42,10 @@ from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.grouped.geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.rotated.axes import RotatedAxes
@@ -94,8 +92,6 @@ OF_CATEGORIES = {
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
 OF_MEANS = {
     "one-bit": OneBit,
-    "piecewise": Piecewise,
-    "hybrid": Hybrid,
     "laplace": Laplace,
     "gaussian": Gaussian,
     "optimal-mean": OptimalMean,
