@@ -14,17 +14,19 @@ from statistics import fmean, median
 
 import numpy as np
 
+from benchmarks.peers.means_of_theory import least
 from benchmarks.peers.ours import chosen
 from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import spread, table, verdict
 from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
+from client_sdk.protocol.mechanisms import channel_for
 from estimator.likelihood.expectation_maximisation import shares_of
 from estimator.likelihood.histogram import Histogram
 from tests.exact import test_design_variance as designs
 from tests.exact import test_means as means
 from tests.support.devices.definitions import CATEGORY, registry_text
+from tests.support.estimates.inverses import requested
 from tests.unit.estimator.estimates import test_distribution as waves
 
 ROUNDS = 5
@@ -145,15 +147,11 @@ def mean_variances() -> str:
     """Return the worst variance of means over the least that theory allows."""
     rows, ratios = [], []
     for epsilon in means.EPSILONS:
-        channel = means.channel_of_theory(epsilon)
-        if isinstance(channel, Hybrid):
-            variance = means.worst_variance(means.decoder(channel).squares)
-        else:
-            variance = 1 / (2 * float(channel.probability(1, given=1)) - 1) ** 2
-        ratios.append(variance / means.least_of_theory(epsilon))
+        channel = channel_for(means.MEAN, requested(str(epsilon)))
+        ratios.append(means.worst_variance(means.decoder(channel).squares) / least(epsilon))
         rows.append([f"{epsilon:g}", channel.name, f"{ratios[-1]:.4f}"])
     return (
-        "Exact worst variance of a mean over the least of Duchi's, piecewise and hybrid:\n\n"
+        "Exact worst variance of a mean over the least of one-bit (Duchi's), piecewise and hybrid:\n\n"
         + table(("epsilon", "mechanism", "ratio"), rows)
         + "\nWorst: "
         + verdict(max(ratios) <= 1.01, f"{max(ratios):.4f}", "≤ 1.01")

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from estimator.api import estimate, load_model
     from estimator.errors import CollectorDownError, MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.frames import to_pandas, to_polars
-    from estimator.formats.from_json import load_report
     from estimator.results.changes import Changes
     from estimator.results.estimate import Estimate
     from estimator.results.metric import MetricEstimate
     from estimator.results.pooled import Pooled
     from estimator.results.report import EstimateReport
+    from estimator.shown_report import ShownReport, load_report
 
 __all__ = [
     "Changes",
@@ -40,6 +40,7 @@ __all__ = [
     "Pooled",
     "ReportError",
     "RequestError",
+    "ShownReport",
     "TalliesError",
     "estimate",
     "load_model",
@@ -58,10 +59,11 @@ _HOMES = {
     "Pooled": "results.pooled",
     "ReportError": "errors",
     "RequestError": "errors",
+    "ShownReport": "shown_report",
     "TalliesError": "errors",
     "estimate": "api",
     "load_model": "api",
-    "load_report": "formats.from_json",
+    "load_report": "shown_report",
     "to_pandas": "formats.frames",
     "to_polars": "formats.frames",
 }

@@ -19,8 +19,8 @@ from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_wa
 from estimator.errors import MissingLibraryError
 from estimator.formats.model_file import read_model_file
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
+from estimator.shown_report import ShownReport
 from estimator.tallies.fetch import Fetched, fetch
 from estimator.tallies.limits import Bounds
 from estimator.tallies.read import read_file
@@ -49,7 +49,7 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
     """
     file = read_model_file(path)
     try:
-        kinds = import_module("estimator.scikit_learn")
+        kinds = import_module("estimator.scikit_learn")  # 4400 ms
     except ImportError:
         raise MissingLibraryError(
             "this needs scikit-learn, which is not installed: pip install 'hearsay-ldp[sklearn]' "
@@ -80,7 +80,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     candidates: Sequence[str] = (),
     installs: int | None = None,
     asked: float | None = None,
-) -> EstimateReport:
+) -> ShownReport:
     """Estimate everything that tallies allow, as ``hearsay-estimator report`` does.
 
     Args:
@@ -152,7 +152,8 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         installs=installs,
         asked=asked,
     )
-    return replace(make_report(definitions, fetched.tallies, selection, request), snapshot_at=fetched.snapshot_at)
+    report = make_report(definitions, fetched.tallies, selection, request)
+    return replace(ShownReport.from_report(report), snapshot_at=fetched.snapshot_at)
 
 
 def _read(

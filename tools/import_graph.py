@@ -2,12 +2,14 @@
 
 ``from package import name`` counts as an import of the module ``package.name`` if there is one,
 otherwise of ``package``. Imports for type checkers alone, under ``if TYPE_CHECKING``, do not count.
-Lazy imports, within a function, do.
+Lazy imports, within a function, do. So do modules that are imported by their names as constants:
+``import_module("package.name")``, ``__import__("package.name")``, and ``"package.name:callable"``.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from graphlib import TopologicalSorter
@@ -16,6 +18,12 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ("client_sdk", "collector", "estimator")
+
+IMPORTING_CALLS: Final = {"import_module", "__import__"}
+"""Functions whose first argument is the name of a module."""
+
+ENTRY_POINT: Final = re.compile(r"([a-z_]\w*(?:\.\w+)+):(\w+)")
+"""A module and something callable in it, in one text."""
 
 
 class Import(NamedTuple):
@@ -99,6 +107,25 @@ def _imports_of(module: str, tree: ast.Module) -> Iterator[Import]:
             target, name = (whole, "") if whole in files() else (node.module or "", alias.name)
             if target in files() and target != module:
                 yield Import(module, target, name, node.lineno, is_lazy=node not in tree.body)
+    for statement in tree.body:
+        for target, name, line in named_modules(statement):
+            if target in files() and target != module:
+                is_lazy = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+                yield Import(module, target, name, line, is_lazy=is_lazy)
+
+
+def named_modules(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """Yield the module, the name and the line of each import by a constant text."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(
+                func=ast.Name(id=called) | ast.Attribute(attr=called), args=[ast.Constant(value=str(text)), *_]
+            ):
+                if called in IMPORTING_CALLS:
+                    yield text, "", node.lineno
+            case ast.Constant(value=str(text)):
+                if entry := ENTRY_POINT.fullmatch(text):
+                    yield entry[1], entry[2], node.lineno
 
 
 def _import_statements(block: ast.AST) -> Iterator[ast.ImportFrom]:

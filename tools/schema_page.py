@@ -110,10 +110,8 @@ HEAD: Final = f"""\
 # What a report holds
 
 Schema {SCHEMA}. A field that is added, removed or changes its meaning makes another number; readers refuse numbers and
-fields that they do not know. `estimator.load_report` also reads the two schemas before it, in which the intervals of
-distributions and clusters were found by resampling and often missed the truth. This page and
-[`report.schema.json`](../../estimator/formats/report.schema.json), a JSON Schema that every report is tested against,
-are made from the code's own records: `python -m tools.schema_page`.
+fields that they do not know. This page and [`report.schema.json`](../../estimator/formats/report.schema.json), a JSON
+Schema that every report is tested against, are made from the code's own records: `python -m tools.schema_page`.
 
 Every figure has the same names: `estimate` is unbiased (of a distribution: smoothed, within its interval),
 `standard_error` is its own, `low` and `high` are the ends of its interval, `maximum_likelihood` is the likeliest value

@@ -12,10 +12,9 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
@@ -32,8 +31,7 @@ REPORTS: Final = (20, 50, 100, 300, 1000, 10_000)
 NUMBERS: Final[Mapping[str, Channel]] = {
     f"{kind.name} at {epsilon}": kind.within(requested(epsilon))
     for kind, epsilons in (
-        (Hybrid, ("1", "3", "5", "6", "8", "12")),
-        (Piecewise, ("0.5", "4", "7")),
+        (OptimalMean, ("0.5", "1", "3", "5", "8", "12")),
         (SquareWave, ("0.5", "2", "8")),
         (Hierarchical, ("0.5", "2", "8")),
         (Laplace, ("0.5", "2", "7")),

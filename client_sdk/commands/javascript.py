@@ -28,8 +28,6 @@ MECHANISMS: Final = (
     "cyclic-design",
     "projective-geometry",
     "balanced-design",
-    "piecewise",
-    "hybrid",
     "square-wave",
     "optimal-mean",
     "laplace",

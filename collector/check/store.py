@@ -240,7 +240,7 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
 
 
 def _editions(store: StoreHandle, registry: Registry) -> Iterator[CheckResult]:
-    known, remembered = own_editions(registry).keys(), store.own_editions().keys()
+    known = own_editions(registry).keys()
     counted = {name.rpartition(":")[0] for name in store.index()}
     for metric, edition in (name.split(":") for name in sorted(counted - known)):
         yield CheckResult(
@@ -248,13 +248,6 @@ def _editions(store: StoreHandle, registry: Registry) -> Iterator[CheckResult]:
             "editions",
             f"the store has tallies of {metric} in the edition {edition}, which the registry does not hold: "
             "its reports are refused, and only the registry that asked can read its tallies",
-        )
-    for metric, edition in (name.split(":") for name in sorted(counted - known - remembered)):
-        yield CheckResult(
-            Level.WARNING,
-            "editions",
-            f"an earlier version counted {metric} in the edition {edition}, perhaps as a public stratum: windows in "
-            "which it may be a small one are not shown; start a collector once with the registry that asked",
         )
     if counted <= known:
         yield CheckResult(Level.OK, "editions", f"the registry holds all editions that have tallies: {len(counted)}")

@@ -10,9 +10,8 @@ of two readings:
   smallest strata join it. So a single small stratum is never what the others are.
 * Which editions are strata of one question is the store's to remember, from before the first report
   on. A registry that no longer says so folds them all the same.
-* Earlier versions remembered nothing. An edition that nobody knows may be a stratum, and what was
-  counted beside it may be other strata, or the others. So that window of the question is not shown,
-  unless the edition is alone in it and would be shown as a stratum: closed, as large as the floor.
+* An edition that nobody knows may be a small stratum, and what was counted beside it may be other
+  strata, or the others. So nothing of that window of the question is shown.
 """
 
 from __future__ import annotations
@@ -55,8 +54,6 @@ def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[Store
     for of_window in windows.values():
         if all(f"{tally.metric}:{tally.edition}" in known for tally in of_window):
             yield from _folded_by_question(of_window, known)
-        elif len(of_window) == 1 and _is_shown(of_window[0]):
-            yield from of_window
 
 
 def _folded_by_question(tallies: list[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:

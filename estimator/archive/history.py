@@ -10,7 +10,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.archive.folder import REPORT, Archive
 from estimator.errors import ReportError
-from estimator.formats.from_json import load_report
+from estimator.formats.from_json import read_report
 from estimator.render.html.page import MOST_PLACES
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
@@ -73,7 +73,7 @@ class History:
             of_window: tuple[MetricEstimate, ...] = ()
             if size <= MOST_BYTES:
                 with suppress(ReportError):  # perhaps of another version
-                    of_window = self._same_editions(load_report(path).metrics)
+                    of_window = self._same_editions(read_report(path).metrics)
             self.known[window] = size, of_window
         return self.known[window]
 

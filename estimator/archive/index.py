@@ -10,7 +10,7 @@ from client_sdk.protocol.window import Window
 from estimator.archive.folder import INDEX, PAGE, REPORT, Archive
 from estimator.atomic_file import write_whole
 from estimator.errors import ReportError
-from estimator.formats.from_json import load_report
+from estimator.formats.from_json import read_report
 from estimator.render.html.index import INDEX_SCHEMA, ArchivedWindow, index_as_html, index_as_json
 
 
@@ -45,7 +45,7 @@ def _entry(window: Window, folder: Path) -> ArchivedWindow:
     files = sorted(path.name for path in folder.iterdir())
     report = None
     with suppress(ReportError):  # perhaps of another version; the index still links it
-        report = load_report(folder / REPORT)
+        report = read_report(folder / REPORT)
     return ArchivedWindow.of(window, files, report)
 
 

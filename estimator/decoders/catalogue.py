@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from estimator.decoders import band, gaussian, hierarchical, hybrid, laplace, optimal_mean
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders import gaussian, hierarchical, laplace, optimal_mean, square_wave
 from estimator.decoders.decoder import Decoder
 
 
-def decoder_of(channel: Channel) -> Decoder | None:  # noqa: PLR0911 one a mechanism
+def decoder_of(channel: Channel) -> Decoder | None:
     """Return the decoder of a channel on a grid. None for other channels."""
     match channel:
-        case Band():
-            return band.decoder(channel)
-        case Hybrid():
-            return hybrid.decoder(channel)
+        case SquareWave():
+            return square_wave.decoder(channel)
         case Laplace():
             return laplace.decoder(channel)
         case Gaussian():

@@ -21,7 +21,7 @@ FEWEST_VALUES: Final = 2
 """Of a question with shares: one value asks nothing."""
 
 
-def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
+def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:
     """Read the JSON of a report.
 
     Args:

@@ -15,13 +15,13 @@ from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.privacy.composition import PrivacyLoss
@@ -47,7 +47,7 @@ def _extreme(channel: Channel) -> float:  # noqa: PLR0911 one a mechanism
             return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)
         case CyclicDesign() | BalancedDesign():
             return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
-        case Band():
+        case SquareWave():
             return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total
         case OptimalMean():
             return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

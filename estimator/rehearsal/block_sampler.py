@@ -15,11 +15,11 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.band import Band
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
 SymbolOf = Callable[[Counts, Counts], Counts]
@@ -61,7 +61,7 @@ def blocks_of(channel: Channel) -> Blocks | None:
     """Return the blocks of a channel. None if its law is not known to have two probabilities."""
     if isinstance(channel, RandomizedResponse | KAryRandomizedResponse):
         return Blocks(1, lambda given, _: given)
-    if isinstance(channel, Band):
+    if isinstance(channel, SquareWave):
         return Blocks(channel.width, lambda given, place: given + place)
     if isinstance(channel, CyclicDesign):
         return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.inputs))

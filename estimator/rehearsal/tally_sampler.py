@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.rehearsal.block_sampler import Blocks, blocks_of
@@ -33,8 +32,6 @@ DRAWN_AT_ONCE = 2**20
 
 def sampler_of(channel: Channel) -> Sampler:
     """Return a function that draws tallies of a channel. What it needs is prepared once."""
-    if isinstance(channel, Hybrid):
-        return _band_or_ends(channel)
     if isinstance(channel, Hierarchical):
         return _level_by_level(channel)
     if isinstance(channel, OptimalMean):
@@ -88,20 +85,6 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
         tally += np.bincount(
             blocks.symbol_of(given, generator.integers(0, blocks.size, size=devices.size)), minlength=tally.size
         )
-
-
-def _band_or_ends(channel: Hybrid) -> Sampler:
-    """Draw which part of the channel each device takes, then the symbols of each part."""
-    band = sampler_of(channel.band)
-    low_end = channel.band.symbols
-    of_ends = np.array([channel.weight(low_end, given) / channel.ends for given in range(channel.inputs)])
-
-    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
-        at_ends = generator.binomial(inputs, channel.ends / channel.total)
-        low = generator.binomial(at_ends, of_ends).sum()
-        return np.append(band(inputs - at_ends, generator), [low, at_ends.sum() - low])
-
-    return sample
 
 
 def _level_by_level(channel: Hierarchical) -> Sampler:

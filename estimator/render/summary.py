@@ -33,33 +33,33 @@ class Line(NamedTuple):
     reports: str
 
 
-def summary(shown: EstimateReport | MetricEstimate) -> str:
+def summary(report: EstimateReport) -> str:
     """Return the answer to each question in its last closed window, a line each."""
-    lines = [f"{line.question}, {line.window}: {line.answer} ({line.reports})" for line in _lines(shown)]
-    return "\n".join([*lines, participation_of(_windows(shown))] if lines else [NOTHING])
+    lines = [f"{line.question}, {line.window}: {line.answer} ({line.reports})" for line in _lines(report)]
+    return "\n".join([*lines, participation_of(_windows(report))] if lines else [NOTHING])
 
 
-def as_table(shown: EstimateReport | MetricEstimate) -> str:
+def as_table(report: EstimateReport) -> str:
     """Return the same as an HTML table."""
     head = Markup().join(Markup("<th>{}</th>").format(name) for name in ("question", "window", "answer", "reports"))
     rows = Markup().join(
         Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in line))
-        for line in _lines(shown)
+        for line in _lines(report)
     )
-    caption = participation_of(_windows(shown))
+    caption = participation_of(_windows(report))
     whole = Markup("<table><caption>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
     return str(whole.format(caption, head, rows))
 
 
-def _lines(shown: EstimateReport | MetricEstimate) -> list[Line]:
-    return [_line(estimated) for estimated in _windows(shown)]
+def _lines(report: EstimateReport) -> list[Line]:
+    return [_line(estimated) for estimated in _windows(report)]
 
 
-def _windows(shown: EstimateReport | MetricEstimate) -> list[MetricEstimate]:
+def _windows(report: EstimateReport) -> list[MetricEstimate]:
     """Return the window of each question that is shown."""
-    if isinstance(shown, MetricEstimate):
-        return [shown]
-    return [first_shown(list(windows)) for _, windows in groupby(shown.metrics, key=lambda estimated: estimated.metric)]
+    return [
+        first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda estimated: estimated.metric)
+    ]
 
 
 def _line(estimated: MetricEstimate) -> Line:

@@ -17,14 +17,13 @@ from estimator.results.learned import LearnedModel
 from estimator.results.participation import AmongAll, TakingPart
 from estimator.results.poisoning import Fakes
 from estimator.results.question import Question
-from estimator.results.shown import Shown
 from estimator.results.texts import TextFindings
 from estimator.statistics.arrays import Floats
 
 NOTHING = np.zeros(0)
 
 
-class MetricEstimate(Shown, Question, frozen=True, kw_only=True):
+class MetricEstimate(Question, frozen=True, kw_only=True):
     """The figures of one tally. They describe the devices that take part.
 
     Attributes:

@@ -11,7 +11,6 @@ from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.record import Record
-from estimator.results.shown import Shown
 
 SCHEMA: Final = 1
 """The number of the schema that JSON, CSV and Parquet follow.
@@ -43,7 +42,7 @@ class Skipped(Record, frozen=True):
     reason: str
 
 
-class EstimateReport(Shown, Record, frozen=True, tag_field="population", tag=POPULATION):
+class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
     """All figures of a set of tallies. They describe the devices that take part.
 
     Attributes:

@@ -49,4 +49,5 @@ def test_lines_of_a_plot_differ_in_more_than_their_colour(name: str) -> None:
 def labels(rows: list[Row]) -> set[str]:
     if rows[0][0] == "channel":
         return {row[0] for row in rows[1:]}
-    return {name for name in rows[0] if name in CLOSED_FORMS or re.match("one-bit|piecewise|hybrid|laplace", name)}
+    of_means = r"optimal-mean|one-bit|laplace|piecewise|hybrid"
+    return {name for name in rows[0] if name in CLOSED_FORMS or re.match(of_means, name)}

@@ -14,7 +14,7 @@ import pytest
 
 import client_sdk
 from client_sdk import protocol
-from tools.import_graph import syntax
+from tools.import_graph import named_modules, syntax
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("client_sdk", "collector", "estimator")
@@ -74,12 +74,28 @@ def imported(path: Path) -> list[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)}: imports are absolute, so that arrows can be read"
             names += ((node.module or "", alias.name) for alias in node.names)
-    return names
+    return names + [(module, name) for module, name, _ in named_modules(syntax(path))]
 
 
 @cache
 def called(path: Path) -> frozenset[str]:
     return frozenset(ast.unparse(node.func) for node in ast.walk(syntax(path)) if isinstance(node, ast.Call))
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        (
+            "def show(self):\n    return import_module('estimator.render.summary').summary(self)",
+            "estimator.render.summary",
+        ),
+        ("importlib.import_module('estimator.api')", "estimator.api"),
+        ("text = __import__('estimator.words').words", "estimator.words"),
+        ("COMMANDS = {'plan': 'estimator.commands.plan:plan'}", "estimator.commands.plan"),
+    ],
+)
+def test_a_module_that_is_imported_by_its_name_is_seen(source: str, module: str) -> None:
+    assert [named for named, *_ in named_modules(ast.parse(source))] == [module]
 
 
 def test_there_is_something_to_look_at() -> None:

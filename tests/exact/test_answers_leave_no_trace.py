@@ -60,8 +60,6 @@ KINDS: dict[str, dict[str, Field]] = {
     "languages": SET,
     "topic": NEAREST,
     "one_bit": NUMBER | {"mechanism": "one-bit"},
-    "piecewise": NUMBER | {"mechanism": "piecewise"},
-    "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 3},
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 2},
     "gaussian": GAUSSIAN,
     "optimal": NUMBER | {"mechanism": "optimal-mean", "epsilon": 3},

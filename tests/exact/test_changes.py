@@ -172,15 +172,14 @@ def test_a_change_is_no_wider_than_answers_of_the_same_people_can_make_it() -> N
     assert widened(BOOLEAN | {"epsilon": 12}, (1960, 40)) < 1.02
 
 
-HYBRID = NUMBER | {"mechanism": "hybrid", "epsilon": 2}
-
-
-def test_people_who_all_say_the_same_number_are_no_reason_to_widen_a_change_of_a_mean() -> None:
-    registry, generator = registry_of(m=HYBRID), np.random.default_rng(13)
+def test_people_who_all_say_the_same_number_are_little_reason_to_widen_a_change_of_a_mean() -> None:
+    """The noise of an optimal mean is up to 6 % less at some answers than at others."""
+    mean = NUMBER | {"mechanism": "optimal-mean", "epsilon": 2}
+    registry, generator = registry_of(m=mean), np.random.default_rng(13)
     inputs = np.zeros(registry.metric("m").channel.inputs, dtype=np.int64)
     inputs[inputs.size // 2] = 10**6
     counts = sampler_of(registry.metric("m").channel)(inputs, generator)
-    assert widened(HYBRID, tuple(counts.tolist())) < 1.01
+    assert widened(mean, tuple(counts.tolist())) < 1.03
 
 
 def test_a_question_of_many_values_weighs_no_more_than_another() -> None:

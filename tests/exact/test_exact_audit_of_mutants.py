@@ -37,9 +37,9 @@ from tests.support.mutants.audited import (
     EPSILON,
     GROUP_MEANS,
     HISTORIES,
-    PIECEWISE,
     RIGHT_CHANNELS,
     SETS,
+    SQUARE_WAVE,
     WRONG_CHANNELS,
 )
 from tests.support.mutants.permanent_answers import PERMANENT_MUTANTS, MakeFunction
@@ -87,7 +87,7 @@ def _function(make: MakeFunction, coins_of: CoinsOf) -> Callable[..., Coins]:
 def asking(channel: Channel) -> Metric:
     """Return a metric of a kind that a channel suits."""
     values = tuple(f"v{place}" for place in range(channel.inputs))
-    grids = ("laplace", "gaussian", "piecewise", "square-wave", "hierarchical")
+    grids = ("laplace", "gaussian", "square-wave", "hierarchical")
     kind: Kind = Category(values) if channel.inputs > 2 else Boolean()
     if channel.name in grids:
         kind = Number(Fraction(0), Fraction(9), "mean")
@@ -96,7 +96,7 @@ def asking(channel: Channel) -> Metric:
 
 def rounding(way: Rounding) -> Metric:
     domain = type("Rounds", (Rounds,), {"way": staticmethod(way)})(Fraction(0), Fraction(9), "mean")
-    return Metric("m", "Why?", domain, PIECEWISE, WindowKind.DAY)
+    return Metric("m", "Why?", domain, SQUARE_WAVE, WindowKind.DAY)
 
 
 def reporting(right: Metric, way: Report | GroupMeanReport | TextReport) -> Metric:

@@ -1,6 +1,4 @@
-"""The laws of piecewise, hybrid and square wave: small channels draw by draw, the real ones stretch
-by stretch.
-"""
+"""The law of square waves: small channels draw by draw, the real ones stretch by stretch."""
 
 from __future__ import annotations
 
@@ -12,17 +10,12 @@ import pytest
 
 from client_sdk.protocol import COIN_SCALE
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.mechanisms import channel_for, piecewise, square_wave
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms import channel_for, square_wave
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.decoders import band as inverse_band
-from estimator.decoders import hybrid as inverse_hybrid
+from estimator.decoders import square_wave as inverse
 from tests.support.laws.bands import (
     BAND_MUTANTS,
-    KINDS,
     REPLAYED,
-    GridChannel,
     Way,
     ends_of_draws,
     expected_answer,
@@ -33,44 +26,36 @@ from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.law_checks import CHANNEL_CHECKS, LEAST_USE_OF_EPSILON, Check, Subject, law, refuses
 
 EPSILONS = ["0.01", "0.25", "0.5", "1", "1.5", "2", "3", "4", "5", "8", "20"]
-SMALL = {(kind.name, text): (kind.within(request(text), 4, REPLAYED), text) for kind in KINDS for text in ("0.5", "2")}
-MEANS = (Piecewise, Hybrid)
-
-
-def answers_of(channel: GridChannel) -> list[Fraction]:
-    return inverse_hybrid.scores(channel) if isinstance(channel, Hybrid) else inverse_band.scores(channel)
+SMALL = {text: SquareWave.within(request(text), 4, REPLAYED) for text in ("0.5", "2")}
 
 
 @pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", SMALL, ids=str)
-def test_a_small_channel_obeys_every_law(name: tuple[str, str], check: Check) -> None:
-    channel, epsilon = SMALL[name]
-    check(Subject(channel, request(epsilon).odds))
+@pytest.mark.parametrize("epsilon", SMALL)
+def test_a_small_channel_obeys_every_law(epsilon: str, check: Check) -> None:
+    check(Subject(SMALL[epsilon], request(epsilon).odds))
 
 
-@pytest.mark.parametrize("name", SMALL, ids=str)
-def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(name: tuple[str, str]) -> None:
-    channel, _ = SMALL[name]
+@pytest.mark.parametrize("epsilon", SMALL)
+def test_the_law_stretch_by_stretch_is_the_law_draw_by_draw(epsilon: str) -> None:
+    channel = SMALL[epsilon]
     for value in range(channel.inputs):
         perturb = partial(channel.perturb, value)
-        assert exact_law_of_one_draw(perturb, ends_of_draws(channel, value)) == law(channel, value)
+        assert exact_law_of_one_draw(perturb, ends_of_draws(channel)) == law(channel, value)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_a_real_channel_has_its_declared_law(epsilon: str, kind: type[GridChannel]) -> None:
-    channel = kind.within(request(epsilon))
+def test_a_real_channel_has_its_declared_law(epsilon: str) -> None:
+    channel = SquareWave.within(request(epsilon))
     assert channel.total <= COIN_SCALE
     for value in (0, 1, channel.inputs // 2, channel.inputs - 1):
-        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_draws(channel, value))
+        observed = exact_law_of_one_draw(partial(channel.perturb, value), ends_of_draws(channel))
         assert sum(observed.values()) == 1
         assert observed == {symbol: channel.probability(symbol, value) for symbol in range(channel.symbols)}
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, kind: type[GridChannel]) -> None:
-    channel, odds = kind.within(request(epsilon)), request(epsilon).odds
+def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str) -> None:
+    channel, odds = SquareWave.within(request(epsilon)), request(epsilon).odds
     corners = [
         [channel.weight(symbol, value) for symbol in range(channel.symbols)] for value in (0, channel.inputs - 1)
     ]
@@ -80,49 +65,45 @@ def test_a_real_channel_uses_the_epsilon_that_was_asked_for(epsilon: str, kind: 
     assert LEAST_USE_OF_EPSILON * odds <= channel.worst_ratio <= odds
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str, kind: type[GridChannel]) -> None:
-    channel = kind.within(request(epsilon))
-    answers = answers_of(channel)
+def test_what_symbols_speak_for_is_on_average_the_answer_exactly(epsilon: str) -> None:
+    channel = SquareWave.within(request(epsilon))
+    answers = inverse.scores(channel)
     last = channel.inputs - 1
     for value in (0, 1, 511 % last, last):
         assert expected_answer(channel, answers, value) == Fraction(value, last)
-    small = kind.within(request(epsilon), 5)
-    assert [expected_answer(small, answers_of(small), value) for value in range(5)] == [
+    small = SquareWave.within(request(epsilon), 5)
+    assert [expected_answer(small, inverse.scores(small), value) for value in range(5)] == [
         Fraction(x, 4) for x in range(5)
     ]
 
 
 def test_a_decoder_that_forgets_its_slope_is_biased() -> None:
-    channel = Piecewise.within(request("1"), 5)
+    channel = SquareWave.within(request("1"), 5)
     wrong = [Fraction(symbol, channel.symbols - 1) for symbol in range(channel.symbols)]
     assert expected_answer(channel, wrong, 4) != 1
 
 
 @pytest.mark.parametrize("way", BAND_MUTANTS.values(), ids=BAND_MUTANTS)
 def test_a_wrong_band_is_refused(way: Way) -> None:
-    right = Piecewise.within(request("1"), 4, REPLAYED)
+    right = SquareWave.within(request("1"), 4, REPLAYED)
     subject = Subject(mutant(right, way), request("1").odds)
     assert any(refuses(partial(check, subject)) for check in CHANNEL_CHECKS)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_the_widths_follow_from_the_formulas_at_100_digits(epsilon: str) -> None:
+def test_the_width_follows_from_the_formula_at_100_digits(epsilon: str) -> None:
     odds = request(epsilon).odds
     with localcontext(prec=100):
         requested = Decimal(epsilon)
         e = requested.exp()
-        band = 1024 / e.sqrt()
         wave = 256 * (requested * e - e + 1) / (e * (e - 1 - requested))
-        assert piecewise.best_width(1025, odds) == max(1, int(band + Decimal("0.5")))
         assert square_wave.best_width(257, odds) == max(1, int(wave + Decimal("0.5")))
 
 
 def test_weights_that_the_total_cannot_resolve_are_refused() -> None:
-    for kind in KINDS:
-        with pytest.raises(ValueError, match="do not fit"):
-            kind.within(request("20"), 1025, 2**16)
+    with pytest.raises(ValueError, match="do not fit"):
+        SquareWave.within(request("20"), 1025, 2**16)
 
 
 def test_a_mechanism_for_another_statistic_is_refused() -> None:
@@ -130,8 +111,8 @@ def test_a_mechanism_for_another_statistic_is_refused() -> None:
     for domain, name, statistic in (
         (mean, "square-wave", "distribution and quantiles"),
         (mean, "hierarchical", "quantiles and distribution"),
-        (distribution, "piecewise", "mean"),
-        (distribution, "hybrid", "mean"),
+        (distribution, "one-bit", "mean"),
+        (distribution, "optimal-mean", "mean"),
     ):
         with pytest.raises(ValueError, match=f"the {statistic} only"):
             channel_for(domain, request("1"), name)
@@ -143,7 +124,7 @@ def test_auto_takes_the_grid_that_is_promised() -> None:
     assert channel.inputs == 257
 
 
-def test_a_band_of_one_total_has_rows_of_one_total() -> None:
-    band = SquareWave(inputs=5, width=3, light=2, heavy=7)
+def test_rows_have_one_total() -> None:
+    channel = SquareWave(inputs=5, width=3, light=2, heavy=7)
     for value in range(5):
-        assert sum(band.weight(symbol, value) for symbol in range(band.symbols)) == band.total
+        assert sum(channel.weight(symbol, value) for symbol in range(channel.symbols)) == channel.total

@@ -57,7 +57,7 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "filled in": CATEGORY | {"fill_in": True},
 }
 MANY: dict[str, dict[str, Field]] = {
-    "hybrid": NUMBER | {"mechanism": "hybrid"},
+    "optimal mean": NUMBER | {"mechanism": "optimal-mean"},
     "gaussian": GAUSSIAN,
     "quantiles": NUMBER | {"statistic": "quantiles"},
     "vector": VECTOR,

@@ -33,7 +33,26 @@ from tools.optimal_mean.linear_programme import least_variance
 from tools.optimal_mean.measure import Measured, summary
 from tools.optimal_mean.shapes import Shape
 
-EPSILONS = ["0.000001", "0.05", "0.18", "0.5", "0.9", "1", "1.5", "2", "3", "4", "5", "6.5", "8"]
+EPSILONS = [
+    "0.000001",
+    "0.05",
+    "0.18",
+    "0.5",
+    "0.9",
+    "1",
+    "1.5",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6.5",
+    "8",
+    "8.0001",
+    "8.5",
+    "12",
+    "16",
+    "20",
+]
 ODDS = request("1").odds
 SMALL = {
     "uneven": OptimalMean.of_total((2, 3, 2), 2, ODDS, 2**12),
@@ -216,9 +235,24 @@ def test_tables_cover_every_epsilon_up_to_8_and_draw_no_coin_beyond_64_bits() ->
     assert all(step in STEPS for table in TABLES[1:] for step in table.steps)
 
 
-def test_auto_takes_it_for_every_mean_up_to_epsilon_8() -> None:
-    for domain, epsilon in product((MEAN, Count(Fraction(9), "mean")), ("0.1", "1", "8")):
+def test_auto_takes_it_for_every_mean() -> None:
+    for domain, epsilon in product((MEAN, Count(Fraction(9), "mean")), ("0.1", "1", "8", "8.1", "20")):
         assert channel_for(domain, request(epsilon)).name == "optimal-mean"
-    assert channel_for(MEAN, request("8.1")).name == "hybrid"
-    with pytest.raises(ValueError, match="up to epsilon 8"):
-        channel_for(MEAN, request("8.1"), "optimal-mean")
+
+
+def test_beyond_the_tables_the_band_narrows_and_no_width_beside_it_is_much_better() -> None:
+    widths = []
+    for epsilon in ("8.0001", "8.2", "8.5", "9", "10", "11", "12", "13", "14", "16", "18", "20"):
+        channel = OptimalMean.within(request(epsilon))
+        widths.append(channel.width)
+        assert channel.steps == TABLES[-1].steps
+        assert channel.width == min(width_by_cube_root(epsilon), TABLES[-1].width)
+        for other in {max(1, channel.width - 1), channel.width + 1}:
+            rival = OptimalMean.of_total(channel.steps, other, request(epsilon).odds)
+            assert worst(channel) <= 1.1 * worst(rival)
+    assert widths == sorted(widths, reverse=True)
+
+
+def width_by_cube_root(epsilon: str) -> int:
+    last = TABLES[-1]
+    return max(1, int(last.width * (last.milliodds / 1000 / math.exp(float(epsilon))) ** (1 / 3)))

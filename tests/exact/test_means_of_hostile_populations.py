@@ -14,10 +14,9 @@ import pytest
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
 from estimator.decoders.catalogue import decoder_of
@@ -33,8 +32,8 @@ ROUNDED = 2.0**-40
 """Of the range: truths at its ends are sums of floats."""
 
 FEW_REPORTS: dict[str, tuple[Channel, int]] = {
-    "hybrid": (Hybrid.within(requested(8)), 50),
-    "piecewise": (Piecewise.within(requested(6)), 100),
+    "optimal mean": (OptimalMean.within(requested(8)), 50),
+    "optimal mean beyond its tables": (OptimalMean.within(requested(12)), 50),
     "square wave": (SquareWave.within(requested(8)), 50),
     "laplace": (Laplace.within(requested(7)), 60),
     "tree": (Hierarchical.within(requested(8)), 60),
@@ -78,7 +77,7 @@ def test_normal_intervals_of_so_few_reports_are_refused() -> None:
 
     Of 50 reports a third hold none of the 2 % of the people at the high end.
     """
-    channel, reports = FEW_REPORTS["hybrid"]
+    channel, reports = FEW_REPORTS["optimal mean"]
     people = POPULATIONS["2 % at the high end"](reports)
     columns = (
         np.array([mean[:2] for mean in means], dtype=np.float64).T for means in estimated(channel, people, reports)
@@ -87,9 +86,9 @@ def test_normal_intervals_of_so_few_reports_are_refused() -> None:
         check_held((np.abs(unbiased - people.mean) <= Z * errors for unbiased, errors in columns), PROMISED)
 
 
-@pytest.mark.parametrize(("epsilon", "reports"), [("1", 50), ("3", 100), ("5", 200), ("8", 1000)])
+@pytest.mark.parametrize(("epsilon", "reports"), [("1", 50), ("3", 100), ("5", 500), ("8", 1000)])
 def test_normal_intervals_are_kept_where_they_hold(epsilon: str, reports: int) -> None:
-    channel = Hybrid.within(requested(epsilon))
+    channel = OptimalMean.within(requested(epsilon))
     scores = scored(channel)
     tallies = next(drawn(channel, POPULATIONS["smooth (beta 2, 5)"](reports), reports))
     for mean in means_of(scores, tallies, np.full((len(tallies), 1), reports)):

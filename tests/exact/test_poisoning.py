@@ -14,8 +14,8 @@ import pytest
 
 from client_sdk.protocol import Channel, Metric, Window
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import inverse_of
 from estimator.decoders.grid import grid_law
@@ -41,13 +41,13 @@ METRICS = parsed(
     languages=SET,
     crashes=COUNT | {"max": 4},
     seconds=NUMBER | {"low": 10, "high": 20},
-    metres=NUMBER | {"low": -1, "high": 1, "mechanism": "hybrid", "epsilon": 2},
+    metres=NUMBER | {"low": -1, "high": 1, "mechanism": "laplace", "epsilon": 2},
     visits=COUNT | {"max": 6, "statistic": "quantiles", "mechanism": "hierarchical"},
 ).values()
 
 FEW_POINTS: dict[str, Channel] = {
     "square wave": SquareWave.within(requested(1), points=33),
-    "hybrid": Hybrid.within(requested(1), points=33),
+    "optimal mean": OptimalMean.of_total((4, 4, 5, 6, 5, 4, 4), 4, requested(1).odds),
     "tree": Hierarchical.within(requested(1), points=33),
 }
 
@@ -98,8 +98,8 @@ def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -
     assert np.abs(left_up).max() <= exact
 
 
-def test_the_law_of_the_hybrid_mechanism_is_its_table() -> None:
-    channel = Hybrid.within(requested(2), points=9)
+def test_the_law_of_an_optimal_mean_is_its_table() -> None:
+    channel = OptimalMean.of_total((2, 3, 2), 2, requested(2).odds)
     law, table = grid_law(channel), matrix(channel)
     shares, scores = uneven(channel.inputs), uneven(channel.symbols)
     assert np.abs(law.symbol_law(shares) - table @ shares).max() <= 64 * PRECISION

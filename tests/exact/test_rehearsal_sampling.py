@@ -26,10 +26,8 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.rehearsal import tally_sampler
@@ -73,9 +71,7 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "balanced blocks": (BalancedDesign.within(EPSILON_1, 4, 7, 3, 3), [1, 0, 1, 1]),
     "weighted blocks": (BalancedDesign.within(EPSILON_1, 6, 6, 3, 1), [1, 0, 0, 0, 0, 1]),
     "projective plane": (ProjectiveGeometry.within(EPSILON_1, 5, 2, 3), [0, 0, 1, 0, 3]),
-    "piecewise": (Piecewise.within(EPSILON_1, 4), [0, 3, 0, 1]),
-    "square wave": (SquareWave.within(EPSILON_1, 3), [1, 0, 2]),
-    "hybrid": (Hybrid.within(EPSILON_1, 3), [1, 0, 1]),
+    "square wave": (SquareWave.within(EPSILON_1, 4), [0, 3, 0, 1]),
     "optimal mean": (OptimalMean.of_total((2, 1), 1, EPSILON_1.odds), [1, 1, 0, 1]),
     "a tree": (Hierarchical.within(EPSILON_1, 3), [1, 0, 1]),
     "a table": (Table(), [2, 1]),
@@ -94,7 +90,6 @@ LARGER: dict[str, Channel] = {
     "projective plane": ProjectiveGeometry.within(EPSILON_1, 31, 5, 3),
     "projective space": ProjectiveGeometry.within(EPSILON_1, 40, 3, 4),
     "five dimensions": ProjectiveGeometry.within(EPSILON_1, 31, 2, 5),
-    "piecewise": Piecewise.within(EPSILON_1, 33),
     "square wave": SquareWave.within(EPSILON_1, 33),
 }
 

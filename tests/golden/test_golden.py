@@ -31,6 +31,6 @@ def test_the_registry_has_every_kind_and_every_mechanism() -> None:
     registry, keys = Registry.load(METRICS), json.loads((PRINTED / "schema.json").read_text(encoding="utf-8"))
     named = {metric.channel.name.removeprefix("permanent ") for metric in registry.metrics.values()}
     properties = keys["properties"]["metric"]["additionalProperties"]["properties"]
-    assert named | {"auto", "hybrid", "piecewise"} == set(properties["mechanism"]["enum"])
+    assert named | {"auto"} == set(properties["mechanism"]["enum"])
     written = {metric["kind"] for metric in tomllib.loads(METRICS.read_text())["metric"].values() if "kind" in metric}
     assert written == set(properties["kind"]["enum"])

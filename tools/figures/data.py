@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.peers.means_of_theory import hybrid, piecewise
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
@@ -28,7 +29,10 @@ FINE: Final = 1001
 
 FEW_REPORTS: Final = (100, 300, 1000, 3000)
 FEW_EPSILONS: Final = (0.5, 1.0, 2.0, 3.0)
-OF_MEANS: Final = ("one-bit", "piecewise", "hybrid", "laplace")
+OF_MEANS: Final = ("optimal-mean", "one-bit", "laplace")
+
+OTHERS_OF_MEANS: Final = {"piecewise": piecewise, "hybrid": hybrid}
+"""Variances on a range from -1 to 1, in closed form (Wang et al. 2019, section III)."""
 
 Row = tuple[str, ...]
 Supported = Callable[[int, float], tuple[float, float]]
@@ -94,6 +98,7 @@ def means(epsilon: float) -> Row:
     They are by noise alone, for the worst answers.
     """
     variances = [_of_mean(name, epsilon) for name in OF_MEANS]
+    variances += [of_others(epsilon) / 4 for of_others in OTHERS_OF_MEANS.values()]
     return f"{epsilon:g}", *(f"{math.sqrt(each / REPORTS):.4g}" for each in variances)
 
 
@@ -133,7 +138,7 @@ def tables() -> dict[str, list[Row]]:
     return {
         "shares_by_epsilon.csv": [head, *(shares(size, epsilon) for size in SIZES for epsilon in EPSILONS)],
         "shares_by_values.csv": [head, *(shares(count, 1.0) for count in COUNTS)],
-        "means_by_epsilon.csv": [("epsilon", *OF_MEANS), *map(means, EPSILONS)],
+        "means_by_epsilon.csv": [("epsilon", *OF_MEANS, *OTHERS_OF_MEANS), *map(means, EPSILONS)],
         "shares_measured.csv": [("channel", "values", "epsilon", "mean squared error"), *measured()],
     }
 

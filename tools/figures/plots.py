@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tools.figures.data import CLOSED_FORMS, OF_MEANS, REPORTS, SIZES, Row
+from tools.figures.data import CLOSED_FORMS, REPORTS, SIZES, Row
 
 mpl.use("svg")
 mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "hearsay", "font.family": "sans-serif", "font.size": 11})
@@ -93,7 +93,7 @@ def means_by_epsilon(rows: Sequence[Row]) -> str:
 
     def draw(axes: Sequence[Axes]) -> None:
         (axis,) = axes
-        _lines(axis, [row[0] for row in rows[1:]], rows[1:], OF_MEANS, 1)
+        _lines(axis, [row[0] for row in rows[1:]], rows[1:], rows[0][1:], 1)
         axis.set(xlabel="epsilon", xscale="log", yscale="log")
         axis.set_ylabel(f"standard error of a mean by noise alone,\nshare of the range, {REPORTS:,} reports")
         _ticks(axis, (0.25, 0.5, 1, 2, 4))

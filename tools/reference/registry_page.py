@@ -91,7 +91,7 @@ METRIC: Final[Mapping[str, Key]] = {
     "discover": Key("(required by text)", "discover = true", 'kind = "text"\npreset = "identifier"\nmax_length = 20'),
     "cells": Key("cells = 131072", "cells = 16384", f'{_TEXT}\npreset = "domain"'),
     "unit": Key(NONE, 'unit = "ms"', _NUMBER),
-    "mechanism": Key('mechanism = "auto"', 'mechanism = "piecewise"', _NUMBER),
+    "mechanism": Key('mechanism = "auto"', 'mechanism = "laplace"', _NUMBER),
     "delta": Key("(required by `gaussian`)", "delta = 1e-6", f'{_NUMBER}\nmechanism = "gaussian"'),
     "utility": Key(
         "(required by `exponential` of a category)",

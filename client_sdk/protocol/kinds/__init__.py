@@ -13,20 +13,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from client_sdk.protocol.kinds.kind import Kind
 
-_PROTOCOL: Final = "client_sdk.protocol"
-
 KINDS: Final[Mapping[str, str]] = {
-    "boolean": f"{_PROTOCOL}.kinds.boolean:Boolean",
-    "category": f"{_PROTOCOL}.kinds.category:Category",
-    "ordinal": f"{_PROTOCOL}.kinds.category:Ordinal",
-    "nearest": f"{_PROTOCOL}.kinds.nearest:Nearest",
-    "set": f"{_PROTOCOL}.kinds.set:Subset",
-    "number": f"{_PROTOCOL}.kinds.number:Number",
-    "count": f"{_PROTOCOL}.kinds.number:Count",
-    "activity": f"{_PROTOCOL}.kinds.number:Activity",
-    "vector": f"{_PROTOCOL}.vectors.vector:Vector",
-    "text": f"{_PROTOCOL}.texts.text:Text",
-    "model": f"{_PROTOCOL}.models.model:Model",
+    "boolean": "client_sdk.protocol.kinds.boolean:Boolean",
+    "category": "client_sdk.protocol.kinds.category:Category",
+    "ordinal": "client_sdk.protocol.kinds.category:Ordinal",
+    "nearest": "client_sdk.protocol.kinds.nearest:Nearest",
+    "set": "client_sdk.protocol.kinds.set:Subset",
+    "number": "client_sdk.protocol.kinds.number:Number",
+    "count": "client_sdk.protocol.kinds.number:Count",
+    "activity": "client_sdk.protocol.kinds.number:Activity",
+    "vector": "client_sdk.protocol.vectors.vector:Vector",
+    "text": "client_sdk.protocol.texts.text:Text",
+    "model": "client_sdk.protocol.models.model:Model",
 }
 """The kinds that a registry may name, and where their classes are."""
 

@@ -13,9 +13,6 @@ from fractions import Fraction
 
 from client_sdk.protocol.mechanisms import designs
 
-OPTIMAL_MEAN_UP_TO = Fraction(2_980_958, 1000)
-"""e**8: beyond it `optimal_mean` has no table."""
-
 GOOD_ENOUGH = Fraction(1005, 1000)
 """A variance within .5 % of the least is as good: 200 more devices in 40,000 make up for it."""
 
@@ -55,7 +52,7 @@ def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str
 
     """
     if statistic == "mean":
-        return "optimal-mean" if odds <= OPTIMAL_MEAN_UP_TO else "hybrid"
+        return "optimal-mean"
     if answers is not None and answers <= FEW_COUNTS:
         return category_mechanism(answers, odds)
     return "square-wave" if statistic == "distribution" else "hierarchical"

@@ -30,33 +30,62 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
     for mechanism in (
         Mechanism(
             "randomized-response",
-            "mechanisms.randomized_response:RandomizedResponse",
+            "client_sdk.protocol.mechanisms.randomized_response:RandomizedResponse",
             "yes-or-no",
             is_permanent=True,
         ),
         Mechanism(
             "k-ary-randomized-response",
-            "mechanisms.k_ary_randomized_response:KAryRandomizedResponse",
+            "client_sdk.protocol.mechanisms.k_ary_randomized_response:KAryRandomizedResponse",
             "labels",
             is_permanent=True,
         ),
-        Mechanism("cyclic-design", "mechanisms.cyclic_design:CyclicDesign", "labels", is_permanent=True),
         Mechanism(
-            "projective-geometry", "mechanisms.projective_geometry:ProjectiveGeometry", "labels", is_permanent=True
+            "cyclic-design", "client_sdk.protocol.mechanisms.cyclic_design:CyclicDesign", "labels", is_permanent=True
         ),
-        Mechanism(ONE_BIT, "mechanisms.one_bit:OneBit", "grid", ("mean",), is_permanent=True),
-        Mechanism("piecewise", "mechanisms.piecewise:Piecewise", "grid", ("mean",)),
-        Mechanism("hybrid", "mechanisms.hybrid:Hybrid", "grid", ("mean",)),
-        Mechanism("square-wave", "mechanisms.square_wave:SquareWave", "grid", ("distribution", "quantiles")),
-        Mechanism("laplace", "mechanisms.laplace:Laplace", "grid", _OF_NUMBERS),
-        Mechanism("gaussian", "mechanisms.gaussian:Gaussian", "grid", ("mean",), options=frozenset({"delta"})),
-        Mechanism("exponential", "mechanisms.exponential:Exponential", "labels", options=frozenset({"utility"})),
-        Mechanism("hierarchical", "mechanisms.hierarchical:Hierarchical", "grid", ("quantiles", "distribution")),
-        Mechanism("balanced-design", "mechanisms.balanced.design:BalancedDesign", "labels", is_permanent=True),
-        Mechanism("optimal-mean", "mechanisms.optimal_mean:OptimalMean", "grid", ("mean",)),
-        Mechanism("rotated-axes", "vectors.rotated_axes:RotatedAxes", "ball"),
-        Mechanism("grouped-geometry", "texts.grouped_geometry:GroupedGeometry", "cells"),
-        Mechanism("crosses", "models.crosses:Crosses", "features"),
+        Mechanism(
+            "projective-geometry",
+            "client_sdk.protocol.mechanisms.projective_geometry:ProjectiveGeometry",
+            "labels",
+            is_permanent=True,
+        ),
+        Mechanism(ONE_BIT, "client_sdk.protocol.mechanisms.one_bit:OneBit", "grid", ("mean",), is_permanent=True),
+        Mechanism(
+            "square-wave",
+            "client_sdk.protocol.mechanisms.square_wave:SquareWave",
+            "grid",
+            ("distribution", "quantiles"),
+        ),
+        Mechanism("laplace", "client_sdk.protocol.mechanisms.laplace:Laplace", "grid", _OF_NUMBERS),
+        Mechanism(
+            "gaussian",
+            "client_sdk.protocol.mechanisms.gaussian:Gaussian",
+            "grid",
+            ("mean",),
+            options=frozenset({"delta"}),
+        ),
+        Mechanism(
+            "exponential",
+            "client_sdk.protocol.mechanisms.exponential:Exponential",
+            "labels",
+            options=frozenset({"utility"}),
+        ),
+        Mechanism(
+            "hierarchical",
+            "client_sdk.protocol.mechanisms.hierarchical:Hierarchical",
+            "grid",
+            ("quantiles", "distribution"),
+        ),
+        Mechanism(
+            "balanced-design",
+            "client_sdk.protocol.mechanisms.balanced.design:BalancedDesign",
+            "labels",
+            is_permanent=True,
+        ),
+        Mechanism("optimal-mean", "client_sdk.protocol.mechanisms.optimal_mean:OptimalMean", "grid", ("mean",)),
+        Mechanism("rotated-axes", "client_sdk.protocol.vectors.rotated_axes:RotatedAxes", "ball"),
+        Mechanism("grouped-geometry", "client_sdk.protocol.texts.grouped_geometry:GroupedGeometry", "cells"),
+        Mechanism("crosses", "client_sdk.protocol.models.crosses:Crosses", "features"),
     )
 }
 """Every mechanism, by its name."""

@@ -101,5 +101,5 @@ class Mechanism(NamedTuple):
 
         """
         module, _, name = self.builder.partition(":")
-        channel: Channel = getattr(import_module(f"client_sdk.protocol.{module}"), name).build(request)
+        channel: Channel = getattr(import_module(module), name).build(request)
         return channel

@@ -89,14 +89,12 @@ class OptimalMean(Channel):
     def within(cls, epsilon: RequestedEpsilon) -> Self:
         """Return the channel of the table for a request, with weights of exactly its epsilon.
 
-        Raises:
-            ValueError: if no table is for so large an epsilon.
-
+        Beyond the last table its steps remain, while the band narrows.
         """
         milliodds = epsilon.odds * 1000
         at = next((at for at, table in enumerate(TABLES) if milliodds <= table.milliodds), None)
         if at is None:
-            raise ValueError("has tables up to epsilon 8; lower epsilon, or let auto choose")
+            return cls.of_total(TABLES[-1].steps, width_beyond(TABLES[-1], milliodds), epsilon.odds)
         return cls.of_total(
             steps_between(TABLES[max(0, at - 1)], TABLES[at], milliodds), TABLES[at].width, epsilon.odds
         )
@@ -198,6 +196,21 @@ def steps_between(below: Table, above: Table, milliodds: Fraction) -> tuple[int,
     return tuple(
         _nearest(low * run + (high - low) * rise, run) for low, high in zip(below.steps, above.steps, strict=True)
     )
+
+
+def width_beyond(table: Table, milliodds: Fraction) -> int:
+    """Return the width of a band at a greater epsilon than a table's, with the table's steps.
+
+    A band of w symbols varies by a multiple of w**2, and the symbols beside it by one of 1 / (w
+    odds). So the best width falls with the cube root of the odds.
+
+    Args:
+        table: of the steps.
+        milliodds: a thousand times e to the epsilon, at least the table's.
+
+    """
+    most = table.width**3 * table.milliodds
+    return next(width for width in range(table.width, 0, -1) if width == 1 or width**3 * milliodds <= most)
 
 
 def _nearest(numerator: int, denominator: int) -> int:

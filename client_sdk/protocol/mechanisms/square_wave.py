@@ -1,21 +1,27 @@
-"""Square wave: a band around the answer whose width tells most about the distribution.
+"""Square wave: a sliding band around the answer whose width tells most about the distribution.
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon
 + 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximises the information between
 answer and symbol.
+
+Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer one.
+Input x gives weight ``heavy`` to each of the ``width`` symbols x..x+width-1 and weight ``light`` to
+every other symbol. No row is ever cut. All rows therefore share one total, the expected symbol is
+exactly linear in x, and the law needs four integers and no table.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import ln_ceiling
-from client_sdk.protocol.mechanisms.band import Band
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
@@ -26,10 +32,23 @@ to epsilon 4."""
 
 
 @dataclass(frozen=True, slots=True)
-class SquareWave(Band):
-    """A band of the width that tells most about where the answer is."""
+class SquareWave(Channel):
+    """The channel of a sliding band.
+
+    Attributes:
+        inputs: k, at least 2.
+        width: the number of symbols in the band, at least 1.
+        light: the weight of a symbol outside the band, at least 1.
+        heavy: the weight of a symbol in the band.
+
+    """
 
     name: ClassVar[str] = "square-wave"
+
+    inputs: int
+    width: int
+    light: int
+    heavy: int
 
     @classmethod
     def build(cls, request: ChannelRequest) -> Self:
@@ -38,7 +57,7 @@ class SquareWave(Band):
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, points: int = POINTS, most: int = COIN_SCALE) -> Self:
-        """Return the channel on ``points`` inputs whose epsilon is within the request.
+        """Return the channel on ``points`` inputs, with the finest weights within the request.
 
         Args:
             epsilon: the request.
@@ -49,7 +68,58 @@ class SquareWave(Band):
             ValueError: if the total cannot resolve a weight.
 
         """
-        return cls.of_total(points, best_width(points, epsilon.odds), epsilon.odds, most)
+        odds, width = epsilon.odds, best_width(points, epsilon.odds)
+        light = int(most / (width * odds + points - 1))
+        if light < 1:
+            raise ValueError(f"the weights of {points - 1 + width} symbols do not fit; lower epsilon")
+        return cls(inputs=points, width=width, light=light, heavy=int(light * odds))
+
+    @property
+    def symbols(self) -> int:
+        """The number of places that the sliding band reaches."""
+        return self.inputs - 1 + self.width
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights of every row."""
+        return self.width * self.heavy + (self.inputs - 1) * self.light
+
+    @property
+    def integers(self) -> dict[str, int]:
+        """The integers that define the law."""
+        return {"inputs": self.inputs, "width": self.width, "light": self.light, "heavy": self.heavy}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """Heavy over light: symbol 0 is in the band of input 0 only."""
+        return Fraction(self.heavy, self.light)
+
+    def weight(self, symbol: int, given: int) -> int:
+        """Return ``total`` times P(symbol | given)."""
+        return self.heavy if given <= symbol < given + self.width else self.light
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        return Fraction(self.weight(symbol, given), self.total)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the inputs whose band holds the symbol."""
+        return range(max(0, symbol - self.width + 1), min(self.inputs, symbol + 1))
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return a symbol for the input ``value``; one coin for every input."""
+        return self.pick(value, coins.below(self.total))
+
+    def pick(self, value: int, drawn: int) -> int:
+        """Return the symbol at ``drawn`` of 0..total-1: first the band's, then the others.
+
+        The steps are the same in either case: the time would otherwise reveal which case it was.
+        """
+        in_band = self.width * self.heavy
+        is_beyond = drawn >= in_band
+        place = (drawn - is_beyond * in_band) // (self.light if is_beyond else self.heavy)
+        within, beyond = value + place, place + self.width * (place >= value)
+        return beyond if is_beyond else within
 
 
 def best_width(points: int, odds: Fraction) -> int:

@@ -10,7 +10,7 @@ export { nearest } from "./kinds/nearest.js";
 export { count, number } from "./kinds/numeric.js";
 export { cross, meanByGroup } from "./kinds/pairs.js";
 export { balancedDesign } from "./mechanisms/balanced.js";
-export { hybrid, optimalMean, piecewise, squareWave } from "./mechanisms/bands.js";
+export { optimalMean, squareWave } from "./mechanisms/bands.js";
 export { cyclicDesign } from "./mechanisms/cyclic.js";
 export { hierarchical } from "./mechanisms/hierarchical.js";
 export { projectiveGeometry } from "./mechanisms/projective.js";

@@ -333,7 +333,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
    * Delete all that is left of the questions that the user does not agree to, beside others.
    *
    * Each goes by the purposes that it had: this registry may lack the question, because an update has ended it, or
-   * because another tab has a later registry. Earlier versions of this SDK noted no purposes.
+   * because another tab has a later registry.
    */
   #withdraw(state: State, agreed: Consent): void {
     const isCovered = this.#coveredBy(agreed);
@@ -343,8 +343,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!state.sent?.reports.every(isCovered)) delete state.sent;
   }
 
-  readonly #coveredBy = (agreed: Consent) => ({ metric, consent = this.#registry.metrics[metric]?.consent }: Purposed) =>
-    covers(agreed, consent);
+  readonly #coveredBy = (agreed: Consent) => ({ consent }: Purposed) => covers(agreed, consent);
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
   #reportCounts(state: State, nowS: number): void {

@@ -559,15 +559,6 @@ test("an update, or an older tab, erases nothing of questions that its registry 
   }
 });
 
-test("what was stored without its purposes goes by those of the registry", async () => {
-  const device = new Device(registryOf({ a: ["usage"], h: ["health"] }), { consent: ["usage", "health"] });
-  for (const name of ["a", "h"]) await device.telemetry.record(name, true);
-  for (const report of device.store.state!.queue) Object.assign(report, { consent: undefined });
-  device.telemetry.consent = ["usage"];
-  assert.equal(await device.telemetry.flush(), "sent");
-  assert.deepEqual(device.collector.reports.map(({ metric }) => metric), ["a"]);
-});
-
 test("an upload that is about to leave stays if the user takes the agreement back", async () => {
   for (const [consent, said] of [[false, "no_consent"], [["health"], "nothing_waiting"], [["usage"], "sent"]] as const) {
     const device = new Device(registryOf({ a: ["usage"] }));

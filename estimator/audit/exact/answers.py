@@ -11,7 +11,7 @@ mechanisms are:
   shifts all symbols, so pairs with one difference are alike.)
 * A tree: the first and the last input are in different nodes on every level, and any two nodes of
   a level will do.
-* Bands and the ends of a hybrid: as the input goes from the first to the last, the weight of a
+* Bands: as the input goes from the first to the last, the weight of a
   symbol rises and then falls. So each symbol has its least weight at an end, where the first and
   the last symbol have their greatest one.
 * Added noise: the farthest inputs are worst, because weights fall with the distance. The largest

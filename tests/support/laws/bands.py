@@ -1,5 +1,5 @@
-"""Channels on a grid for tests: small ones whose every draw can be replayed, and the draws at which
-any channel changes.
+"""Square waves for tests: small ones whose every draw can be replayed, and the draws at which any
+of them changes.
 """
 
 from __future__ import annotations
@@ -12,15 +12,8 @@ from math import lcm
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
-from client_sdk.protocol.mechanisms.band import Band
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from tests.support.laws.declared_law import PerturbsOtherwise
-
-GridChannel = Piecewise | Hybrid | SquareWave
-
-KINDS: tuple[type[GridChannel], ...] = (Piecewise, Hybrid, SquareWave)
 
 REPLAYED = 2**14
 """A total whose draws are replayed individually; weights this coarse still reach 0.999 of
@@ -32,45 +25,41 @@ def request(epsilon: str) -> RequestedEpsilon:
     return RequestedEpsilon.parse(Decimal(epsilon))
 
 
-def ends_of_draws(channel: GridChannel, value: int) -> list[int]:
+def ends_of_draws(channel: SquareWave) -> list[int]:
     """Return where the outcome of the one draw can change: after each weight, in the order of the
     definition.
     """
-    band = channel.band if isinstance(channel, Hybrid) else channel
-    weights = [band.heavy] * band.width + [band.light] * (band.inputs - 1)
-    if isinstance(channel, Hybrid):
-        weights += [channel.least + channel.step * rank for rank in (channel.inputs - 1 - value, value)]
-    return [0, *accumulate(weights)]
+    return [0, *accumulate([channel.heavy] * channel.width + [channel.light] * (channel.inputs - 1))]
 
 
-Way = Callable[[Band, int, int], int]
+Way = Callable[[SquareWave, int, int], int]
 """How a draw becomes a symbol, given an input."""
 
 
-def mutant(right: Piecewise | SquareWave, way: Way) -> Channel:
+def mutant(right: SquareWave, way: Way) -> Channel:
     """Return a band that declares its law and picks in another way."""
     return PerturbsOtherwise(right, lambda value, coins: way(right, value, coins.below(right.total)))
 
 
-def _band_off_by_one(band: Band, value: int, drawn: int) -> int:
+def _band_off_by_one(band: SquareWave, value: int, drawn: int) -> int:
     return min(band.pick(value, drawn) + 1, band.symbols - 1)
 
 
-def _band_not_left_out(band: Band, value: int, drawn: int) -> int:
+def _band_not_left_out(band: SquareWave, value: int, drawn: int) -> int:
     in_band = band.width * band.heavy
     return value + drawn // band.heavy if drawn < in_band else (drawn - in_band) // band.light
 
 
-def _band_too_wide(band: Band, value: int, drawn: int) -> int:
+def _band_too_wide(band: SquareWave, value: int, drawn: int) -> int:
     in_band = (band.width + 1) * band.light
     return value + drawn // band.light if drawn < in_band else band.pick(value, drawn)
 
 
-def _last_symbol_never_reached(band: Band, value: int, drawn: int) -> int:
+def _last_symbol_never_reached(band: SquareWave, value: int, drawn: int) -> int:
     return min(band.pick(value, drawn), band.symbols - 2)
 
 
-def _half_unused(band: Band, value: int, drawn: int) -> int:
+def _half_unused(band: SquareWave, value: int, drawn: int) -> int:
     return band.pick(value, drawn // 2)
 
 
@@ -84,7 +73,7 @@ BAND_MUTANTS: dict[str, Way] = {
 """Wrong ways to pick from a band."""
 
 
-def expected_answer(channel: GridChannel, answers: list[Fraction], value: int) -> Fraction:
+def expected_answer(channel: SquareWave, answers: list[Fraction], value: int) -> Fraction:
     """Return the mean score of the symbols, given an input."""
     weights = [channel.weight(symbol, value) for symbol in range(channel.symbols)]
     of = lcm(*(answer.denominator for answer in answers))

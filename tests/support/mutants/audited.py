@@ -28,7 +28,6 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -60,7 +59,7 @@ BALANCED, WEIGHTED = BalancedDesign.within(EPSILON, 7, 7, 3, 1), BalancedDesign.
 GEOMETRY = ProjectiveGeometry.within(EPSILON, 13, 3, 3)
 LAPLACE = Laplace.within(EPSILON, 4, 2**10)
 GAUSSIAN = Gaussian(4, 5, (40, 33, 18, 7, 2, 1), Fraction(3))
-PIECEWISE, SQUARE_WAVE = (kind.within(EPSILON, 4, 2**12) for kind in (Piecewise, SquareWave))
+SQUARE_WAVE = SquareWave.within(EPSILON, 4, 2**12)
 OPTIMAL_MEAN = OptimalMean.of_total((2, 3, 2), 2, EPSILON.odds, 2**8)
 TREE = Hierarchical.within(EPSILON, 5)
 PAIRS_AND_BLOCKS = Hierarchical(7, (1, 2, 3), (1, 3, 2), Hierarchical.within(EPSILON, 7).keep_numerators)
@@ -185,7 +184,6 @@ RIGHT_CHANNELS: dict[str, Channel] = {
     "geometry": GEOMETRY,
     "laplace": LAPLACE,
     "gaussian": GAUSSIAN,
-    "piecewise": PIECEWISE,
     "square wave": SQUARE_WAVE,
     "optimal mean": OPTIMAL_MEAN,
     "tree": TREE,
@@ -202,7 +200,6 @@ WRONG_CHANNELS: dict[str, Channel] = {
     **{f"geometry: {name}": mutant for name, mutant in block_designs.projective(GEOMETRY).items()},
     **{f"laplace: {name}": mutant for name, mutant in noise.of_laplace(LAPLACE).items()},
     **{f"gaussian: {name}": mutant for name, mutant in noise.of_gaussian(GAUSSIAN).items()},
-    **{f"piecewise: {name}": bands.mutant(PIECEWISE, way) for name, way in bands.BAND_MUTANTS.items()},
     **{f"square wave: {name}": bands.mutant(SQUARE_WAVE, way) for name, way in bands.BAND_MUTANTS.items()},
     **{f"optimal mean: {name}": mutant for name, mutant in optimal_means.optimal_means(OPTIMAL_MEAN).items()},
     **{f"tree: {name}": mutant for name, mutant in trees.hierarchical(TREE).items()},

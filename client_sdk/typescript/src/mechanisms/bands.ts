@@ -1,8 +1,7 @@
 /**
- * Sliding bands: piecewise, square wave, hybrid and optimal mean.
+ * Sliding bands: square wave and optimal mean.
  *
- * Sources: Wang et al. 2019, "Collecting and analyzing multidimensional data with local differential privacy",
- * section III; Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
+ * Source: Li et al. 2020, "Estimating numerical distributions under local differential privacy", section 5.
  */
 
 import { big, list, range, small, upTo, type Channel, type Integers, type Mechanism } from "../channel.js";
@@ -35,7 +34,7 @@ function bandsOf(places: number, integers: Integers): Bands {
 }
 
 /** Return the channel of a sliding band; one coin. */
-export const piecewise: Mechanism = (integers) => {
+export const squareWave: Mechanism = (integers) => {
   const inputs = small(integers, "inputs");
   const { symbols, total, pick, places } = bandsOf(inputs, integers);
   return {
@@ -43,30 +42,6 @@ export const piecewise: Mechanism = (integers) => {
     symbols,
     perturb: (value, coins) => pick(value, coins.below(total)),
     likeliest: (symbol) => range(...places(symbol)),
-  };
-};
-
-export const squareWave: Mechanism = piecewise;
-
-/** Return the mixture of a band and of the two ends of the range; one coin. */
-export const hybrid: Mechanism = (integers) => {
-  const inputs = small(integers, "inputs");
-  const bands = bandsOf(inputs, integers);
-  const [least, step] = [big(integers, "least"), big(integers, "step")];
-  const total = bands.total + 2n * least + step * BigInt(inputs - 1);
-  return {
-    inputs,
-    symbols: bands.symbols + 2,
-    perturb(value: number, coins: Coins): number {
-      const drawn = coins.below(total);
-      if (drawn < bands.total) return bands.pick(value, drawn);
-      const low = least + step * BigInt(inputs - 1 - value);
-      return bands.symbols + (drawn - bands.total < low ? 0 : 1);
-    },
-    likeliest(symbol) {
-      if (symbol < bands.symbols) return range(...bands.places(symbol));
-      return [symbol > bands.symbols ? inputs - 1 : 0];
-    },
   };
 };
 

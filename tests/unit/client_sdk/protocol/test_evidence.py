@@ -53,7 +53,7 @@ QUESTIONS: dict[str, Metric] = {
     "count": metric_of({"purpose": "Why?", "kind": "count", "max": 5, "statistic": "distribution", "epsilon": 4}),
     **{
         name: metric_of(NUMBER | {"mechanism": name, "low": 0, "high": 5, "epsilon": 4})
-        for name in ("one-bit", "piecewise", "hybrid", "laplace", "optimal-mean")
+        for name in ("one-bit", "laplace", "optimal-mean")
     },
     "square-wave": metric_of(NUMBER | {"statistic": "distribution", "mechanism": "square-wave"}),
     "hierarchical": metric_of({"purpose": "Why?", "kind": "count", "max": 20, "statistic": "quantiles", "epsilon": 4}),

@@ -31,7 +31,7 @@ def metric(*lines: str) -> Metric:
     [
         ([BOOLEAN, LASTING, "epsilon = 3"], "", "metric.m.mechanism", "let epsilon be at most permanent_epsilon"),
         ([SET, LASTING], "", "metric.m.permanent_epsilon", "is not for a set"),
-        ([MEAN, LASTING, 'mechanism = "hybrid"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
+        ([MEAN, LASTING, 'mechanism = "optimal-mean"'], "", "metric.m.mechanism", "cannot report a permanent answer"),
         ([MEAN.replace("mean", "distribution"), LASTING], "", "metric.m.mechanism", "cannot report a permanent answer"),
         ([BOOLEAN, LASTING], "per_month = 0.5", "metric.m.epsilon", "is above a ceiling"),
         ([BOOLEAN, "fill_value = 1"], "", "metric.m.fill_value", "remove it"),

@@ -33,8 +33,6 @@ QUESTIONS: dict[str, dict[str, Field]] = {
     "exponential": FEW | {"kind": "ordinal", "mechanism": "exponential"},
     "one-bit": NUMBER | {"mechanism": "one-bit"},
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 4},
-    "piecewise": NUMBER | {"mechanism": "piecewise", "epsilon": 4},
-    "hybrid": NUMBER | {"mechanism": "hybrid", "epsilon": 4},
     "optimal-mean": NUMBER | {"mechanism": "optimal-mean", "epsilon": 4},
     "square-wave": NUMBER | {"statistic": "distribution", "mechanism": "square-wave"},
     "gaussian": GAUSSIAN,
@@ -99,6 +97,6 @@ def test_of_many_answers_only_some_are_named() -> None:
 
 
 def test_a_range_is_named_by_its_ends() -> None:
-    metric = metric_of(NUMBER | {"mechanism": "piecewise", "low": 0, "high": 5000, "epsilon": 4})
+    metric = metric_of(NUMBER | {"mechanism": "optimal-mean", "low": 0, "high": 5000, "epsilon": 4})
     low, _, high = reported(metric, metric.channel.symbols // 2, shipped()).partition(" to ")
     assert 0 < float(low.replace(",", "")) < float(high.replace(",", "")) < 5000

@@ -27,12 +27,10 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES, OptimalMean
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -76,8 +74,6 @@ def channel_of(vector: dict[str, Any]) -> Channel:
         "cyclic-design": CyclicDesign,
         "projective-geometry": ProjectiveGeometry,
         "balanced-design": BalancedDesign,
-        "piecewise": Piecewise,
-        "hybrid": lambda least, step, **band: Hybrid(Piecewise(**band), least, step),
         "square-wave": SquareWave,
         "hierarchical": Hierarchical,
         "optimal-mean": OptimalMean,
@@ -223,20 +219,16 @@ def test_the_levels_of_a_tree_of_a_vector_follow_from_the_formulas_at_100_digits
 
 @pytest.mark.parametrize("vector", BANDS, ids=named)
 def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
-    """Width by each paper; light = floor(total / (width E + k - 1)), heavy = floor(light E)."""
+    """Width by the paper; light = floor(total / (width E + k - 1)), heavy = floor(light E)."""
     integers = {name: int(integer) for name, integer in vector["integers"].items()}
-    steps, mechanism = integers["inputs"] - 1, vector["mechanism"]
+    steps = integers["inputs"] - 1
     with localcontext(prec=100):
         odds = odds_of(vector)
         log = odds.ln()
-        share = (log * odds - odds + 1) / (odds * (odds - 1 - log)) if mechanism == "square-wave" else 1 / odds.sqrt()
-        for_ends = int(COIN_SCALE / odds.sqrt()) if mechanism == "hybrid" else 0
-        light = int((COIN_SCALE - for_ends) / (integers["width"] * odds + steps))
+        share = (log * odds - odds + 1) / (odds * (odds - 1 - log))
+        light = int(COIN_SCALE / (integers["width"] * odds + steps))
         assert integers["width"] == int(steps * share + Decimal("0.5"))
         assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
-        if mechanism == "hybrid":
-            assert integers["least"] == int(for_ends / (odds + 1))
-            assert integers["step"] == int(integers["least"] * (odds - 1) / steps)
 
 
 @pytest.mark.parametrize(
@@ -245,13 +237,19 @@ def test_the_band_of_a_vector_follows_from_the_formulas_at_100_digits(vector: di
 def test_the_weights_of_an_optimal_mean_follow_from_the_formulas_at_100_digits(vector: dict[str, Any]) -> None:
     """light = floor(2^64 / (width E + steps)), heavy = floor(light E).
 
-    Bands lie between the tables around E.
+    Bands lie between the tables around E. Beyond the last table they have its steps, and the width
+    falls with the cube root of E.
     """
     integers = integers_of(vector)
     with localcontext(prec=100):
         odds = odds_of(vector)
         light = int(COIN_SCALE / (integers["width"] * odds + len(integers["steps"])))
         assert (integers["light"], integers["heavy"]) == (light, int(light * odds))
+        last = TABLES[-1]
+        if 1000 * odds > last.milliodds:
+            width = int(last.width * (last.milliodds / (1000 * odds)) ** (Decimal(1) / 3))
+            assert (integers["steps"], integers["width"]) == (last.steps, max(1, width))
+            return
         at = next(at for at, each in enumerate(TABLES) if 1000 * odds <= each.milliodds)
         below, above = TABLES[max(0, at - 1)], TABLES[at]
         if (below.width, len(below.steps)) != (above.width, len(above.steps)):

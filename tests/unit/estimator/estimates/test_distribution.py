@@ -18,7 +18,7 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.decoders import band
+from estimator.decoders import square_wave
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
 from estimator.likelihood.expectation_maximisation import shares_of
@@ -66,7 +66,7 @@ def law_of_beta(channel: SquareWave) -> Floats:
     points = np.zeros(BINS + 1)
     points[:-1] += masses @ (1 - upwards)
     points[1:] += masses @ upwards
-    law: Floats = band.symbol_law(channel, points)
+    law: Floats = square_wave.symbol_law(channel, points)
     law /= law.sum()
     return law
 
@@ -114,7 +114,7 @@ def test_the_law_of_bins_and_its_adjoint_are_those_of_the_channel() -> None:
     values: Floats = np.arange(channel.symbols, dtype=np.float64) ** 2
     assert np.allclose(histogram(channel).symbol_law(shares), shares @ of_bins, rtol=1e-12, atol=0)
     assert np.allclose(histogram(channel).expectations(values), of_bins @ values, rtol=1e-12, atol=0)
-    assert np.allclose(band.symbol_law(channel, np.eye(9)), rows, rtol=1e-12, atol=0)
+    assert np.allclose(square_wave.symbol_law(channel, np.eye(9)), rows, rtol=1e-12, atol=0)
 
 
 def test_shares_have_sum_1_and_none_is_negative() -> None:

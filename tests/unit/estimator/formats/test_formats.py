@@ -196,9 +196,10 @@ def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Pat
     report = report_of(requested, reports)
     path = tmp_path / "report.json"
     path.write_text(FORMATS["json"](report), encoding="utf-8")
-    assert estimator.load_report(path) == estimator.load_report(str(path)) == replace(report, highlights=())
+    written = estimator.ShownReport.from_report(replace(report, highlights=()))
+    assert estimator.load_report(path) == estimator.load_report(str(path)) == written
     with path.open("rb") as file:
-        assert estimator.load_report(file) == replace(report, highlights=())
+        assert estimator.load_report(file) == written
 
 
 @pytest.mark.slow

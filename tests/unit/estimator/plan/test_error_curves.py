@@ -60,9 +60,7 @@ SHARED: dict[str, dict[str, Field]] = {
 
 MEANS: dict[str, dict[str, Field]] = {
     "one_bit": NUMBER,
-    "hybrid": NUMBER | {"epsilon": 2},
     "optimal": NUMBER | {"epsilon": 2, "mechanism": "optimal-mean"},
-    "piecewise": NUMBER | {"mechanism": "piecewise"},
     "laplace": NUMBER | {"mechanism": "laplace"},
     "gaussian": NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-6"), "epsilon": 2},
     "mean_of_scale": CATEGORY | {"kind": "ordinal", "values": TENTH, "mechanism": "cyclic-design"},

@@ -146,7 +146,8 @@ def test_sentences_tables_and_notebooks_show_an_estimate_within_an_interval_that
     report = report_with(share, mean)
     of_share, of_mean = (next(each for each in report.metrics if each.metric == name) for name in REGISTRY.metrics)
     for estimated, figure, factor in ((of_share, share, 100), (of_mean, mean, 1)):
-        for text in (answer_of(estimated), summary(estimated), as_notebook_table(estimated)):
+        alone = replace(report, metrics=(estimated,))
+        for text in (answer_of(estimated), summary(alone), as_notebook_table(alone)):
             shown = [*word_triples(text)]
             assert len(shown) == 1
             assert_shown(shown[0], figure, factor)

@@ -52,11 +52,11 @@ def most_opposed(answers: Floats) -> float:
 @pytest.mark.parametrize("answers", [np.full(10, 0.4), np.linspace(0, 1, 10), np.repeat([0.0, 1.0], 5)])
 def test_answers_to_a_mean_are_opposed_no_further_than_they_vary(answers: Floats) -> None:
     """The error is that of these answers and the mechanism's noise."""
-    metric = metric_of(NUMBER, mechanism="hybrid", epsilon=8, low=-1, high=3)
+    metric = metric_of(NUMBER, mechanism="optimal-mean", epsilon=8, low=-1, high=3)
     reports = 400
     alike = SamePeople(metric, (1, 1)).opposition_of_means(figure(0.6, 0.0), figure(0.6, 0.0), -1, 3)
     assert alike == 0.0
-    noise = 0.0063  # per report, on a scale from 0 to 1: a little more than the least
+    noise = 0.0017  # per report, on a scale from 0 to 1: a little more than the least
     error = 4 * math.sqrt((answers.var() + noise) / reports)
     mean = figure(-1 + 4 * float(answers.mean()), error)
     opposed = SamePeople(metric, (reports, reports)).opposition_of_means(mean, mean, -1, 3) * reports / 16

@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Registry, Window
 from estimator.errors import RequestError
-from estimator.formats.from_json import load_report
+from estimator.formats.from_json import read_report
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
@@ -253,6 +253,6 @@ def test_of_many_strata_the_table_shows_the_clearest_pairs_first() -> None:
 
 def test_a_report_with_effects_is_read_as_it_was_written() -> None:
     report = reported(drawn(0.3, 1000, 1, 1), drawn(0.36, 1000, 2, 2))
-    read = load_report(io.StringIO(as_json(report)))
+    read = read_report(io.StringIO(as_json(report)))
     assert read.effects == report.effects
     assert isinstance(read.effects[0], Effect)

@@ -23,12 +23,10 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from client_sdk.protocol.mechanisms.hybrid import Hybrid
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from client_sdk.protocol.mechanisms.piecewise import Piecewise
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -80,8 +78,6 @@ OF_CATEGORIES: dict[str, type[Channel]] = {
 OF_SCALES = OF_CATEGORIES | {"exponential": Exponential}
 OF_MEANS: dict[str, type[Channel]] = {
     "one-bit": OneBit,
-    "piecewise": Piecewise,
-    "hybrid": Hybrid,
     "laplace": Laplace,
     "gaussian": Gaussian,
     "optimal-mean": OptimalMean,

@@ -1,0 +1,45 @@
+"""Means by mechanisms that we do not have: one-bit, piecewise and hybrid, by their closed forms.
+
+Source: Wang, Xiao, Yang, Zhao, Hui, Shin, Shin & Yu 2019, "Collecting and analyzing
+multidimensional data with local differential privacy", section III. Answers lie from -1 to 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
+
+ONE_BIT_UP_TO: Final = 0.61
+"""Up to here hybrid is one-bit alone (section III.C)."""
+
+
+def one_bit(epsilon: float) -> float:
+    """Return the worst variance of Duchi's mechanism, which is that of answers in the middle."""
+    return 1 / math.tanh(epsilon / 2) ** 2
+
+
+def piecewise(epsilon: float) -> float:
+    """Return the worst variance of the piecewise mechanism, which is that of answers at an end."""
+    root = math.exp(epsilon / 2)
+    return 4 * root / (3 * (root - 1) ** 2)
+
+
+def hybrid(epsilon: float) -> float:
+    """Return the worst variance of the hybrid mechanism."""
+    if epsilon <= ONE_BIT_UP_TO:
+        return one_bit(epsilon)
+    root = math.exp(epsilon / 2)
+    return (root + 3) / (3 * root * (root - 1)) + one_bit(epsilon) / root
+
+
+OF_MEANS: Final[Mapping[str, Callable[[float], float]]] = {
+    "one-bit": one_bit,
+    "piecewise": piecewise,
+    "hybrid": hybrid,
+}
+
+
+def least(epsilon: float) -> float:
+    """Return the least worst variance of the three."""
+    return min(variance(epsilon) for variance in OF_MEANS.values())

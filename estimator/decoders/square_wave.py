@@ -1,0 +1,80 @@
+"""A square wave inverted, as operators of O(k) steps.
+
+The expected symbol is exactly linear in the input, so a linear function of the symbol is an
+unbiased score (Wang et al. 2019, "Collecting and analyzing multidimensional data with local
+differential privacy", section III.B, lemma 1). For the histogram see
+`estimator.likelihood.histogram`.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.decoders.decoder import REMEMBERED, Decoder
+from estimator.statistics.arrays import Floats
+
+
+def scores(channel: SquareWave) -> list[Fraction]:
+    """Return the exact unbiased score of each symbol, where 0 is the first input and 1 the last.
+
+    Given an input x its expectation is x / (inputs - 1). A single score may lie far outside 0..1.
+    """
+    numerators, denominator = _parts(channel)
+    return [Fraction(numerator, denominator) for numerator in numerators]
+
+
+def float_scores(channel: SquareWave) -> Floats:
+    """Return `scores` as the nearest floats: a quotient of integers is rounded once."""
+    numerators, denominator = _parts(channel)
+    return np.array([numerator / denominator for numerator in numerators])
+
+
+def _parts(channel: SquareWave) -> tuple[list[int], int]:
+    """Return the numerators of the scores, and their denominator."""
+    surplus, twice_total = channel.heavy - channel.light, 2 * channel.total
+    twice_offset = surplus * channel.width * (channel.width - 1) + channel.light * channel.symbols * (
+        channel.symbols - 1
+    )
+    twice_slope = 2 * surplus * channel.width * (channel.inputs - 1)
+    return [twice_total * symbol - twice_offset for symbol in range(channel.symbols)], twice_slope
+
+
+@lru_cache(maxsize=REMEMBERED)
+def decoder(channel: SquareWave) -> Decoder:
+    """Return the scores of the symbols and their expected squares."""
+    of_symbols = float_scores(channel)
+    return Decoder(of_symbols, expectations(channel, of_symbols**2))
+
+
+def expectations(channel: SquareWave, values: Floats) -> Floats:
+    """Return the expected value given each input: shape (..., symbols) to (..., inputs)."""
+    sums = _sums(values)
+    expected: Floats = sums[..., channel.width :] - sums[..., : channel.inputs]
+    expected *= channel.heavy - channel.light
+    expected += channel.light * sums[..., -1:]
+    expected /= channel.total
+    return expected
+
+
+def symbol_law(channel: SquareWave, shares: Floats) -> Floats:
+    """Return the probability of each symbol: shape (..., inputs) to (..., symbols)."""
+    sums = _sums(shares)
+    law = np.empty((*shares.shape[:-1], channel.symbols))
+    law[..., : channel.inputs] = sums[..., 1:]
+    law[..., channel.inputs :] = sums[..., -1:]
+    law[..., channel.width :] -= sums[..., 1:-1]  # inputs below the band do not support a symbol
+    law *= channel.heavy - channel.light
+    law += channel.light
+    law /= channel.total
+    return law
+
+
+def _sums(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, … values."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
