@@ -79,11 +79,11 @@ class Processes:
     @property
     def consent(self) -> Consent:
         """What the user has agreed to."""
-        return self._schedule.consent
+        return self._schedule.agreement.consent
 
     @consent.setter
     def consent(self, consent: Consent) -> None:
-        self._schedule.consent = consent
+        self._schedule.agreement.consent = consent
 
     @property
     def current(self) -> Process:

@@ -162,11 +162,11 @@ class Telemetry:
         self._strict = strict
         self._closed = False
         self._schedule = Schedule(registry, coins)
-        self._schedule.consent = agreed
+        self._schedule.agreement.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
         if sender == "process" and self._path is not None and transport is None:
-            groups = self._schedule.groups
+            groups = self._schedule.agreement.groups
             helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
         elif sender != "thread":
             raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')

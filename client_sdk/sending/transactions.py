@@ -68,7 +68,7 @@ def look_for_news(
         except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
             problems.note_problem(connection, problems.CLOCK, str(error))
-    parcel = outbox.new_parcel(connection, now_s, schedule.groups, hurried=hurried)
+    parcel = outbox.new_parcel(connection, now_s, schedule.agreement.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
     return Look(parcel, retry_times.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
 

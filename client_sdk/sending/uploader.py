@@ -267,9 +267,9 @@ class Uploader:
 
     def _covers(self, parcel: Parcel) -> bool:
         """Whether the user still agrees to all that an upload holds."""
-        if self._schedule.consent is True:
+        if self._schedule.agreement.consent is True:
             return True
-        return all(self._schedule.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
+        return all(self._schedule.agreement.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
 
     def _note(self, reply: Reply | Failure | None, outcome: AttemptOutcome) -> None:
         """Remember what developers and flushes want to know of an attempt."""
