@@ -21,7 +21,7 @@ from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorde
 if TYPE_CHECKING:
     import sqlite3
 
-    from client_sdk.sending.send_times import Departure
+    from client_sdk.sending.timing import Departure
 
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 

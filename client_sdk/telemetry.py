@@ -45,7 +45,8 @@ from client_sdk.results import (
     Recorded,
     warn,
 )
-from client_sdk.sending.helper import HEAD_START_S, Helper
+from client_sdk.sending.helper import Helper
+from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
 if TYPE_CHECKING:

@@ -20,17 +20,9 @@ from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
-from client_sdk.sending import transactions
-from client_sdk.sending.responses import explain, judge
+from client_sdk.sending.timing import LIFE_S
+from client_sdk.sending.transactions import exchange
 from client_sdk.sending.transport import HttpTransport, Transport
-
-LIFE_S = 120.0
-"""How long a helper waits for instants: for that of the last report, which is at most a minute
-ahead, and for another one after a request. A request under way ends in its own time, within a
-minute. If new reports still wait then, another helper goes on."""
-
-HEAD_START_S = 2.0
-"""For how long a program with a helper sends nothing itself: most of them are over by then."""
 
 LOCK_SUFFIX = ".sending"
 """The suffix of the file whose lock a helper holds. The file is empty."""
@@ -147,19 +139,13 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
     An upload that was sent before goes first or not at all, so that it keeps apart from others. New
     reports that became due during a request get another random instant, as in
-    `client_sdk.sending.send_times`.
+    `client_sdk.sending.timing`.
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
         parcel = ledger.run(partial(_take, now_s=clock(), groups=groups, may_resend=may_resend))
         if parcel is not None:
-            reply = transport.post(parcel.body)
-            outcome = judge(reply, parcel.reports, clock())
-            problem = explain(reply, outcome)
-            carry_out = partial(
-                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
-            )
-            ledger.run(partial(carry_out, now_s=clock()))
+            exchange(ledger.run, transport, parcel, clock, uniform)
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
         if wait_s is None or monotonic() + wait_s > until_s:
@@ -171,12 +157,8 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
     if not agreement.holds(connection):
         return False
-    leaving = queue.next_leaving(connection, now_s)
-    return (
-        bool(queue.due(connection, now_s, hurried=False))
-        or (leaving is not None and leaving.in_s <= LIFE_S)
-        or retry_times.are_due(connection, now_s)
-    )
+    in_s = queue.leaves_in_s(connection, now_s)
+    return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
 
 
 def _take(
@@ -200,10 +182,8 @@ def _take(
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
     if not agreement.holds(connection):
         return None
-    if queue.due(connection, now_s, hurried=False):
-        return uniform(0.0, queue.SPREAD_S)
-    leaving = queue.next_leaving(connection, now_s)
-    return None if leaving is None else leaving.in_s
+    in_s = queue.leaves_in_s(connection, now_s)
+    return uniform(0.0, queue.SPREAD_S) if in_s == 0.0 else in_s
 
 
 def _lock_of(path: Path) -> Path:

@@ -1,19 +1,23 @@
-"""What the uploader does within transactions of the ledger: look for uploads, carry out outcomes.
+"""One attempt to send: look for an upload, exchange it for a reply, carry out the outcome.
 
-Each function is one transaction, in the ledger thread.
+The uploader and the helper share the steps. Each function that takes a connection is one
+transaction of the ledger.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import outbox, problems, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import ClockError, warn
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
+from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
@@ -78,6 +82,42 @@ def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Sched
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return Look(parcel, retry_times.pending(connection))
+
+
+def exchange(  # noqa: PLR0913 the parts of an attempt
+    run: Callable[[Callable[[sqlite3.Connection], list[Retry]]], list[Retry]],
+    transport: Transport,
+    parcel: outbox.Parcel,
+    clock: Callable[[], float],
+    uniform: Uniform,
+    *,
+    note: Callable[[Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
+) -> list[Retry]:
+    """Send an upload once and carry out the outcome; return the uploads that are then under way.
+
+    Args:
+        run: does work within a transaction of its own.
+        transport: the way to the collector.
+        parcel: the upload.
+        clock: returns Unix seconds.
+        uniform: the source of jitter.
+        note: told the reply, the outcome, and what a developer should know, before it is carried
+            out.
+
+    """
+    reply = _post(transport, parcel.body)
+    outcome = judge(reply, parcel.reports, clock())
+    problem = explain(reply, outcome)
+    note(reply, outcome, problem)
+    return run(partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem))
+
+
+def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
+    try:
+        return transport.post(body)
+    except Exception as error:  # noqa: BLE001 whoever sends must outlive any failure of a transport
+        warn("the transport failed: %s", type(error).__name__)
+        return None
 
 
 def carry_out(  # noqa: PLR0913 the parts of an attempt

@@ -1,6 +1,6 @@
 """The thread that sends waiting reports; the host never waits for it, except to flush.
 
-`departures` decides when something leaves, `transactions` what, and the ledger keeps it.
+`timing` decides when something leaves, `transactions` what, and the ledger keeps it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,13 @@ from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
-from client_sdk.sending.send_times import Departure, Departures
-from client_sdk.sending.transactions import Look
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
+from client_sdk.sending.timing import LEDGER_DEADLINE_S, Departure, Departures
+from client_sdk.sending.transactions import Look, exchange
 from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
-
-LEDGER_DEADLINE_S = 5.0
-"""How long this thread waits for the ledger. Nobody waits for this thread."""
 
 
 class _State(Enum):
@@ -250,19 +247,9 @@ class Uploader:
         elif not self._allowed() or not self._covers(look.parcel):
             self._back_off(_State.WAITING)  # the next look drops it, if this goes on
         else:
-            reply = self._post(look.parcel.body)
-            outcome = judge(reply, look.parcel.reports, self._clock())
-            self._note(reply, outcome)
-            self._departures.part(look.parcel.id, time.monotonic())
-            carry_out = partial(
-                transactions.carry_out,
-                now_s=self._clock(),
-                outcome=outcome,
-                parcel=look.parcel,
-                uniform=self._departures.uniform,
-                problem=self.problem,
-            )
-            self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
+            run = partial(self._ledger_thread.run, timeout_s=LEDGER_DEADLINE_S)
+            note = partial(self._note, look.parcel.id)
+            self._plan(exchange(run, self._transport, look.parcel, self._clock, self._departures.uniform, note=note))
             self._go_on(news=news)
 
     def _covers(self, parcel: Parcel) -> bool:
@@ -271,10 +258,11 @@ class Uploader:
             return True
         return all(self._schedule.agreement.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
 
-    def _note(self, reply: Reply | Failure | None, outcome: AttemptOutcome) -> None:
-        """Remember what developers and flushes want to know of an attempt."""
-        self.problem = explain(reply, outcome)
+    def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
+        """Remember what developers and flushes want to know of an attempt, and when it was."""
+        self.problem = problem
         with self._changed:
+            self._departures.part(upload, time.monotonic())
             match outcome:
                 case Transient():
                     self._failure = FlushOutcome.REFUSED if isinstance(reply, Reply) else FlushOutcome.OFFLINE
@@ -292,13 +280,6 @@ class Uploader:
                 self._schedule.has_leftovers = False
         if self._watch is not None and self._allowed():
             self._watch.look(self._ledger_thread)
-
-    def _post(self, body: bytes) -> Reply | Failure | None:
-        try:
-            return self._transport.post(body)
-        except Exception as error:  # noqa: BLE001 the thread must outlive any failure of a transport
-            warn("the transport failed: %s", type(error).__name__)
-            return None
 
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:
         clock_s = self._clock()
