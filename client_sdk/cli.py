@@ -142,6 +142,6 @@ def _forget(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
         say = Labels(registries.kept(connection)).sentences(arguments.language)
         erase.wipe(connection)
         connection.execute("COMMIT")
-        ledger_file.scrub(connection)
-    ledger_file.remove_leftovers(path)
+        erase.scrub(connection)
+    erase.remove_leftovers(path)
     yield say("show.forgotten")

@@ -17,7 +17,6 @@ from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
 from client_sdk.ledger.thread import LedgerThread
-from client_sdk.results import LedgerError
 from client_sdk.sending.helper import Helper, leaves_soon
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
@@ -139,7 +138,8 @@ class Processes:
         (exits.keep if leaves_soon else exits.let_go)(self)
 
     def _new(self) -> Process:
-        ledger_thread = LedgerThread(self._path, self._open)
+        open_ledger = partial(ledger_file.open_own, self._path, self._app, self._first, lambda: bool(self.consent))
+        ledger_thread = LedgerThread(self._path, open_ledger)
         uploader = Uploader(
             ledger_thread,
             self._transport,
@@ -149,17 +149,3 @@ class Processes:
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses(), Mistakes())
-
-    def _open(self) -> sqlite3.Connection:
-        """Open the ledger, in the ledger thread's thread."""
-        if self._path is None:
-            if forks.this_process() != self._first:
-                raise LedgerError(
-                    "a ledger in memory stays with its process; give data_dir to record in child processes"
-                )
-            return ledger_file.open_memory(self._app)
-        if forks.inherited_open(self._path):
-            raise LedgerError(
-                f"{self._path} was open while this process was forked; start processes by spawn instead of fork"
-            )
-        return ledger_file.open_file(self._path, self._app, create=bool(self.consent))

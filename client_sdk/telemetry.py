@@ -202,7 +202,7 @@ class Telemetry:
             ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if agreed is not True and is_there:
             ledger_thread.run_or_leave(_nothing, READY_DEADLINE_S, _nothing)
-            ledger_thread.prepare(ledger_file.empty_log, begin=BARE)
+            ledger_thread.prepare(erase.empty_log, begin=BARE)
 
     def _begin(self) -> None:
         """Do what is due, and send what is left, now that the user agrees to something."""
@@ -248,7 +248,7 @@ class Telemetry:
         if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
             self._insist(_nothing)
             if self._path is not None:
-                self._insist(ledger_file.scrub, begin=BARE)
+                self._insist(erase.scrub, begin=BARE)
         if before is False:
             self._begin()
 
@@ -576,8 +576,8 @@ class Telemetry:
         process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
         if ledger_file.exists(self._path):
             self._insist(erase.wipe)
-            self._insist(ledger_file.scrub, begin=BARE)
-        ledger_file.remove_leftovers(self._path)
+            self._insist(erase.scrub, begin=BARE)
+        erase.remove_leftovers(self._path)
 
     def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
         """Do work on the ledger for the user, as soon as no other process holds it."""

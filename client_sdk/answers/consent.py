@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import erase, registries
+from client_sdk.ledger import registries
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
@@ -81,7 +81,7 @@ class Agreement:
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
         """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
-        unknown = erase.questions(connection) - self._registry.metrics.keys() - self._former.keys()
+        unknown = registries.questions(connection) - self._registry.metrics.keys() - self._former.keys()
         if unknown:
             definitions = registries.definitions(connection, unknown)
             self._former |= {name: definitions.get(name) for name in unknown}

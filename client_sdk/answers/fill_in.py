@@ -1,4 +1,4 @@
-"""The law of filled-in questions, and the two steps of a transaction that uphold it.
+"""The law of filled-in questions, and the step of a transaction that upholds it.
 
 Whatever order of registries a device sees, what it sends for a window is the same whether or not
 anything was recorded. *What* means which metric, edition and window, and the instant from which the
@@ -16,8 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from client_sdk.answers import calendar
-from client_sdk.answers.calendar import Phase, release_s
+from client_sdk.answers.calendar import release_s
 from client_sdk.answers.randomised import Randomised, symbol_of
 from client_sdk.ledger import charges, queue, stops
 from client_sdk.protocol.coins import Coins
@@ -51,10 +50,3 @@ def fill_in(
             symbol = symbol_of(connection, definition, randomised, coins)
             charges.fill_slot(connection, key)
             queue.enqueue(connection, Report(*key, symbol), release_s(Window.parse(key[2]), coins))
-
-
-def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Close slots of ended windows: the counts that they were paid for are reported by then."""
-    for key in charges.open_slots(connection):
-        if calendar.phase(Window.parse(key[2]), instant_s) is not Phase.RUNNING:
-            charges.close_slot(connection, key)

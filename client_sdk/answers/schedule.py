@@ -20,6 +20,7 @@ from client_sdk.ledger import agreement, charges, erase, outbox, queue, registri
 from client_sdk.ledger.charges import Slot
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
+from client_sdk.protocol.domain.number import Count
 from client_sdk.protocol.domain.vector import Vector
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
@@ -52,6 +53,8 @@ class Schedule:
         self._coins = coins
         self._secret: Secret | None = None
         self._latest_s = 0.0
+        self._adds_up = any(isinstance(metric.domain, Count) for metric in registry.metrics.values())
+        self._fills_in = any(metric.fill is not None for metric in registry.metrics.values())
 
     @property
     def looks_ahead(self) -> bool:
@@ -205,9 +208,12 @@ class Schedule:
             participation.open_slots(
                 connection, self._registry, secret.key, window, instant_s, is_covered=self.agreement.is_covered
             )
-        fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomise_now, connection))
-        self._report_counts(connection, instant_s)
-        fill_in.close_ended(connection, instant_s)
+        if self._fills_in:
+            fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomise_now, connection))
+        # an earlier registry may have left counts
+        if self._adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
+            self._report_counts(connection, instant_s)
+        charges.close_ended(connection, instant_s)
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:

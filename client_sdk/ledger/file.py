@@ -7,6 +7,7 @@ its place would renew the budget.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,28 @@ def open_memory(app: str) -> sqlite3.Connection:
     return connection
 
 
+def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
+    """Open the ledger for this process, in the ledger thread's thread.
+
+    Args:
+        path: the file; None for a ledger in memory.
+        app: the app that it must belong to.
+        maker: the process that a ledger in memory stays with.
+        agrees: returns whether the user agrees to anything; otherwise nothing is made.
+
+    Raises:
+        LedgerError: if it belongs to another process, or as `open_file` does.
+
+    """
+    if path is None:
+        if forks.this_process() != maker:
+            raise LedgerError("a ledger in memory stays with its process; give data_dir to record in child processes")
+        return open_memory(app)
+    if forks.inherited_open(path):
+        raise LedgerError(f"{path} was open while this process was forked; start processes by spawn instead of fork")
+    return open_file(path, app, create=agrees())
+
+
 def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connection:
     """Open the ledger at an absolute path.
 
@@ -111,34 +134,6 @@ def open_copy(path: Path) -> sqlite3.Connection:
         copy.close()
         raise
     return copy
-
-
-def scrub(connection: sqlite3.Connection) -> None:
-    """Overwrite what was deleted, in the file and in its write-ahead log.
-
-    Raises:
-        LedgerBusyError: if another process is reading or writing, so that the log must stay; call
-            again.
-
-    """
-    empty_log(connection)
-    connection.execute("VACUUM")
-    empty_log(connection)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Delete the temporary files of processes that were killed while they made the ledger.
-
-    Raises:
-        LedgerError: if a file cannot be deleted.
-
-    """
-    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.TEMPORARY_SUFFIX}*"):
-        # the pattern also matches SQLite's log
-        try:
-            leftover.unlink(missing_ok=True)
-        except OSError as error:
-            raise explain(error, leftover) from None
 
 
 def explain(error: BaseException, path: Path | None) -> LedgerError:
@@ -229,14 +224,3 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
             "UPDATE device SET secret = ?, generation = generation + 1 WHERE secret IS NULL",
             (new_ledger.draw_secret(),),
         )
-
-
-def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which holds what was deleted until it is overwritten.
-
-    Raises:
-        LedgerBusyError: if another process is reading or writing; call again.
-
-    """
-    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")

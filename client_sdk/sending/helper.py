@@ -21,7 +21,7 @@ from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S
-from client_sdk.sending.transactions import exchange
+from client_sdk.sending.transactions import attempt, look_for_helper
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
@@ -143,9 +143,8 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
-        parcel = ledger.run(partial(_take, now_s=clock(), groups=groups, may_resend=may_resend))
-        if parcel is not None:
-            exchange(ledger.run, transport, parcel, clock, uniform)
+        look = partial(look_for_helper, now_s=clock(), groups=groups, may_resend=may_resend)
+        attempt(ledger.run, look, transport, clock, uniform)
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
         if wait_s is None or monotonic() + wait_s > until_s:
@@ -159,24 +158,6 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
         return False
     in_s = queue.leaves_in_s(connection, now_s)
     return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
-
-
-def _take(
-    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
-) -> outbox.Parcel | None:
-    """Return new reports that leave now, or else the upload that waits longest to be sent again.
-
-    Nothing leaves if a later start has said that the user does not agree: it decides that in a
-    transaction, too, so that one of the two comes first.
-    """
-    if not agreement.holds(connection):
-        return None
-    parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
-    if parcel is not None or not may_resend:
-        return parcel
-    due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
-    longest = next(due, None)
-    return None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:

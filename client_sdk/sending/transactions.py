@@ -7,14 +7,16 @@ transaction of the ledger.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, problems, queue, retry_times, stops
+from client_sdk.ledger import agreement, outbox, problems, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
 from client_sdk.sending.transport import Transport
@@ -23,24 +25,36 @@ if TYPE_CHECKING:
     import sqlite3
 
 
+class Departed(Enum):
+    """What an attempt has sent."""
+
+    NOTHING = "there was nothing to send"
+    WITHHELD = "the user does not agree any more; the next look drops it"
+    UPLOAD = "an upload left, answered or not"
+
+
 class Look(NamedTuple):
-    """The state of the ledger at an attempt.
+    """The state of the ledger after an attempt.
 
     Attributes:
-        parcel: the upload to send; None if there is none.
         pending: the uploads under way.
         keeps_news: whether new reports wait because another upload takes their turn.
         due_in_s: the seconds until something is due by the calendar; None if nothing will be,
             infinite if the clock cannot be believed.
         leaving: the next random instant at which a report leaves; None without one.
+        sent: what the attempt has sent.
 
     """
 
-    parcel: outbox.Parcel | None
     pending: list[Retry]
     keeps_news: bool = False
     due_in_s: float | None = None
     leaving: queue.Leaving | None = None
+    sent: Departed = Departed.NOTHING
+
+
+Found = tuple[outbox.Parcel | None, Look]
+"""The upload to send, None if there is none, and the state of the ledger."""
 
 
 def look_for_news(
@@ -50,7 +64,7 @@ def look_for_news(
     allowed: Callable[[], bool],
     *,
     hurried: bool,
-) -> Look:
+) -> Found:
     """Do what is due by the calendar; return what there is to send for the first time.
 
     Args:
@@ -74,42 +88,74 @@ def look_for_news(
             problems.note_problem(connection, problems.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, schedule.agreement.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
-    return Look(parcel, retry_times.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
+    pending, leaving = retry_times.pending(connection), queue.next_leaving(connection, now_s)
+    return parcel, Look(pending, keeps_news, due_in_s, leaving)
 
 
-def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Look:
+def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Found:
     """Return the upload to send again if it still waits."""
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
-    return Look(parcel, retry_times.pending(connection))
+    return parcel, Look(retry_times.pending(connection))
 
 
-def exchange(  # noqa: PLR0913 the parts of an attempt
-    run: Callable[[Callable[[sqlite3.Connection], list[Retry]]], list[Retry]],
+def look_for_helper(
+    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
+) -> Found:
+    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+
+    Nothing leaves if a later start has said that the user does not agree: it decides that in a
+    transaction, too, so that one of the two comes first.
+    """
+    parcel = None
+    if agreement.holds(connection):
+        parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
+        if parcel is None and may_resend:
+            due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+            longest = next(due, None)
+            parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
+    return parcel, Look([])
+
+
+def attempt(  # noqa: PLR0913 the parts of an attempt
+    run: Callable[[Callable[[sqlite3.Connection], Any]], Any],
+    look: Callable[[sqlite3.Connection], Found],
     transport: Transport,
-    parcel: outbox.Parcel,
     clock: Callable[[], float],
     uniform: Uniform,
     *,
-    note: Callable[[Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
-) -> list[Retry]:
-    """Send an upload once and carry out the outcome; return the uploads that are then under way.
+    allowed: Callable[[], bool] = lambda: True,
+    covers: Callable[[str], bool] = lambda _: True,
+    before: Callable[[], object] = lambda: None,
+    note: Callable[[str, Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
+) -> Look:
+    """Look for an upload, send it once if the user still agrees, and carry out the outcome.
 
     Args:
         run: does work within a transaction of its own.
+        look: what to look for, within a write transaction.
         transport: the way to the collector.
-        parcel: the upload.
         clock: returns Unix seconds.
         uniform: the source of jitter.
-        note: told the reply, the outcome, and what a developer should know, before it is carried
-            out.
+        allowed: returns whether the user agrees to anything.
+        covers: returns whether the user agrees to a question, by its name.
+        before: what else to do between the transaction and the request.
+        note: told the upload's id, the reply, the outcome, and what a developer should know, before
+            the outcome is carried out.
 
     """
+    parcel, found = run(look)
+    before()
+    if parcel is None:
+        return found  # type: ignore[no-any-return] # as it came out of the transaction
+    if not allowed() or not all(covers(report.metric) for report in Upload.decode(parcel.body).reports):
+        return Look(found.pending, sent=Departed.WITHHELD)
     reply = _post(transport, parcel.body)
     outcome = judge(reply, parcel.reports, clock())
     problem = explain(reply, outcome)
-    note(reply, outcome, problem)
-    return run(partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem))
+    note(parcel.id, reply, outcome, problem)
+    settle = partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem)
+    return Look(run(settle), sent=Departed.UPLOAD)
 
 
 def _post(transport: Transport, body: bytes) -> Reply | Failure | None:

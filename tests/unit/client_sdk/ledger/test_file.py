@@ -15,7 +15,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from client_sdk import LedgerError, Recorded
-from client_sdk.ledger import create
+from client_sdk.ledger import create, erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
@@ -223,15 +223,15 @@ def test_wiping_that_another_process_prevents_says_to_call_again(path: Path) -> 
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         connection.execute("INSERT INTO drops VALUES ('x', 1)")
         with write_lock_held(path.parent), pytest.raises(LedgerBusyError, match="call again"):
-            ledger_file.scrub(connection)
-        ledger_file.scrub(connection)
+            erase.scrub(connection)
+        erase.scrub(connection)
 
 
 def test_wiping_leaves_no_free_page(path: Path) -> None:
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         connection.execute("INSERT INTO drops VALUES ('x', zeroblob(1000000))")
         connection.execute("DELETE FROM drops")
-        ledger_file.scrub(connection)
+        erase.scrub(connection)
     assert path.stat().st_size < 100_000
 
 
