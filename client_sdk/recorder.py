@@ -210,9 +210,9 @@ class Recorder:
         self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
     ) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""
-        is_covered = covers(self._processes.consent, definition)
+        is_covered = covers(self._schedule.agreement.consent, definition)
         return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
 
     def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
-        if self._processes.consent:
+        if self._schedule.agreement.consent:
             self._schedule.catch_up(connection, clock_s)

@@ -229,7 +229,7 @@ class Telemetry:
             ValueError: on agreeing again after `forget`: make a new `Telemetry`.
 
         """
-        return self._processes.consent
+        return self._schedule.agreement.consent
 
     @consent.setter
     def consent(self, consent: bool | AbstractSet[str]) -> None:
@@ -240,7 +240,7 @@ class Telemetry:
             return
         if self._is_forgotten:
             raise ValueError("the user has opted out of this Telemetry; make a new one")
-        self._processes.consent = agreed
+        self._schedule.agreement.consent = agreed
         ledger_thread = self._processes.current.ledger_thread
         if before is False and self._path is not None:  # without consent it was opened without making a secret
             ledger_thread.reopen()
@@ -400,7 +400,7 @@ class Telemetry:
         """
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
-        consent = self._processes.consent
+        consent = self._schedule.agreement.consent
         if not consent:
             return Recorded.NO_CONSENT
         definition = self._named(metric, kind)
@@ -563,7 +563,7 @@ class Telemetry:
                 process used the ledger for half a minute, call this again.
 
         """
-        self._processes.consent = False
+        self._schedule.agreement.consent = False
         self._is_forgotten = True
         self._schedule.forget()
         process = self._processes.current

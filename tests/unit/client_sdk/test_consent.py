@@ -270,7 +270,7 @@ def test_an_upload_that_was_about_to_leave_stays_when_its_purpose_is_withdrawn(t
         is_covered = agreement.is_covered
 
         def withdraw_first(name: str) -> bool:
-            device._processes.consent = frozenset({"usage"})  # another thread does, just before the request
+            device._schedule.agreement.consent = frozenset({"usage"})  # another thread does, just before the request
             asked_twice.set()
             return is_covered(name)
 
