@@ -128,16 +128,15 @@ class Processes:
         (exits.keep if leaves_soon else exits.let_go)(self)
 
     def _new(self) -> Process:
-        open_ledger = partial(
-            ledger_file.open_own, self._path, self._app, self._first, lambda: bool(self._schedule.agreement.consent)
-        )
+        agreement = self._schedule.agreement
+        open_ledger = partial(ledger_file.open_own, self._path, self._app, self._first, lambda: bool(agreement.consent))
         ledger_thread = LedgerThread(self._path, open_ledger)
         uploader = Uploader(
             ledger_thread,
             self._transport,
             self._schedule,
             clock=self._clock,
-            allowed=lambda: bool(self._schedule.agreement.consent),
+            allowed=lambda: bool(agreement.consent),
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses(), Mistakes())
