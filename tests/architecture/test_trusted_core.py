@@ -66,6 +66,11 @@ class Request(NamedTuple):
     reports: tuple[Report, ...]
     charged: frozenset[tuple[str, str, str]]
 
+    @property
+    def is_wiped(self) -> bool:
+        """Whether the user had opted out by then, which leaves a sum of past charges."""
+        return any(not metric for metric, _, _ in self.charged)
+
 
 class Collector(ThreadingHTTPServer):
     """Takes everything, and looks at the ledger before it answers."""
@@ -143,7 +148,7 @@ class Outcome(NamedTuple):
         for request in self.requests:
             for report in request.reports:
                 sent[report.metric, report.window].add(report.symbol)
-                if report[:3] not in request.charged:
+                if report[:3] not in request.charged and not request.is_wiped:
                     yield f"sent before it was charged: {report}"
         for (metric, window), each in sent.items():
             if len(each) > 1:
