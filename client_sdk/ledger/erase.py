@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.ledger import charges, create, outbox
-from client_sdk.ledger.file import explain
+from client_sdk.ledger.explanations import explain
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
 from client_sdk.results import LedgerBusyError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
-from client_sdk.ledger import agreement, outbox, queue, retry_times
+from client_sdk.ledger import agreement, explanations, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
@@ -111,7 +111,7 @@ class BriefLedger:
             try:
                 return self._transact(work)
             except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
-                explained = ledger_file.explain(error, self._path)
+                explained = explanations.explain(error, self._path)
             if not isinstance(explained, LedgerBusyError):
                 break
             time.sleep(_BETWEEN_TRIES_S)
