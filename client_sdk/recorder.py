@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.consent import covers
-from client_sdk.answers.randomised import Randomised, Secret
+from client_sdk.answers.randomised import Randomised
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, problems
+from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.domain.vector import Vector

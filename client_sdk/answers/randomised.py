@@ -20,21 +20,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import coin_sources
+from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.results import LedgerBusyError
 
 if TYPE_CHECKING:
     import sqlite3
-
-
-class Secret(NamedTuple):
-    """The device's secret and its number: opting out and in again makes a new one."""
-
-    key: bytes
-    generation: int
 
 
 class PermanentAnswer(NamedTuple):
@@ -59,19 +53,6 @@ class SymbolOfWindow(NamedTuple):
 
 Randomised = int | SymbolOfWindow | PermanentAnswer
 """A true answer after randomisation: a symbol to report, or a permanent answer to report from."""
-
-
-def secret_of(connection: sqlite3.Connection) -> Secret:
-    """Return the device's secret.
-
-    Raises:
-        LedgerError: if it was wiped while this program ran.
-
-    """
-    key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
-    if key is None:
-        raise LedgerError("the user opted out in another process; nothing is recorded until this program starts again")
-    return Secret(key, generation)
 
 
 def permanent_answer(
@@ -101,10 +82,10 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
 
 def symbol_of(connection: sqlite3.Connection, definition: Metric, randomised: Randomised, coins: Coins) -> int:
     """Return the symbol of a report; of a permanent answer, perturbed once more."""
+    if isinstance(randomised, int):
+        return randomised
     if isinstance(randomised, SymbolOfWindow):
         return randomised.symbol
-    if not isinstance(randomised, PermanentAnswer):
-        return randomised
     assert isinstance(definition.channel, Permanent)  # noqa: S101 nothing else has permanent answers
     check_secret(connection, randomised)
     return definition.channel.instantaneous.perturb(randomised.symbol, coins)

@@ -62,7 +62,8 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     budget = registry.budget
     if slot is None and not charges.charge(connection, key, definition.cost, budget, Periods.at(budget, instant_s)):
         return Recorded.OUT_OF_BUDGET
-    queued = Report(*key, symbol_of(connection, definition, randomised, coins))
+    symbol = randomised if isinstance(randomised, int) else symbol_of(connection, definition, randomised, coins)
+    queued = Report(*key, symbol)
     if slot is Slot.FILLED:
         if not queue.replace_symbol(connection, queued):
             return Recorded.NOT_ASKED

@@ -15,9 +15,10 @@ from client_sdk.answers import calendar, counters, days_of_use, fill_in, partici
 from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.answers.consent import Agreement, Consent, covers
 from client_sdk.answers.counters import RunningCounts
-from client_sdk.answers.randomised import Randomised, Secret, SymbolOfWindow, permanent_answer, secret_of
-from client_sdk.ledger import agreement, charges, erase, outbox, queue, registries, stops
+from client_sdk.answers.randomised import Randomised, SymbolOfWindow, permanent_answer
+from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Slot
+from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.domain.activity import Activity
 from client_sdk.protocol.domain.number import Count
@@ -74,7 +75,7 @@ class Schedule:
             consent: what the user agreed to when they said so.
 
         """
-        if agreement.note(connection, agrees=bool(consent)) and consent:
+        if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
             erase.wipe_counts(connection)

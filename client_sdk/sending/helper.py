@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
-from client_sdk.ledger import agreement, explanations, outbox, queue, retry_times
+from client_sdk.ledger import device, explanations, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
@@ -154,14 +154,14 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
-    if not agreement.holds(connection):
+    if not device.agrees(connection):
         return False
     in_s = queue.leaves_in_s(connection, now_s)
     return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
-    if not agreement.holds(connection):
+    if not device.agrees(connection):
         return None
     in_s = queue.leaves_in_s(connection, now_s)
     return uniform(0.0, queue.SPREAD_S) if in_s == 0.0 else in_s

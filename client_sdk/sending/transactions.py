@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import agreement, outbox, problems, queue, retry_times, stops
+from client_sdk.ledger import device, outbox, problems, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.report import Upload
@@ -108,7 +108,7 @@ def look_for_helper(
     transaction, too, so that one of the two comes first.
     """
     parcel = None
-    if agreement.holds(connection):
+    if device.agrees(connection):
         parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
         if parcel is None and may_resend:
             due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)

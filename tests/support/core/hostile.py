@@ -98,15 +98,14 @@ UNLIKELY: Final[tuple[object, ...]] = (
     object(),
 )
 
-RARELY: Final = 0.06
-"""How often a call misbehaves. More would let no report through, and show nothing."""
-
 
 class Life(NamedTuple):
     """What a hostile device does.
 
     Attributes:
         seed: decides what misbehaves.
+        hostility: how often a call misbehaves. More than a tenth would let no report through, and
+            show nothing.
         keeps: the outcome of all coins that decide whether a report says the truth.
         lie: the outcome of all coins that choose a lie.
         coins: what the mechanisms ask of coins when they fall so.
@@ -118,6 +117,7 @@ class Life(NamedTuple):
     """
 
     seed: int
+    hostility: float
     keeps: bool
     lie: int
     coins: tuple[Request, ...]
@@ -166,7 +166,8 @@ def symbols(*, keeps: bool, lie: int) -> tuple[dict[str, int], set[Request]]:
 class Hostility:
     """Makes functions misbehave."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, rate: float) -> None:
+        self._rate = rate
         self.misbehaved = Counter[str]()
         self.calls: tuple[Callable[[], object], ...] = ()
         self._random = random.Random(seed)  # noqa: S311 the seed makes it repeatable
@@ -179,7 +180,7 @@ class Hostility:
 
         @functools.wraps(right)
         def wrong(*args: Any, **options: Any) -> Any:
-            if self._random.random() >= RARELY:
+            if self._random.random() >= self._rate:
                 value = right(*args, **options)
                 if not inspect.isgenerator(value):
                     self._returned.append(value)
@@ -240,7 +241,7 @@ def outside() -> list[str]:
 
 
 def main(life: Life) -> None:
-    hostility, now_s = Hostility(life.seed), [NOON]
+    hostility, now_s = Hostility(life.seed, life.hostility), [NOON]
     allowed = {(primitive, parameter) for primitive, parameter in life.coins}
     coins = ForetoldCoins(keeps=life.keeps, lie=life.lie, allowed=allowed, note=Path(life.folder) / WRONG_COIN)
     registry = Registry.parse(REGISTRY)
@@ -286,7 +287,7 @@ def main(life: Life) -> None:
 def _ask(device: Telemetry, place: int, metrics: Iterable[str]) -> None:
     for metric in metrics:
         _try(functools.partial(device.record, metric, ANSWERS[metric][place]))
-    _try(functools.partial(device.flush, 0.2))
+    _try(functools.partial(device.flush, 0.5))
 
 
 def _sent(life: Life, now_s: float) -> list[str]:
