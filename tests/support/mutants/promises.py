@@ -370,7 +370,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "what is drawn is paid for when it is recorded": (
         "under `sample` and `pace`, and with `fill_in`, what is charged does not depend on answers",
         WrongProduct(
-            "client_sdk/answers/participation.py",
+            "client_sdk/answers/calendar.py",
             "return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None",
             "return definition.fill is not None",
             (PARTICIPATION,),
