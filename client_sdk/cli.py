@@ -14,7 +14,7 @@ from time import time
 from client_sdk import show
 from client_sdk.commands import Outcome, registry_commands
 from client_sdk.labels import Labeler
-from client_sdk.ledger import erase, registries
+from client_sdk.ledger import erase, explanations, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.errors import LanguageError
 from client_sdk.protocol.sentences import ENGLISH, LANGUAGE
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LanguageError as error:
         return _fail(str(error))
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
-        return _fail(str(ledger_file.explain(error, path)))
+        return _fail(str(explanations.explain(error, path)))
 
 
 def _end(outcome: Outcome) -> int:
@@ -142,6 +142,6 @@ def _forget(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
         say = Labeler(registries.kept(connection)).sentences(arguments.language)
         erase.wipe(connection)
         connection.execute("COMMIT")
-        ledger_file.scrub(connection)
-    ledger_file.remove_leftovers(path)
+        erase.scrub(connection)
+    erase.remove_leftovers(path)
     yield say("show.forgotten")

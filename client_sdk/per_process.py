@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.budget_alerts import BudgetWatch
-from client_sdk.answers.consent import Consent
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
 from client_sdk.ledger.thread import LedgerThread
-from client_sdk.results import LedgerError
 from client_sdk.sending.helper import Helper, leaves_soon
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
@@ -77,15 +75,6 @@ class Processes:
         self._by_process: dict[tuple[int, int], Process] = {}
 
     @property
-    def consent(self) -> Consent:
-        """What the user has agreed to."""
-        return self._schedule.consent
-
-    @consent.setter
-    def consent(self, consent: Consent) -> None:
-        self._schedule.consent = consent
-
-    @property
     def current(self) -> Process:
         """What belongs to this process. It takes no lock, which a fork could leave locked."""
         this = forks.this_process()
@@ -102,7 +91,7 @@ class Processes:
         process = self._by_process.get(forks.this_process())
         if process is not None and not process.is_finished:
             # unless the ledger says otherwise; a helper sends all that it finds
-            self._expect_to_leave(self._helper is not None and self.consent is True)
+            self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
@@ -117,7 +106,7 @@ class Processes:
     def exit(self) -> None:
         """Finish because the program exits, and leave what remains to a helper, if there is one."""
         self.finish()
-        if self._helper is not None and self.consent and self._leaves_soon:
+        if self._helper is not None and self._schedule.agreement.consent and self._leaves_soon:
             self._helper.start()
 
     def _last(self, process: Process) -> Callable[[sqlite3.Connection], None] | None:
@@ -139,27 +128,15 @@ class Processes:
         (exits.keep if leaves_soon else exits.let_go)(self)
 
     def _new(self) -> Process:
-        ledger_thread = LedgerThread(self._path, self._open)
+        agreement = self._schedule.agreement
+        open_ledger = partial(ledger_file.open_own, self._path, self._app, self._first, lambda: bool(agreement.consent))
+        ledger_thread = LedgerThread(self._path, open_ledger)
         uploader = Uploader(
             ledger_thread,
             self._transport,
             self._schedule,
             clock=self._clock,
-            allowed=lambda: bool(self.consent),
+            allowed=lambda: bool(agreement.consent),
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses(), Mistakes())
-
-    def _open(self) -> sqlite3.Connection:
-        """Open the ledger, in the ledger thread's thread."""
-        if self._path is None:
-            if forks.this_process() != self._first:
-                raise LedgerError(
-                    "a ledger in memory stays with its process; give data_dir to record in child processes"
-                )
-            return ledger_file.open_memory(self._app)
-        if forks.inherited_open(self._path):
-            raise LedgerError(
-                f"{self._path} was open while this process was forked; start processes by spawn instead of fork"
-            )
-        return ledger_file.open_file(self._path, self._app, create=bool(self.consent))

@@ -8,9 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.consent import covers
-from client_sdk.answers.permanent import Secret
-from client_sdk.answers.schedule import Randomised, Schedule
+from client_sdk.answers.randomised import Randomised
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, problems
+from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.metric import Metric
@@ -20,7 +21,7 @@ from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorde
 if TYPE_CHECKING:
     import sqlite3
 
-    from client_sdk.sending.send_times import Departure
+    from client_sdk.sending.timing import Departure
 
     _Work = Callable[[sqlite3.Connection, float, float], Recorded]
 
@@ -209,9 +210,9 @@ class Recorder:
         self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
     ) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""
-        is_covered = covers(self._processes.consent, definition)
+        is_covered = covers(self._schedule.agreement.consent, definition)
         return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
 
     def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
-        if self._processes.consent:
+        if self._schedule.agreement.consent:
             self._schedule.catch_up(connection, clock_s)

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.encoding import exact
 from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.grid import exact
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.models.choice import BINS, FEW_BINS
 from client_sdk.protocol.models.model import ModelFeature

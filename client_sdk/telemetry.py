@@ -6,61 +6,45 @@ import contextlib
 import threading
 import time
 import weakref
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, SupportsFloat, TypeVar
+from typing import Any, Literal, Self, SupportsFloat
 
-from client_sdk.answers import participation
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.answers.schedule import Schedule
+from client_sdk.disclosure import READ_DEADLINE_S, Disclosure, nothing
 from client_sdk.host import exits
-from client_sdk.ledger import charges, erase, history, outbox, registries
+from client_sdk.ledger import erase, outbox
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.status import read_status, status_of
-from client_sdk.ledger.thread import AGAIN_S, BARE, READ
+from client_sdk.ledger.thread import BARE
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
 from client_sdk.results import (
-    BudgetStatus,
     Flushed,
     FlushOutcome,
-    HistoryEntry,
     LedgerBusyError,
     LedgerError,
     Recorded,
     warn,
 )
-from client_sdk.sending.helper import HEAD_START_S, Helper
+from client_sdk.sending.helper import Helper
+from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
-
-if TYPE_CHECKING:
-    import sqlite3
-
-T = TypeVar("T")
-
-READ_DEADLINE_S = 2.0
-"""How long `history` and `budget` wait: a person would rather wait than see nothing."""
-
-FORGET_DEADLINE_S = 30.0
-"""How long wiping may take: it rewrites the file, and the user wants it done."""
 
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry:
+class Telemetry(Disclosure):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
@@ -160,11 +144,11 @@ class Telemetry:
         self._strict = strict
         self._closed = False
         self._schedule = Schedule(registry, coins)
-        self._schedule.consent = agreed
+        self._schedule.agreement.consent = agreed
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
         if sender == "process" and self._path is not None and transport is None:
-            groups = self._schedule.groups
+            groups = self._schedule.agreement.groups
             helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
         elif sender != "thread":
             raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
@@ -198,8 +182,8 @@ class Telemetry:
         if agreed or is_there:
             ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if agreed is not True and is_there:
-            ledger_thread.run_or_leave(_nothing, READY_DEADLINE_S, _nothing)
-            ledger_thread.prepare(ledger_file.empty_log, begin=BARE)
+            ledger_thread.run_or_leave(nothing, READY_DEADLINE_S, nothing)
+            ledger_thread.prepare(erase.empty_log, begin=BARE)
 
     def _begin(self) -> None:
         """Do what is due, and send what is left, now that the user agrees to something."""
@@ -226,7 +210,7 @@ class Telemetry:
             ValueError: on agreeing again after `forget`: make a new `Telemetry`.
 
         """
-        return self._processes.consent
+        return self._schedule.agreement.consent
 
     @consent.setter
     def consent(self, consent: bool | AbstractSet[str]) -> None:
@@ -237,15 +221,15 @@ class Telemetry:
             return
         if self._is_forgotten:
             raise ValueError("the user has opted out of this Telemetry; make a new one")
-        self._processes.consent = agreed
+        self._schedule.agreement.consent = agreed
         ledger_thread = self._processes.current.ledger_thread
         if before is False and self._path is not None:  # without consent it was opened without making a secret
             ledger_thread.reopen()
         ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
-            self._insist(_nothing)
+            self._insist(nothing)
             if self._path is not None:
-                self._insist(ledger_file.scrub, begin=BARE)
+                self._insist(erase.scrub, begin=BARE)
         if before is False:
             self._begin()
 
@@ -397,7 +381,7 @@ class Telemetry:
         """
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
-        consent = self._processes.consent
+        consent = self._schedule.agreement.consent
         if not consent:
             return Recorded.NO_CONSENT
         definition = self._named(metric, call)
@@ -471,125 +455,6 @@ class Telemetry:
             return Flushed(FlushOutcome.UNAVAILABLE)
         return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
 
-    def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
-        """Return every report that has left this device, for the user to read.
-
-        Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
-
-        Args:
-            language: that of the labels: one that ships, or that the registry has sentences in.
-
-        Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
-            LanguageError: if there are no sentences in the language.
-
-        """
-        from client_sdk.labels import Labeler  # noqa: PLC0415 13 ms
-
-        say = self._registry.sentences(language)
-        nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
-        entries, packed = self._ask(
-            lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
-        )
-        return Labeler(packed, self._registry).label(entries, say)
-
-    def statement(self, language: str = ENGLISH) -> str:
-        """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
-
-        It is the page of ``hearsay-estimator plan --statement``.
-
-        Args:
-            language: a language that ships, or that the registry has sentences in.
-
-        Raises:
-            LanguageError: if there are no sentences in the language.
-
-        """
-        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
-
-        return statement(self._registry, language)
-
-    def budget(self) -> BudgetStatus:
-        """Return the privacy loss spent and left, in the present window and in the device's life.
-
-        Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
-
-        """
-        budget = self._registry.budget
-        clock_s = self._recorder.instant()
-
-        def read(connection: sqlite3.Connection) -> BudgetStatus:
-            periods = Periods.at(budget, charges.present_s(connection, clock_s))
-            window_nanos = participation.window_nanos(self._registry, periods.day)
-            return read_status(connection, budget, periods, window_nanos)
-
-        periods = Periods.at(budget, clock_s)
-        window_nanos = participation.window_nanos(self._registry, periods.day)
-        return self._ask(read, empty=status_of((0, 0, 0), budget, periods, window_nanos))
-
-    def dropped(self) -> dict[str, int]:
-        """Return how many answers and reports were dropped, by reason.
-
-        Every answer that `record` took with consent is in `history`, waits, repeats one of its
-        window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
-        ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
-        process that is killed loses those counts of its last minute. ``unknown`` counts the calls
-        for a question that the registry does not define, and ``invalid`` the answers outside their
-        domain, whose reports hold a random answer: both since this process began, because what
-        stays on the device must not tell of a mistake. The reasons of reports are
-        ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was sent);
-        ``stopped`` (the collector has stopped the question for all devices); ``too_late``
-        (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
-        window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
-        final or came too often.
-
-        Raises:
-            LedgerError: if the ledger cannot be read, or this is closed.
-
-        """
-        process = self._processes.current
-        lost: dict[str, int] = self._ask(process.losses.dropped, empty={})
-        return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
-
-    def forget(self) -> None:
-        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
-
-        Of windows that are over, the file then holds only what they cost in sum, without the
-        questions and the days. From now on this object has no consent, even if an error is raised.
-
-        Raises:
-            LedgerError: if not everything could be wiped; the message says what to do. If another
-                process used the ledger for half a minute, call this again.
-
-        """
-        self._processes.consent = False
-        self._is_forgotten = True
-        self._schedule.forget()
-        process = self._processes.current
-        process.uploader.stop()
-        process.losses.clear()
-        process.mistakes.clear()
-        if self._path is None:
-            self._insist(erase.wipe)
-            return
-        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
-        if ledger_file.exists(self._path):
-            self._insist(erase.wipe)
-            self._insist(ledger_file.scrub, begin=BARE)
-        ledger_file.remove_leftovers(self._path)
-
-    def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
-        """Do work on the ledger for the user, as soon as no other process holds it."""
-        until_s = time.monotonic() + FORGET_DEADLINE_S
-        while True:
-            try:
-                return self._run(work, until_s - time.monotonic(), **options)
-            except LedgerBusyError:
-                if time.monotonic() + AGAIN_S >= until_s:
-                    raise
-            time.sleep(AGAIN_S)
-
     def close(self) -> None:
         """End the background work; what waits stays in the file for the next run.
 
@@ -606,21 +471,6 @@ class Telemetry:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-    def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
-        """Read the ledger; return ``empty`` if there is no ledger and none may be made."""
-        if not self.consent and self._path is not None and not ledger_file.exists(self._path):
-            return empty
-        return self._run(work, timeout_s, begin=READ)
-
-    def _run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, **options: str) -> T:
-        if self._closed:
-            raise LedgerError("this Telemetry is closed; make a new one")
-        return self._processes.current.ledger_thread.run(work, timeout_s, **options)
-
-
-def _nothing(_: object) -> None:
-    """Do nothing in a transaction: what is to be done first is done before it."""
 
 
 def _check_folder(data_dir: object) -> None:

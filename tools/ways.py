@@ -36,12 +36,13 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "opens one transaction; the true answer stays behind",
             by="client_sdk/recorder.py",
         ),
-        Step("client_sdk/answers/schedule.py:record", "does what is due by the calendar, then reports the symbol"),
+        Step("client_sdk/answers/schedule.py:record", "does what is due by the calendar first"),
+        Step("client_sdk/answers/reporting.py:report", "charges and queues one report, or says what stands in its way"),
         Step("client_sdk/ledger/charges.py:charge", "pays for the report, or refuses it: a ceiling is reached"),
         Step(
             "client_sdk/ledger/queue.py:enqueue",
             "queues the report in the same transaction",
-            by="client_sdk/answers/schedule.py",
+            by="client_sdk/answers/reporting.py",
         ),
         Step("client_sdk/protocol/wire/report.py:encode", "writes the waiting reports as one JSON body"),
         Step(

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.coverage.cells import Cell, Figure, Held, holds, tallies
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.estimates.covariance import Sample

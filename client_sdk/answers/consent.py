@@ -6,9 +6,17 @@ is covered by an agreement to everything alone: nobody has agreed to it by name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
+from client_sdk.ledger import registries
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
+
+if TYPE_CHECKING:
+    import sqlite3
 
 Consent = bool | frozenset[str]
 """True for everything, False for nothing; a set is never empty."""
@@ -33,3 +41,48 @@ def covers(consent: Consent, metric: Metric | None) -> bool:
     if isinstance(consent, bool):
         return consent
     return metric is not None and bool(metric.consent) and metric.consent <= consent
+
+
+def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
+    """Return the purposes of the questions that have any, as a text."""
+    return {name: " ".join(sorted(metric.consent)) for name, metric in metrics.items() if metric.consent}
+
+
+class Agreement:
+    """What the user has agreed to, and the purposes of all questions that a ledger has anything of.
+
+    Attributes:
+        consent: what the user has agreed to.
+        groups: purposes as a text, for each question that has any: which reports travel together.
+
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        """Take the questions from the registry."""
+        self.consent: Consent = True
+        self.groups = groups_of(registry.metrics)
+        self._registry = registry
+        self._former: dict[str, Metric | None] = {}
+
+    def is_covered(self, name: str, consent: Consent | None = None) -> bool:
+        """Whether a consent covers a question, by its name; None stands for the present consent."""
+        definition = self._registry.metrics.get(name) or self._former.get(name)
+        return covers(self.consent if consent is None else consent, definition)
+
+    def asked(self, name: str, edition: str, window: str) -> Metric | None:
+        """Return a slot's or report's metric; None without consent or if not asked in the window.
+
+        A report of another stratum stays as it is: the device belonged there when the window began.
+        """
+        definition = self._registry.metrics.get(name)
+        if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
+            return None
+        return definition if covers(self.consent, definition) else None
+
+    def learn_former(self, connection: sqlite3.Connection) -> None:
+        """Look up earlier registries' questions: an update that ends one withdraws no purpose."""
+        unknown = registries.questions(connection) - self._registry.metrics.keys() - self._former.keys()
+        if unknown:
+            definitions = registries.definitions(connection, unknown)
+            self._former |= {name: definitions.get(name) for name in unknown}
+            self.groups |= groups_of(definitions)

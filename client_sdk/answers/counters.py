@@ -7,8 +7,10 @@ which is a true answer, stands in the ledger's file until its window has ended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from client_sdk.answers import calendar
+from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.host import forks
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -16,14 +18,6 @@ from client_sdk.protocol.window import Window
 
 if TYPE_CHECKING:
     import sqlite3
-
-
-class EndedCount(NamedTuple):
-    """A count whose window has ended."""
-
-    definition: Metric
-    window: Window
-    answer: int
 
 
 class RunningCounts:
@@ -61,7 +55,7 @@ class RunningCounts:
         return [
             EndedCount(registry.metrics[name], window, count)
             for name, window, count in own
-            if window.ends_at <= instant_s
+            if calendar.phase(window, instant_s) is not Phase.RUNNING
         ]
 
     def drop(self, ended: EndedCount) -> None:
@@ -107,4 +101,4 @@ def forget_ended_persistent(connection: sqlite3.Connection, instant_s: float) ->
 
 def _ended_rows(connection: sqlite3.Connection, instant_s: float) -> list[tuple[str, str, str, int]]:
     rows = connection.execute("SELECT metric, edition, window, count FROM counts WHERE edition <> ''").fetchall()
-    return [row for row in rows if Window.parse(row[2]).ends_at <= instant_s]
+    return [row for row in rows if calendar.phase(Window.parse(row[2]), instant_s) is not Phase.RUNNING]

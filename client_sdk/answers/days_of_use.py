@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from client_sdk.answers.counters import EndedCount
+from client_sdk.answers import calendar
+from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.ledger import charges
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -53,7 +54,7 @@ def ended(connection: sqlite3.Connection, registry: Registry, instant_s: float) 
         if definition.kind.call == "active":
             days = _days(connection, definition)
             for window in _windows(connection, definition, days):
-                if window.ends_at <= instant_s < window.ends_at + GRACE_S:
+                if calendar.phase(window, instant_s) is Phase.ENDED:
                     dates = [day.first_day for day in days]
                     yield EndedCount(definition, window, number_of(dates, window.last_day, definition.kind.most))
 

@@ -30,11 +30,6 @@ NEVER_S = int(datetime(LATEST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp())
 """The first instant after all windows: no clock is believed that shows it."""
 
 
-def has_slots(registry: Registry, definition: Metric) -> bool:
-    """Whether a metric's reports are paid for when their window begins, not when recorded."""
-    return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
-
-
 def window_nanos(registry: Registry, day: Window) -> int:
     """Return the most billionths that a device spends in a window of a day in which it answers."""
     unexpired = (

@@ -129,6 +129,13 @@ def close_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
     _set(connection, key, Slot.REPORTED)
 
 
+def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
+    """Close slots of ended windows: the counts that they were paid for are reported by then."""
+    for key in open_slots(connection):
+        if Window.parse(key[2]).ends_at <= instant_s:
+            close_slot(connection, key)
+
+
 def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
     """Return the keys of charges that have no report."""
     query = "SELECT metric, edition, window FROM charges WHERE reported = 0"

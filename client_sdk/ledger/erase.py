@@ -14,11 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, create, outbox
+from client_sdk.ledger.explanations import explain
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
+from client_sdk.results import LedgerBusyError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -60,13 +63,6 @@ def _forget_participation(connection: sqlite3.Connection) -> None:
     """Of a paced device that took part, keep only from when it may take part again."""
     connection.execute("DELETE FROM stratum WHERE done = 0 OR end_s <= ?", (charges.latest_s(connection),))
     connection.execute("UPDATE stratum SET chosen_s = end_s")
-
-
-def questions(connection: sqlite3.Connection) -> set[str]:
-    """Return the names of the questions of which a ledger has anything."""
-    tables = ("queue", "history", "counts", "charges")
-    query = " UNION ".join(f"SELECT metric FROM {table}" for table in tables)  # noqa: S608 names from above
-    return {name for (name,) in connection.execute(query).fetchall()} - {OVER}
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> bool:
@@ -155,3 +151,42 @@ def _goes_on(window: str, now_s: int) -> bool:
         return Window.parse(window).ends_at > now_s
     except WindowError:
         return False
+
+
+def scrub(connection: sqlite3.Connection) -> None:
+    """Overwrite what was deleted, in the file and in its write-ahead log.
+
+    Raises:
+        LedgerBusyError: if another process is reading or writing, so that the log must stay; call
+            again.
+
+    """
+    empty_log(connection)
+    connection.execute("VACUUM")
+    empty_log(connection)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Delete the temporary files of processes that were killed while they made the ledger.
+
+    Raises:
+        LedgerError: if a file cannot be deleted.
+
+    """
+    for leftover in path.parent.glob(f"{path.name}.*{create.TEMPORARY_SUFFIX}*"):
+        # the pattern also matches SQLite's log
+        try:
+            leftover.unlink(missing_ok=True)
+        except OSError as error:
+            raise explain(error, leftover) from None
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Empty the write-ahead log, which holds what was deleted until it is overwritten.
+
+    Raises:
+        LedgerBusyError: if another process is reading or writing; call again.
+
+    """
+    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")

@@ -7,14 +7,14 @@ its place would renew the budget.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.host import forks, machine_id
 from client_sdk.ledger import create as new_ledger
-from client_sdk.ledger import origin
+from client_sdk.ledger import explanations, origin
 from client_sdk.ledger.origin import Origin
-from client_sdk.results import LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,7 +40,7 @@ def exists(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:
-        raise explain(error, path) from None
+        raise explanations.explain(error, path) from None
     return True
 
 
@@ -58,6 +58,28 @@ def open_memory(app: str) -> sqlite3.Connection:
     connection = new_ledger.connect(":memory:")
     new_ledger.fill(connection, app, origin.NOWHERE)
     return connection
+
+
+def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
+    """Open the ledger for this process, in the ledger thread's thread.
+
+    Args:
+        path: the file; None for a ledger in memory.
+        app: the app that it must belong to.
+        maker: the process that a ledger in memory stays with.
+        agrees: returns whether the user agrees to anything; otherwise nothing is made.
+
+    Raises:
+        LedgerError: if it belongs to another process, or as `open_file` does.
+
+    """
+    if path is None:
+        if forks.this_process() != maker:
+            raise explanations.in_memory()
+        return open_memory(app)
+    if forks.inherited_open(path):
+        raise explanations.inherited(path)
+    return open_file(path, app, create=agrees())
 
 
 def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connection:
@@ -78,7 +100,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     """
     if not exists(path):
         if not create or app is None:
-            raise _missing(path)
+            raise explanations.missing(path)
         new_ledger.create(path, app)
     connection = new_ledger.connect(new_ledger.uri_of(path))
     try:
@@ -101,7 +123,7 @@ def open_copy(path: Path) -> sqlite3.Connection:
 
     """
     if not exists(path):
-        raise _missing(path)
+        raise explanations.missing(path)
     copy = new_ledger.connect(":memory:")
     try:
         with contextlib.closing(new_ledger.connect(f"{path.as_uri()}?mode=rw")) as connection:
@@ -113,94 +135,24 @@ def open_copy(path: Path) -> sqlite3.Connection:
     return copy
 
 
-def scrub(connection: sqlite3.Connection) -> None:
-    """Overwrite what was deleted, in the file and in its write-ahead log.
-
-    Raises:
-        LedgerBusyError: if another process is reading or writing, so that the log must stay; call
-            again.
-
-    """
-    empty_log(connection)
-    connection.execute("VACUUM")
-    empty_log(connection)
-
-
-def remove_leftovers(path: Path) -> None:
-    """Delete the temporary files of processes that were killed while they made the ledger.
-
-    Raises:
-        LedgerError: if a file cannot be deleted.
-
-    """
-    for leftover in path.parent.glob(f"{path.name}.*{new_ledger.TEMPORARY_SUFFIX}*"):
-        # the pattern also matches SQLite's log
-        try:
-            leftover.unlink(missing_ok=True)
-        except OSError as error:
-            raise explain(error, leftover) from None
-
-
-def explain(error: BaseException, path: Path | None) -> LedgerError:
-    """Return the error to show: a sentence that says what is wrong and what to do."""
-    if isinstance(error, LedgerError):
-        return error
-    name = path or "the ledger in memory"
-    if isinstance(error, OSError):
-        return LedgerError(f"{name} cannot be used: {error.strerror}; name a directory that this program may write")
-    if hasattr(error, "sqlite_errorcode"):
-        import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
-
-        code = error.sqlite_errorcode & 0xFF  # the rest of an extended code is detail
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return LedgerBusyError(f"{name} is in use by another process; try again")
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return _damaged(path)
-        if code == sqlite3.SQLITE_FULL:
-            return LedgerError(f"{name} cannot grow: the disk is full; free some space")
-    what = getattr(error, "sqlite_errorname", type(error).__name__)
-    return LedgerError(
-        f"{name} cannot be used ({what}); give this program the right to write the file and its directory"
-    )
-
-
 def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     if _pragma(connection, "application_id") != new_ledger.APPLICATION_ID:
-        raise _damaged(path)
-    _check_version(path, _pragma(connection, "user_version"))
+        raise explanations.damaged(path)
+    if _pragma(connection, "user_version") != new_ledger.SCHEMA_VERSION:
+        raise explanations.newer(path)
     if _pragma(connection, "quick_check(1)") != "ok":
-        raise _damaged(path)
+        raise explanations.damaged(path)
     row = connection.execute("SELECT app, host, inode, birth, file_system FROM device").fetchone()
     if row is None:
-        raise _damaged(path)
+        raise explanations.damaged(path)
     owner, machine, *evidence = row
     noted_origin = Origin(*evidence)
     if app is None:
         return
     if app != owner:
-        raise LedgerError(f"{path} is the ledger of the app {owner!r}, not {app!r}; give each app its own data_dir")
+        raise explanations.foreign(path, owner, app)
     if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
-        raise LedgerError(
-            f"{path} is a copy of a ledger, restored or brought from elsewhere, or this machine's id can no longer be "
-            "read; a copy would spend the same budget again, so that nothing is recorded: put the original back, let "
-            "this program read the id, or delete it by hand, which also forgets what was spent"
-        )
-
-
-def _check_version(path: Path, version: object) -> None:
-    if version != new_ledger.SCHEMA_VERSION:
-        raise LedgerError(f"{path} was written by a newer version; it is left unchanged: update the app")
-
-
-def _missing(path: Path) -> LedgerError:
-    return LedgerError(f"there is no ledger at {path}; nothing was ever recorded there")
-
-
-def _damaged(path: Path | None) -> LedgerError:
-    return LedgerError(
-        f"{path} is damaged or is no ledger; it is left unchanged and nothing is recorded: restore it, or delete it by "
-        "hand, which also forgets what was spent"
-    )
+        raise explanations.copied(path)
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
@@ -229,14 +181,3 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
             "UPDATE device SET secret = ?, generation = generation + 1 WHERE secret IS NULL",
             (new_ledger.draw_secret(),),
         )
-
-
-def empty_log(connection: sqlite3.Connection) -> None:
-    """Empty the write-ahead log, which holds what was deleted until it is overwritten.
-
-    Raises:
-        LedgerBusyError: if another process is reading or writing; call again.
-
-    """
-    if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
-        raise LedgerBusyError("another process uses the ledger, so its log still holds what was wiped; call again")

@@ -91,6 +91,14 @@ def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 
+def leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
+    """Return in how many seconds a report leaves, 0 if one leaves now; None if none will."""
+    if due(connection, now_s, hurried=False):
+        return 0.0
+    leaving = next_leaving(connection, now_s)
+    return None if leaving is None else leaving.in_s
+
+
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:
     """Return when the next held-back report may leave: a list of one instant, or empty."""
     earliest = connection.execute("SELECT MIN(release) FROM queue WHERE release > ?", (now_s,)).fetchone()[0]

@@ -25,6 +25,8 @@ MOST_KEPT: Final = 20
 or some MB with a thousand prototypes.
 """
 
+_WITH_METRICS: Final = ("queue", "history", "counts", "charges")
+
 
 def keep(connection: sqlite3.Connection, source: str) -> bool:
     """Keep the text of a registry as the latest; return False if it was that already.
@@ -49,6 +51,12 @@ def keep(connection: sqlite3.Connection, source: str) -> bool:
 def kept(connection: sqlite3.Connection) -> list[bytes]:
     """Return the registries that are kept, packed, the latest first."""
     return [source for (source,) in connection.execute("SELECT source FROM registries ORDER BY turn DESC")]
+
+
+def questions(connection: sqlite3.Connection) -> set[str]:
+    """Return the names of the questions of which a ledger has anything."""
+    query = " UNION ".join(f"SELECT metric FROM {table}" for table in _WITH_METRICS)  # noqa: S608 names from above
+    return {name for (name,) in connection.execute(query).fetchall()} - {""}  # sums over several
 
 
 def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[str, Metric]:

@@ -28,7 +28,7 @@ Uniform = Callable[[float, float], float]
 
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
-`client_sdk.sending.transport.DEADLINE_S`. Meanwhile no other process sends it, unless somebody
+`client_sdk.sending.timing.DEADLINE_S`. Meanwhile no other process sends it, unless somebody
 flushes there: it is counted once all the same. A process that is killed leaves a time behind."""
 
 

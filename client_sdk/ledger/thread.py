@@ -23,6 +23,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from client_sdk.host import forks
+from client_sdk.ledger import explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.results import LedgerBusyError, LedgerError, warn
 
@@ -351,7 +352,7 @@ class LedgerThread:
 
     def _explain(self, error: BaseException) -> LedgerError:
         # its frames hold the connection
-        explained = ledger_file.explain(error, self.path).with_traceback(None)
+        explained = explanations.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)
             self._warn_once(self.problem)

@@ -15,22 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from client_sdk.host import detached
-from client_sdk.ledger import agreement, outbox, queue, retry_times
+from client_sdk.ledger import device, explanations, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
-from client_sdk.sending import transactions
-from client_sdk.sending.responses import explain, judge
+from client_sdk.sending.timing import LIFE_S
+from client_sdk.sending.transactions import attempt, look_for_helper
 from client_sdk.sending.transport import HttpTransport, Transport
-
-LIFE_S = 120.0
-"""How long a helper waits for instants: for that of the last report, which is at most a minute
-ahead, and for another one after a request. A request under way ends in its own time, within a
-minute. If new reports still wait then, another helper goes on."""
-
-HEAD_START_S = 2.0
-"""For how long a program with a helper sends nothing itself: most of them are over by then."""
 
 LOCK_SUFFIX = ".sending"
 """The suffix of the file whose lock a helper holds. The file is empty."""
@@ -119,7 +111,7 @@ class BriefLedger:
             try:
                 return self._transact(work)
             except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
-                explained = ledger_file.explain(error, self._path)
+                explained = explanations.explain(error, self._path)
             if not isinstance(explained, LedgerBusyError):
                 break
             time.sleep(_BETWEEN_TRIES_S)
@@ -147,19 +139,12 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
     An upload that was sent before goes first or not at all, so that it keeps apart from others. New
     reports that became due during a request get another random instant, as in
-    `client_sdk.sending.send_times`.
+    `client_sdk.sending.timing`.
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
-        parcel = ledger.run(partial(_take, now_s=clock(), groups=groups, may_resend=may_resend))
-        if parcel is not None:
-            reply = transport.post(parcel.body)
-            outcome = judge(reply, parcel.reports, clock())
-            problem = explain(reply, outcome)
-            carry_out = partial(
-                transactions.carry_out, outcome=outcome, parcel=parcel, uniform=uniform, problem=problem
-            )
-            ledger.run(partial(carry_out, now_s=clock()))
+        look = partial(look_for_helper, now_s=clock(), groups=groups, may_resend=may_resend)
+        attempt(ledger.run, look, transport, clock, uniform)
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
         if wait_s is None or monotonic() + wait_s > until_s:
@@ -169,41 +154,17 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
-    if not agreement.holds(connection):
+    if not device.agrees(connection):
         return False
-    leaving = queue.next_leaving(connection, now_s)
-    return (
-        bool(queue.due(connection, now_s, hurried=False))
-        or (leaving is not None and leaving.in_s <= LIFE_S)
-        or retry_times.are_due(connection, now_s)
-    )
-
-
-def _take(
-    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
-) -> outbox.Parcel | None:
-    """Return new reports that leave now, or else the upload that waits longest to be sent again.
-
-    Nothing leaves if a later start has said that the user does not agree: it decides that in a
-    transaction, too, so that one of the two comes first.
-    """
-    if not agreement.holds(connection):
-        return None
-    parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
-    if parcel is not None or not may_resend:
-        return parcel
-    due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
-    longest = next(due, None)
-    return None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
+    in_s = queue.leaves_in_s(connection, now_s)
+    return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
-    if not agreement.holds(connection):
+    if not device.agrees(connection):
         return None
-    if queue.due(connection, now_s, hurried=False):
-        return uniform(0.0, queue.SPREAD_S)
-    leaving = queue.next_leaving(connection, now_s)
-    return None if leaving is None else leaving.in_s
+    in_s = queue.leaves_in_s(connection, now_s)
+    return uniform(0.0, queue.SPREAD_S) if in_s == 0.0 else in_s
 
 
 def _lock_of(path: Path) -> Path:

@@ -15,16 +15,13 @@ from client_sdk.protocol.wire.failure import Failure, failure_of_status
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import Verdict
 from client_sdk.protocol.wire.stopped import Question, decode
+from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 
 OK = 200
 
 PERMANENT_STATUSES = frozenset({400, 413, 415, 422})
 """Malformed, too large, of the wrong type, not understood: if the collector says so, the same bytes
 will never be accepted."""
-
-RETRY_AFTER_CEILING_S = 3600.0
-"""The longest wait that a server can ask for. More would let a mistaken header silence devices for
-good."""
 
 
 class Reply(NamedTuple):

@@ -1,42 +1,60 @@
-"""What the uploader does within transactions of the ledger: look for uploads, carry out outcomes.
+"""One attempt to send: look for an upload, exchange it for a reply, carry out the outcome.
 
-Each function is one transaction, in the ledger thread.
+The uploader and the helper share the steps. Each function that takes a connection is one
+transaction of the ledger.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import outbox, problems, queue, retry_times, stops
+from client_sdk.ledger import device, outbox, problems, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, warn
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Transient
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
+from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
 
 
+class Departed(Enum):
+    """What an attempt has sent."""
+
+    NOTHING = "there was nothing to send"
+    WITHHELD = "the user does not agree any more; the next look drops it"
+    UPLOAD = "an upload left, answered or not"
+
+
 class Look(NamedTuple):
-    """The state of the ledger at an attempt.
+    """The state of the ledger after an attempt.
 
     Attributes:
-        parcel: the upload to send; None if there is none.
         pending: the uploads under way.
         keeps_news: whether new reports wait because another upload takes their turn.
         due_in_s: the seconds until something is due by the calendar; None if nothing will be,
             infinite if the clock cannot be believed.
         leaving: the next random instant at which a report leaves; None without one.
+        sent: what the attempt has sent.
 
     """
 
-    parcel: outbox.Parcel | None
     pending: list[Retry]
     keeps_news: bool = False
     due_in_s: float | None = None
     leaving: queue.Leaving | None = None
+    sent: Departed = Departed.NOTHING
+
+
+Found = tuple[outbox.Parcel | None, Look]
+"""The upload to send, None if there is none, and the state of the ledger."""
 
 
 def look_for_news(
@@ -46,7 +64,7 @@ def look_for_news(
     allowed: Callable[[], bool],
     *,
     hurried: bool,
-) -> Look:
+) -> Found:
     """Do what is due by the calendar; return what there is to send for the first time.
 
     Args:
@@ -68,16 +86,84 @@ def look_for_news(
         except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
             problems.note_problem(connection, problems.CLOCK, str(error))
-    parcel = outbox.new_parcel(connection, now_s, schedule.groups, hurried=hurried)
+    parcel = outbox.new_parcel(connection, now_s, schedule.agreement.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
-    return Look(parcel, retry_times.pending(connection), keeps_news, due_in_s, queue.next_leaving(connection, now_s))
+    pending, leaving = retry_times.pending(connection), queue.next_leaving(connection, now_s)
+    return parcel, Look(pending, keeps_news, due_in_s, leaving)
 
 
-def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Look:
+def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Schedule, retry: Retry | None) -> Found:
     """Return the upload to send again if it still waits."""
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
-    return Look(parcel, retry_times.pending(connection))
+    return parcel, Look(retry_times.pending(connection))
+
+
+def look_for_helper(
+    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
+) -> Found:
+    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+
+    Nothing leaves if a later start has said that the user does not agree: it decides that in a
+    transaction, too, so that one of the two comes first.
+    """
+    parcel = None
+    if device.agrees(connection):
+        parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
+        if parcel is None and may_resend:
+            due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+            longest = next(due, None)
+            parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
+    return parcel, Look([])
+
+
+def attempt(  # noqa: PLR0913 the parts of an attempt
+    run: Callable[[Callable[[sqlite3.Connection], Any]], Any],
+    look: Callable[[sqlite3.Connection], Found],
+    transport: Transport,
+    clock: Callable[[], float],
+    uniform: Uniform,
+    *,
+    allowed: Callable[[], bool] = lambda: True,
+    covers: Callable[[str], bool] = lambda _: True,
+    before: Callable[[], object] = lambda: None,
+    note: Callable[[str, Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
+) -> Look:
+    """Look for an upload, send it once if the user still agrees, and carry out the outcome.
+
+    Args:
+        run: does work within a transaction of its own.
+        look: what to look for, within a write transaction.
+        transport: the way to the collector.
+        clock: returns Unix seconds.
+        uniform: the source of jitter.
+        allowed: returns whether the user agrees to anything.
+        covers: returns whether the user agrees to a question, by its name.
+        before: what else to do between the transaction and the request.
+        note: told the upload's id, the reply, the outcome, and what a developer should know, before
+            the outcome is carried out.
+
+    """
+    parcel, found = run(look)
+    before()
+    if parcel is None:
+        return found  # type: ignore[no-any-return] # as it came out of the transaction
+    if not allowed() or not all(covers(report.metric) for report in Upload.decode(parcel.body).reports):
+        return Look(found.pending, sent=Departed.WITHHELD)
+    reply = _post(transport, parcel.body)
+    outcome = judge(reply, parcel.reports, clock())
+    problem = explain(reply, outcome)
+    note(parcel.id, reply, outcome, problem)
+    settle = partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem)
+    return Look(run(settle), sent=Departed.UPLOAD)
+
+
+def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
+    try:
+        return transport.post(body)
+    except Exception as error:  # noqa: BLE001 whoever sends must outlive any failure of a transport
+        warn("the transport failed: %s", type(error).__name__)
+        return None
 
 
 def carry_out(  # noqa: PLR0913 the parts of an attempt

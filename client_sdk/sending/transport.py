@@ -10,19 +10,12 @@ from client_sdk.protocol.wire.failure import Failure, failure_of
 from client_sdk.protocol.wire.stopped import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
+from client_sdk.sending.timing import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
 
 if TYPE_CHECKING:
     import requests
 
 REPORTS_PATH = "/v1/reports"
-
-CONNECT_TIMEOUT_S = 10.0
-READ_TIMEOUT_S = 30.0
-"""A collector writes to disk before it answers. After half a minute it is better to try again."""
-
-DEADLINE_S = 60.0
-"""The limit of the whole exchange: otherwise each byte of a reply could take the whole read
-timeout."""
 
 MAX_REPLY_BYTES = 65_536
 """As large as an upload. A verdict on 256 refused reports takes a quarter of it."""

@@ -1,6 +1,6 @@
 """The thread that sends waiting reports; the host never waits for it, except to flush.
 
-`departures` decides when something leaves, `transactions` what, and the ledger keeps it.
+`timing` decides when something leaves, `transactions` what, and the ledger keeps it.
 """
 
 from __future__ import annotations
@@ -16,24 +16,19 @@ from typing import TYPE_CHECKING, NoReturn
 
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.outbox import Parcel
+from client_sdk.ledger import erase
 from client_sdk.ledger.retry_times import Retry, Uniform, jitter
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol.wire.failure import Failure
-from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
 from client_sdk.sending import transactions
-from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
-from client_sdk.sending.send_times import Departure, Departures
-from client_sdk.sending.transactions import Look
+from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient
+from client_sdk.sending.timing import LEDGER_DEADLINE_S, Departure, Departures
+from client_sdk.sending.transactions import Departed, Found, Look, attempt
 from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
-
-LEDGER_DEADLINE_S = 5.0
-"""How long this thread waits for the ledger. Nobody waits for this thread."""
 
 
 class _State(Enum):
@@ -239,42 +234,35 @@ class Uploader:
         else:
             look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
         try:
-            look_now: Callable[[sqlite3.Connection], Look] = partial(look_at, now_s=self._clock())
+            look_now: Callable[[sqlite3.Connection], Found] = partial(look_at, now_s=self._clock())
         except ClockError as error:
             look_now = partial(_refuse, error)  # the ledger thread tells what is wrong
-        look = self._ledger_thread.run(look_now, LEDGER_DEADLINE_S)
-        self._follow_up()
-        if look.parcel is None:
-            self._plan(look.pending, hurried=hurried)
-            self._rest(look, news=news)
-        elif not self._allowed() or not self._covers(look.parcel):
-            self._back_off(_State.WAITING)  # the next look drops it, if this goes on
-        else:
-            reply = self._post(look.parcel.body)
-            outcome = judge(reply, look.parcel.reports, self._clock())
-            self._note(reply, outcome)
-            self._departures.part(look.parcel.id, time.monotonic())
-            carry_out = partial(
-                transactions.carry_out,
-                now_s=self._clock(),
-                outcome=outcome,
-                parcel=look.parcel,
-                uniform=self._departures.uniform,
-                problem=self.problem,
-            )
-            self._plan(self._ledger_thread.run(carry_out, LEDGER_DEADLINE_S))
-            self._go_on(news=news)
+        look = attempt(
+            partial(self._ledger_thread.run, timeout_s=LEDGER_DEADLINE_S),
+            look_now,
+            self._transport,
+            self._clock,
+            self._departures.uniform,
+            allowed=self._allowed,
+            covers=self._schedule.agreement.is_covered,
+            before=self._follow_up,
+            note=self._note,
+        )
+        match look.sent:
+            case Departed.NOTHING:
+                self._plan(look.pending, hurried=hurried)
+                self._rest(look, news=news)
+            case Departed.WITHHELD:
+                self._back_off(_State.WAITING)  # the next look drops it, if this goes on
+            case Departed.UPLOAD:
+                self._plan(look.pending)
+                self._go_on(news=news)
 
-    def _covers(self, parcel: Parcel) -> bool:
-        """Whether the user still agrees to all that an upload holds."""
-        if self._schedule.consent is True:
-            return True
-        return all(self._schedule.is_covered(report.metric) for report in Upload.decode(parcel.body).reports)
-
-    def _note(self, reply: Reply | Failure | None, outcome: AttemptOutcome) -> None:
-        """Remember what developers and flushes want to know of an attempt."""
-        self.problem = explain(reply, outcome)
+    def _note(self, upload: str, reply: Reply | Failure | None, outcome: AttemptOutcome, problem: str | None) -> None:
+        """Remember what developers and flushes want to know of an attempt, and when it was."""
+        self.problem = problem
         with self._changed:
+            self._departures.part(upload, time.monotonic())
             match outcome:
                 case Transient():
                     self._failure = FlushOutcome.REFUSED if isinstance(reply, Reply) else FlushOutcome.OFFLINE
@@ -288,17 +276,10 @@ class Uploader:
         """Do what the transactions left to do; what fails is done after the next attempt."""
         if self._schedule.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
-                self._ledger_thread.run(ledger_file.empty_log, LEDGER_DEADLINE_S, begin=BARE)
+                self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
                 self._schedule.has_leftovers = False
         if self._watch is not None and self._allowed():
             self._watch.look(self._ledger_thread)
-
-    def _post(self, body: bytes) -> Reply | Failure | None:
-        try:
-            return self._transport.post(body)
-        except Exception as error:  # noqa: BLE001 the thread must outlive any failure of a transport
-            warn("the transport failed: %s", type(error).__name__)
-            return None
 
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:
         clock_s = self._clock()

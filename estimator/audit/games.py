@@ -12,7 +12,7 @@ from itertools import combinations
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.kind import NamedAnswer
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry

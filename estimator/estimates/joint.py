@@ -34,8 +34,8 @@ import msgspec
 import numpy as np
 
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import Distances, Ratios
 from estimator.results.estimate import Estimate

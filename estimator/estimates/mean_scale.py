@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.statistics.arrays import Floats

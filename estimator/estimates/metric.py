@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import CrossedModel, Model

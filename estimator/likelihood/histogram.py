@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from estimator.decoders.decoder import REMEMBERED
 from estimator.decoders.grid import grid_law
 from estimator.decoders.protocol import ChannelLaw

@@ -16,7 +16,7 @@ import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses

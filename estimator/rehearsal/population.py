@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.catalogue import decoder_of

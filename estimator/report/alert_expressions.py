@@ -12,10 +12,10 @@ import re
 from itertools import islice
 from typing import Final
 
-from client_sdk.protocol.kinds.category import OrdinalMean
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client_sdk.protocol.kinds.encoding import Grid
+from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.catalogue import decoder_of
 from estimator.errors import RequestError

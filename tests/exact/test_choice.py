@@ -14,10 +14,11 @@ import pytest
 
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel, Metric, Window, WindowKind
-from client_sdk.protocol.kinds.category import Ordinal
 from client_sdk.protocol.kinds.number import Count
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

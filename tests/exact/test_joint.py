@@ -12,8 +12,9 @@ import pytest
 
 from benchmarks.coverage.rankings import held_by
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders import inverse_of
 from estimator.decoders.protocol import Inverse

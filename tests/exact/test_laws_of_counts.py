@@ -10,10 +10,11 @@ import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, WindowKind
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.nearest import GRID, Nearest
 from client_sdk.protocol.kinds.number import PERIODS, Activity, Count
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import auto as choice
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request

@@ -9,9 +9,10 @@ import pytest
 
 from client_sdk.protocol import Metric, WindowKind
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MAX_CELLS, Crossed, MeanByGroup
 from client_sdk.protocol.kinds.number import Count, Number
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law

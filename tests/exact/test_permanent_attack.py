@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.answers.permanent import Secret, permanent_answer
+from client_sdk.answers.randomised import permanent_answer
+from client_sdk.ledger.device import Secret
 from client_sdk.protocol import Metric
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.laws.permanents import answer_of, asking, channel_of

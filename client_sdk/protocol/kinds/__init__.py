@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 KINDS: Final[Mapping[str, str]] = {
     "boolean": "client_sdk.protocol.kinds.boolean:Boolean",
     "category": "client_sdk.protocol.kinds.category:Category",
-    "ordinal": "client_sdk.protocol.kinds.category:Ordinal",
+    "ordinal": "client_sdk.protocol.kinds.ordinal:Ordinal",
     "nearest": "client_sdk.protocol.kinds.nearest:Nearest",
     "set": "client_sdk.protocol.kinds.set:Subset",
     "number": "client_sdk.protocol.kinds.number:Number",

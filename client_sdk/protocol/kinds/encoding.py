@@ -1,20 +1,14 @@
-"""The shapes of answers from which kinds are built: each says how an answer becomes an input.
-
-Every shape comes with the exact law of its encoding; a test compares the two by enumeration.
-"""
+"""Labels: the shape of answers that each are an input of a channel."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import Fill, Kind, Law, NamedAnswer
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.kinds.kind import Fill, Kind, Law
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.words import either, said
 from client_sdk.protocol.sentences import Sentences
@@ -22,16 +16,6 @@ from client_sdk.protocol.toml_table import TomlTable
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-
-MAX_ANSWER_EXPONENT = 400
-"""The largest power of ten. Every float is within; a far larger Decimal would fill the memory as an
-exact fraction."""
-
-BEYOND: Final = Fraction(10 ** (MAX_ANSWER_EXPONENT + 1))
-"""Stands for infinity, and for a Decimal of a larger power: no range reaches it."""
-
-STEPS: Final = 1000
-"""Numbers are written with as many decimals as tell a thousandth of their range apart."""
 
 
 class Labels(Kind):
@@ -75,159 +59,3 @@ class Labels(Kind):
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
         """Return the answers that make a symbol likeliest."""
         return either((said(labels[each], say) for each in channel.likeliest(symbol)), say)
-
-
-class Grid(Kind):
-    """A number of a range, rounded at random to one of the two points of a grid that enclose it.
-
-    The grid has as many points as the channel has inputs. The nearer point is likelier, so that the
-    expected point is the number itself, unbiased to one part in 2**64.
-
-    Attributes:
-        low: the least number, exact.
-        high: the greatest number, exact, above ``low``.
-        statistic: ``mean``, ``distribution`` or ``quantiles``.
-
-    """
-
-    __slots__ = ()
-
-    is_named: ClassVar[bool] = False
-    shapes: ClassVar[tuple[str, ...]] = ("grid",)
-
-    low: Fraction
-    high: Fraction
-    statistic: str
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the numbers are integers."""
-        return False
-
-    @property
-    def takes_fill_value(self) -> bool:
-        """Whether the registry names the number that is reported where nothing was recorded."""
-        return self.statistic == "mean"
-
-    def points(self, most: int) -> int:
-        """Return the number of points of a channel's grid that may have up to ``most``.
-
-        There are no more points than numbers with a share. A mean does better on a finer grid, on
-        which a channel's band can have its best width.
-        """
-        return most if self.size is None else min(most, self.size)
-
-    @abstractmethod
-    def within(self, answer: object) -> Fraction:
-        """Return an answer as a number of the range.
-
-        Raises:
-            DomainError: if it is none; the error does not hold it.
-
-        """
-
-    def position(self, answer: object) -> Fraction:
-        """Return where in the range an answer lies, from 0 to 1.
-
-        Raises:
-            DomainError: as `within` does.
-
-        """
-        return (self.within(answer) - self.low) / (self.high - self.low)
-
-    def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return a point of the grid; every answer takes one coin."""
-        point, numerator = self._rounded(answer, inputs)
-        return point + coins.bernoulli(numerator)
-
-    def law(self, answer: object, inputs: int) -> Law:
-        """Return the one or two points of the grid that an answer may become."""
-        point, numerator = self._rounded(answer, inputs)
-        chances = {point: 1 - Fraction(numerator, COIN_SCALE), point + 1: Fraction(numerator, COIN_SCALE)}
-        return {input_: chance for input_, chance in chances.items() if chance}
-
-    def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
-        """Return the lower of two points, and the chance of the upper one times 2**64."""
-        position = self.position(answer) * (inputs - 1)
-        point = min(int(position), inputs - 2)
-        return point, int((position - point) * COIN_SCALE)
-
-    def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
-        """Return the number that the registry names."""
-        if not self.takes_fill_value:
-            return Kind.fill(self, table, value)
-        if value is None or not self.low <= value <= self.high or (self.is_whole and value.denominator > 1):
-            table.mistake(
-                "fill_value", f"must be {self.expected}: the value reported for a window in which nothing was recorded"
-            )
-            return None
-        return Fill(int(value) if self.is_whole else value)
-
-    def answer_at(self, number: Fraction) -> object:
-        """Return the answer that stands for a number of the range."""
-        return int(number) if self.is_whole else number
-
-    def named_at(self, number: Fraction) -> NamedAnswer:
-        """Return the answer that stands for a number of the range, with its name."""
-        return NamedAnswer(self.answer_at(number), f"{float(number):.8g}")
-
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:
-        """Return the ends of the range, and its middle if that is rounded."""
-        middle = [(self.low + self.high) / 2] if midpoint else []
-        return tuple(self.named_at(number) for number in (self.low, self.high, *middle))
-
-    def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
-        """Return the range of numbers that make a symbol likeliest."""
-        inputs = channel.likeliest(symbol)
-        low, high = (self.said_at(end, channel.inputs, say) for end in (inputs[0], inputs[-1]))
-        return low if low == high else say("reported.range", low=low, high=high)
-
-    def said_at(self, point: int, points: int, say: Sentences) -> str:
-        """Return a point of an even grid in words."""
-        decimals = 0
-        while (self.high - self.low) * 10**decimals < STEPS:
-            decimals += 1
-        return say.number(self.number_at(point, points), decimals)
-
-    def number_at(self, point: int, points: int) -> Fraction:
-        """Return the number of a point of an even grid."""
-        return self.low + (self.high - self.low) * Fraction(point, points - 1)
-
-
-def exact(answer: object) -> Fraction:
-    """Return a number as a fraction; other libraries' numbers count if they register as numbers.
-
-    Raises:
-        DomainError: if it is no number, as a truth value and NaN are none.
-
-    """
-    if isinstance(answer, bool):
-        raise DomainError
-    if isinstance(answer, Integral):
-        return Fraction(int(answer))
-    if isinstance(answer, Real) and not isinstance(answer, Rational):
-        answer = Decimal(float.__repr__(_as_float(answer)))  # by its digits: 0.1 is within high = 0.1
-    if isinstance(answer, Decimal):
-        return _of_decimal(answer)
-    if isinstance(answer, Rational):
-        return Fraction(int(answer.numerator), int(answer.denominator))
-    raise DomainError
-
-
-def _of_decimal(answer: Decimal) -> Fraction:
-    """Return a Decimal as a fraction: what is too near 0 as 0, what is too large as `BEYOND`."""
-    if answer.is_nan():
-        raise DomainError
-    if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):
-        return Fraction(0)
-    if answer.is_infinite() or answer.adjusted() > MAX_ANSWER_EXPONENT:
-        return -BEYOND if answer < 0 else BEYOND
-    return Fraction(answer)
-
-
-def _as_float(answer: Real) -> float:
-    """Return a real number as a float: exactly, if it has less precision, like `numpy.float32`."""
-    try:
-        return float(answer)
-    except (ArithmeticError, TypeError, ValueError):
-        raise DomainError from None

@@ -10,8 +10,8 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, ClassVar, Final
 
-from client_sdk.protocol.kinds.encoding import BEYOND, Grid, exact
 from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.grid import BEYOND, Grid, exact
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, whole
 from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, refused
 from client_sdk.protocol.kinds.words import with_unit

@@ -12,7 +12,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Kind
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.kinds.encoding import Grid
+    from client_sdk.protocol.kinds.grid import Grid
 
 Utility = Sequence[Sequence[Fraction]]
 """A square table: how useful it is to report the column's value when the row's value is true."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.protocol import Inverse
 from estimator.distribution_intervals.limits import limits_of

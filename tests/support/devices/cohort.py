@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
+from client_sdk.answers import reporting
 from client_sdk.answers.schedule import Schedule
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from tests.support.devices.empty_ledgers import empty_ledger
@@ -104,7 +105,9 @@ def _record(
         randomised = schedule.randomise(
             definition, partial(definition.encode, answer), partial(schedule.learn_secret, connection)
         )
-        schedule.report(connection, definition, randomised, window, instant_s)
+        reporting.report(
+            connection, schedule._registry, schedule._coins, definition, randomised, window=window, instant_s=instant_s
+        )
 
 
 def exceeded(registry: Registry, charges: list[Charge]) -> Iterator[str]:

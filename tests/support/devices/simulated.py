@@ -21,7 +21,7 @@ from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
 from client_sdk.protocol.wire.failure import Failure
-from client_sdk.sending import send_times, uploader
+from client_sdk.sending import timing, uploader
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import NOON, Answer, many
@@ -142,10 +142,10 @@ class SimulatedDevice:
         return next_s if due_s is None else min(next_s, due_s)
 
     def _uniform(self, low: float, high: float) -> float:
-        kind = high if high in (queue.SPREAD_S, send_times.APART_S) else math.inf
+        kind = high if high in (queue.SPREAD_S, timing.APART_S) else math.inf
         stream = self._streams.setdefault(kind, random.Random(f"{self._seed} {kind}"))  # noqa: S311 a simulation, not a device
         wait_s = stream.uniform(low, high)
-        if high == send_times.APART_S:
+        if high == timing.APART_S:
             self._apart_s = wait_s
         return wait_s
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from client_sdk.answers import coin_sources as prf
-from client_sdk.answers.permanent import Secret, permanent_answer
+from client_sdk.answers.randomised import permanent_answer
+from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.devices.clients import ask

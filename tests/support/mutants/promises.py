@@ -142,7 +142,7 @@ VALIDITY = (
 )
 
 METRIC, TELEMETRY = "client_sdk/protocol/metric.py", "client_sdk/telemetry.py"
-SCHEDULE, CHARGES = "client_sdk/answers/schedule.py", "client_sdk/ledger/charges.py"
+CHARGES = "client_sdk/ledger/charges.py"
 AXES = "client_sdk/protocol/vectors/rotated_axes.py"
 
 FORGETS_ANSWER = "        del encode  # no frame of anything that fails from here on holds the answer\n"
@@ -173,7 +173,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "a permanent answer is drawn anew for each report": (
         "the same, over an answer that never changes",
         WrongProduct(
-            "client_sdk/answers/permanent.py",
+            "client_sdk/answers/randomised.py",
             "coins_for = partial(coin_sources.PrfCoins, secret.key)",
             "coins_for = lambda *_: coin_sources.SystemCoins()",
             (SAME_PERMANENT,),
@@ -291,11 +291,11 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "a report is queued after its charge was committed, with the next one": (
         "a kill keeps charge and report together",
         WrongProduct(
-            SCHEDULE,
-            "            queue.enqueue(connection, report, self._release_s(window) if held else 0, leaves_s)\n",
-            '            for late in self.__dict__.pop("late", ()):\n'
-            "                queue.enqueue(connection, late, 0, leaves_s)\n"
-            '            self.__dict__["late"] = [report]\n',
+            "client_sdk/answers/reporting.py",
+            "        queue.enqueue(connection, queued, release_s(window, coins) if held else 0, leaves_s)\n",
+            '        for late in vars(queue).pop("late", ()):\n'
+            "            queue.enqueue(connection, late, 0, leaves_s)\n"
+            '        vars(queue)["late"] = [queued]\n',
             (KILLS,),
         ),
     ),
@@ -370,7 +370,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "what is drawn is paid for when it is recorded": (
         "under `sample` and `pace`, and with `fill_in`, what is charged does not depend on answers",
         WrongProduct(
-            "client_sdk/answers/participation.py",
+            "client_sdk/answers/calendar.py",
             "return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None",
             "return definition.fill is not None",
             (PARTICIPATION,),

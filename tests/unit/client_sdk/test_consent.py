@@ -266,15 +266,15 @@ def test_a_set_can_be_taken_back_and_given_until_the_user_opts_out(tmp_path: Pat
 def test_an_upload_that_was_about_to_leave_stays_when_its_purpose_is_withdrawn(tmp_path: Path) -> None:
     transport = ScriptedTransport()
     with telemetry(tmp_path, transport=transport) as device:
-        uploader, asked_twice = device._processes.current.uploader, threading.Event()
-        covers_all = uploader._covers
+        agreement, asked_twice = device._schedule.agreement, threading.Event()
+        is_covered = agreement.is_covered
 
-        def withdraw_first(parcel: Any) -> bool:
-            device._processes.consent = frozenset({"usage"})  # another thread does, just before the request
+        def withdraw_first(name: str) -> bool:
+            device._schedule.agreement.consent = frozenset({"usage"})  # another thread does, just before the request
             asked_twice.set()
-            return covers_all(parcel)
+            return is_covered(name)
 
-        uploader._covers = withdraw_first  # type: ignore[method-assign]
+        agreement.is_covered = withdraw_first  # type: ignore[assignment, method-assign]
         assert device.record("broke", value=True) is Recorded.QUEUED
         device.flush(5)
         assert asked_twice.wait(60)

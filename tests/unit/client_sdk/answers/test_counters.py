@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
+from client_sdk.answers.calendar import RELEASE_SPREAD_S
 from client_sdk.answers.coin_sources import SystemCoins
-from client_sdk.answers.schedule import RELEASE_SPREAD_S, Schedule
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import BARE, LedgerThread

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.answers.schedule import RELEASE_SPREAD_S, Schedule
+from client_sdk.answers import reporting
+from client_sdk.answers.calendar import RELEASE_SPREAD_S
+from client_sdk.answers.randomised import Randomised
+from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, outbox
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
@@ -39,12 +43,20 @@ def queue(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
     return connection.execute("SELECT window, symbol, release FROM queue ORDER BY window").fetchall()
 
 
+def answer_in(
+    connection: sqlite3.Connection, schedule: Schedule, metric: Metric, randomised: Randomised, **when: Any
+) -> Recorded:
+    return reporting.report(connection, schedule._registry, schedule._coins, metric, randomised, **when)
+
+
 def record(
     connection: sqlite3.Connection, schedule: Schedule, metric: Metric, answer: object, clock_s: float
 ) -> Recorded:
     instant_s = schedule.catch_up(connection, clock_s)
     randomised = schedule.randomise(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
-    return schedule.report(connection, metric, randomised, Window.of(metric.window, instant_s), instant_s)
+    return answer_in(
+        connection, schedule, metric, randomised, window=Window.of(metric.window, instant_s), instant_s=instant_s
+    )
 
 
 @pytest.mark.parametrize("late_s", [0, 60, HOUR_S, DAY_S])
@@ -99,7 +111,9 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
         assert outbox.waiting(connection) > 0
     before = queue(connection)
     randomised = schedule.randomise(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
-    assert schedule.report(connection, metric, randomised, TODAY, TODAY.ends_at) is Recorded.NOT_ASKED
+    assert (
+        answer_in(connection, schedule, metric, randomised, window=TODAY, instant_s=TODAY.ends_at) is Recorded.NOT_ASKED
+    )
     assert queue(connection) == before
 
 

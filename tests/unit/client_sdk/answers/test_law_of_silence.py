@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from client_sdk import Recorded
-from client_sdk.answers import counters, days_of_use
+from client_sdk.answers import counters, days_of_use, reporting
 from client_sdk.answers.consent import Consent
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
@@ -161,7 +161,7 @@ class Device:
             self.connection.execute("ROLLBACK")
             return
         for definition, answer in answers.items():
-            if schedule.is_covered(definition.name):
+            if schedule.agreement.is_covered(definition.name):
                 self._record(schedule, definition, answer, instant_s)
         self._keeps_nothing_without_consent(schedule)
         self.connection.execute("COMMIT")
@@ -171,7 +171,15 @@ class Device:
         if definition.kind.call == "record":
             encode = partial(replaced, definition, answer)
             randomised = schedule.randomise(definition, encode, partial(schedule.learn_secret, self.connection))
-            schedule.report(self.connection, definition, randomised, window, instant_s)
+            reporting.report(
+                self.connection,
+                schedule._registry,
+                schedule._coins,
+                definition,
+                randomised,
+                window=window,
+                instant_s=instant_s,
+            )
         elif definition.kind.call == "active":
             days_of_use.mark(self.connection, definition, instant_s)
         else:
@@ -194,13 +202,13 @@ class Device:
         self._keeps_nothing_without_consent(schedule)
 
     def _keeps_nothing_without_consent(self, schedule: Schedule) -> None:
-        if schedule.consent is True:
+        if schedule.agreement.consent is True:
             return
         tables = "queue", "history", "counts", "charges WHERE reported <> 1"
         for table in tables:
             names = self.connection.execute(f"SELECT DISTINCT metric FROM {table}")  # noqa: S608 one of these
-            assert all(schedule.is_covered(name) for (name,) in names), table
-        assert all(schedule.is_covered(name) for _, name, _ in schedule.counts._counts)
+            assert all(schedule.agreement.is_covered(name) for (name,) in names), table
+        assert all(schedule.agreement.is_covered(name) for _, name, _ in schedule.counts._counts)
 
     def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
         """Send all that may leave, refused uploads first.
@@ -213,14 +221,16 @@ class Device:
                 parcel = outbox.parcel_to_resend(self.connection, retry, clock_s)
                 assert parcel is not None
                 self._deliver(schedule, parcel, clock_s, outcome)
-        while (parcel := outbox.new_parcel(self.connection, clock_s, schedule.groups)) is not None:
+        while (parcel := outbox.new_parcel(self.connection, clock_s, schedule.agreement.groups)) is not None:
             self._deliver(schedule, parcel, clock_s, outcome)
 
     def _deliver(
         self, schedule: Schedule, parcel: outbox.Parcel, clock_s: float, outcome: Refusal | Lost | None
     ) -> None:
         reports = Upload.decode(parcel.body).reports
-        assert schedule.consent is True or all(schedule.is_covered(report.metric) for report in reports)
+        assert schedule.agreement.consent is True or all(
+            schedule.agreement.is_covered(report.metric) for report in reports
+        )
         self.left += sorted((clock_s, report.metric, report.edition, report.window) for report in reports)
         for report in reports:  # otherwise a window would be reported twice and paid for once
             key = report.metric, report.edition, report.window
@@ -348,7 +358,7 @@ class Histories(RuleBasedStateMachine):
     def _install(self, registry: Registry) -> None:
         agendas = Schedule(registry, COINS), Schedule(registry, COINS)
         for device, schedule in zip(self.devices, agendas, strict=True):
-            schedule.consent = self.consent
+            schedule.agreement.consent = self.consent
             device.withdraw(schedule)
         self.builds.append((registry, agendas))
         self.present = len(self.builds) - 1
@@ -386,7 +396,7 @@ class ByPurpose(Histories):
         self.consent = consent
         for _, agendas in self.builds:
             for device, schedule in zip(self.devices, agendas, strict=True):
-                schedule.consent = consent
+                schedule.agreement.consent = consent
                 device.withdraw(schedule)
 
     @rule()

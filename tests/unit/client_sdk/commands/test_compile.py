@@ -14,7 +14,8 @@ from client_sdk.commands.compile import Target, refusal, refusals
 from client_sdk.commands.javascript import MECHANISMS, compiled, document_of, function_of
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, OrdinalMean
+from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 

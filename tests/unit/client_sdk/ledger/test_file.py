@@ -15,7 +15,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from client_sdk import LedgerError, Recorded
-from client_sdk.ledger import create
+from client_sdk.ledger import create, erase, explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
@@ -210,12 +210,12 @@ def sqlite_error(code: int) -> sqlite3.OperationalError:
 )
 def test_every_failure_becomes_a_sentence_that_says_what_to_do(path: Path, error: Exception, sentence: str) -> None:
     with pytest.raises(LedgerError, match=sentence):
-        raise ledger_file.explain(error, path)
+        raise explanations.explain(error, path)
 
 
 @pytest.mark.parametrize("code", [sqlite3.SQLITE_BUSY, sqlite3.SQLITE_BUSY_SNAPSHOT, sqlite3.SQLITE_LOCKED])
 def test_a_lock_is_somebody_elses_for_the_moment(path: Path, code: int) -> None:
-    assert isinstance(ledger_file.explain(sqlite_error(code), path), LedgerBusyError)
+    assert isinstance(explanations.explain(sqlite_error(code), path), LedgerBusyError)
 
 
 def test_wiping_that_another_process_prevents_says_to_call_again(path: Path) -> None:
@@ -223,15 +223,15 @@ def test_wiping_that_another_process_prevents_says_to_call_again(path: Path) -> 
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         connection.execute("INSERT INTO drops VALUES ('x', 1)")
         with write_lock_held(path.parent), pytest.raises(LedgerBusyError, match="call again"):
-            ledger_file.scrub(connection)
-        ledger_file.scrub(connection)
+            erase.scrub(connection)
+        erase.scrub(connection)
 
 
 def test_wiping_leaves_no_free_page(path: Path) -> None:
     with contextlib.closing(open_file(path, "acme", create=True)) as connection:
         connection.execute("INSERT INTO drops VALUES ('x', zeroblob(1000000))")
         connection.execute("DELETE FROM drops")
-        ledger_file.scrub(connection)
+        erase.scrub(connection)
     assert path.stat().st_size < 100_000
 
 

@@ -9,7 +9,7 @@ import pytest
 from client_sdk.ledger import history, outbox, queue, retry_times
 from client_sdk.ledger.retry_times import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
-from client_sdk.sending import transport
+from client_sdk.sending import timing
 from tests.support.devices.clients import DAY_S, NOON
 
 EDITION = "0123456789ab"
@@ -281,7 +281,7 @@ def test_what_was_being_sent_when_a_process_was_killed_is_due_after_an_exchange(
     queue.enqueue(connection, report(1))
     new_parcel(connection)
     (retry,) = retry_times.pending(connection)
-    assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S == transport.DEADLINE_S
+    assert retry.wait_s(NOON, hurried=False) == retry_times.EXCHANGE_S == timing.DEADLINE_S
 
 
 def test_an_answer_moves_the_time_of_its_own_upload_only(connection: sqlite3.Connection) -> None:

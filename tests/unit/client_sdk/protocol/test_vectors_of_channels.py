@@ -16,10 +16,11 @@ import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Registry
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
 from client_sdk.protocol.kinds.nearest import Nearest
 from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign

@@ -11,8 +11,9 @@ from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.protocol import Upload
 from client_sdk.sending import helper
-from client_sdk.sending.helper import LIFE_S, BriefLedger, Helper
+from client_sdk.sending.helper import BriefLedger, Helper
 from client_sdk.sending.responses import Reply
+from client_sdk.sending.timing import LIFE_S
 from tests.support.devices.clients import (
     COLLECTOR,
     DAY_S,

@@ -16,7 +16,7 @@ from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.retry_times import jitter
 from client_sdk.per_process import REQUEST_DEADLINE_S
 from client_sdk.protocol import Report
-from client_sdk.sending.send_times import Departures
+from client_sdk.sending.timing import Departures
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, rows, telemetry
 from tests.support.devices.simulated import simulated
 from tests.support.laws.coins import ScriptedCoins

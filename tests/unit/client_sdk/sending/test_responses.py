@@ -9,7 +9,6 @@ import pytest
 from client_sdk.protocol import Refusal, Verdict
 from client_sdk.sending.responses import (
     PERMANENT_STATUSES,
-    RETRY_AFTER_CEILING_S,
     Acknowledged,
     Rejected,
     Reply,
@@ -17,6 +16,7 @@ from client_sdk.sending.responses import (
     judge,
     retry_after_s,
 )
+from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 from tests.support.devices.clients import NOON
 
 VERDICT = Verdict(2, ((1, Refusal.UNKNOWN_METRIC),))

@@ -11,7 +11,7 @@ from client_sdk import Recorded
 from client_sdk.cli import main as forget_all
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.protocol import Upload, Window, WindowKind
-from client_sdk.sending.send_times import LONGEST_REST_S
+from client_sdk.sending.timing import LONGEST_REST_S
 from tests.support.devices.clients import (
     DAY_S,
     FILLED,

@@ -21,7 +21,7 @@ from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.responses import Reply
-from client_sdk.sending.send_times import APART_S
+from client_sdk.sending.timing import APART_S
 from client_sdk.sending.uploader import Uploader
 from tests.support.devices.clients import (
     DAY_S,

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.kinds.category import OrdinalMean
+from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from estimator.audit.answers import extremes
 from estimator.audit.exact.answers import answers_of
 from estimator.commands.cli import command

@@ -10,11 +10,12 @@ import pytest
 
 from client_sdk.protocol import Metric, OutsideDomainError
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
+from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, SET, Field, parsed
 from tests.support.laws.coins import ScriptedCoins

@@ -11,11 +11,12 @@ import pytest
 from client_sdk.protocol import Channel, Registry, RegistryError
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, Ordinal, OrdinalMean
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.nearest import Nearest
 from client_sdk.protocol.kinds.number import Activity, Count, Number
+from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES, channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign

@@ -1,4 +1,4 @@
-"""When uploads leave: the instants at which the uploader acts.
+"""When uploads leave, and how long anything that sends waits.
 
 New reports leave at a random instant within a minute after they were recorded. It is drawn when a
 report is recorded and kept in the ledger (`client_sdk.ledger.queue`), so that a program that has
@@ -28,6 +28,30 @@ time."""
 LONGEST_REST_S = 3600.0
 """The longest time between looks at the calendar, because the clock that waits stops while a
 computer sleeps."""
+
+
+LIFE_S = 120.0
+"""How long a helper waits for instants: for that of the last report, which is at most a minute
+ahead, and for another one after a request. A request under way ends in its own time, within a
+minute. If new reports still wait then, another helper goes on."""
+
+HEAD_START_S = 2.0
+"""For how long a program with a helper sends nothing itself: most of them are over by then."""
+
+CONNECT_TIMEOUT_S = 10.0
+READ_TIMEOUT_S = 30.0
+"""A collector writes to disk before it answers. After half a minute it is better to try again."""
+
+DEADLINE_S = 60.0
+"""The limit of the whole exchange: otherwise each byte of a reply could take the whole read
+timeout."""
+
+RETRY_AFTER_CEILING_S = 3600.0
+"""The longest wait that a server can ask for. More would let a mistaken header silence devices for
+good."""
+
+LEDGER_DEADLINE_S = 5.0
+"""How long the uploader waits for the ledger. Nobody waits for the uploader."""
 
 
 class Wake(NamedTuple):

@@ -1,9 +1,9 @@
-"""Permanent answers: drawn once by a PRF of the device's secret.
+"""A true answer after randomisation: a symbol, or a permanent answer to draw symbols from.
 
-Each edition of a question draws its own, and so does each secret: opting out and in again makes a
-new one. What all reports of an answer that never changes reveal is bounded by the permanent epsilon
-for one edition and one secret. What several of them reveal adds up, within the lifetime ceiling,
-because every report is charged.
+Permanent answers are drawn once by a PRF of the device's secret. Each edition of a question draws
+its own, and so does each secret: opting out and in again makes a new one. What all reports of an
+answer that never changes reveal is bounded by the permanent epsilon for one edition and one secret.
+What several of them reveal adds up, within the lifetime ceiling, because every report is charged.
 
 Different answers have independent permanent answers. Histories in which answers change are
 distinguished more and more, because one can find out in time in which windows one permanent answer
@@ -20,20 +20,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import coin_sources
+from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.protocol.window import Window
+from client_sdk.results import LedgerBusyError
 
 if TYPE_CHECKING:
     import sqlite3
-
-
-class Secret(NamedTuple):
-    """The device's secret and its number: opting out and in again makes a new one."""
-
-    key: bytes
-    generation: int
 
 
 class PermanentAnswer(NamedTuple):
@@ -49,17 +44,15 @@ class PermanentAnswer(NamedTuple):
     generation: int
 
 
-def secret_of(connection: sqlite3.Connection) -> Secret:
-    """Return the device's secret.
+class SymbolOfWindow(NamedTuple):
+    """A symbol with a meaning in one window only: its rotations turned the vector."""
 
-    Raises:
-        LedgerError: if it was wiped while this program ran.
+    symbol: int
+    window: Window
 
-    """
-    key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
-    if key is None:
-        raise LedgerError("the user opted out in another process; nothing is recorded until this program starts again")
-    return Secret(key, generation)
+
+Randomised = int | SymbolOfWindow | PermanentAnswer
+"""A true answer after randomisation: a symbol to report, or a permanent answer to report from."""
 
 
 def permanent_answer(
@@ -85,3 +78,13 @@ def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> Non
     """Raise `LedgerBusyError` if the secret was replaced after an answer was randomised."""
     if secret_of(connection).generation != answer.generation:
         raise LedgerBusyError("the user opted out and in again meanwhile; record again")
+
+
+def symbol_of(connection: sqlite3.Connection, definition: Metric, randomised: Randomised, coins: Coins) -> int:
+    """Return the symbol of a report; of a permanent answer, perturbed once more."""
+    if isinstance(randomised, int):
+        return randomised
+    if isinstance(randomised, SymbolOfWindow):
+        return randomised.symbol
+    check_secret(connection, randomised)
+    return definition.channel.last_step.perturb(randomised.symbol, coins)

@@ -1,0 +1,85 @@
+"""What the calendar asks of a device at an instant: decisions, without a clock or a ledger.
+
+No answer decides any of it. `client_sdk.answers.schedule` carries it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import GRACE_S, Window
+
+RELEASE_SPREAD_S = 6 * 3600
+"""Reports that wait for the end of their window leave within six hours after it. A whole population
+must not send at once, and the collector takes them for three days."""
+
+
+class Phase(Enum):
+    """The state of a window at an instant."""
+
+    RUNNING = "answers are recorded, and counts go on"
+    ENDED = "its counts are reported"
+    CLOSED = "no collector takes its reports: they would be paid for in vain"
+
+
+class EndedCount(NamedTuple):
+    """A count whose window has ended."""
+
+    definition: Metric
+    window: Window
+    answer: int
+
+
+class Due(NamedTuple):
+    """What is due at an instant.
+
+    Attributes:
+        windows: the windows that have begun, whose slots are paid for once, in this order.
+        next_s: when something else will be due; None if nothing will.
+
+    """
+
+    windows: tuple[Window, ...]
+    next_s: float | None
+
+
+def due(registry: Registry, instant_s: float, releases: Iterable[float] = ()) -> Due:
+    """Return what is due at an instant.
+
+    Args:
+        registry: the questions.
+        instant_s: Unix seconds, as the ledger counts time.
+        releases: later instants at which reports that are held back may leave.
+
+    """
+    metrics = registry.metrics.values()
+    begin = {metric.window for metric in metrics if has_slots(registry, metric)}
+    end = begin | {metric.window for metric in metrics if metric.kind.call != "record"}
+    ends = (Window.of(kind, instant_s).ends_at for kind in end)
+    return Due(
+        tuple(Window.of(kind, instant_s) for kind in sorted(begin)),
+        min((*ends, *releases), default=None),
+    )
+
+
+def has_slots(registry: Registry, definition: Metric) -> bool:
+    """Whether a metric's reports are paid for when their window begins, not when recorded."""
+    return registry.budget.strategy is not Strategy.SPLIT or definition.fill is not None
+
+
+def phase(window: Window, instant_s: float) -> Phase:
+    """Return the state of a window."""
+    if instant_s < window.ends_at:
+        return Phase.RUNNING
+    return Phase.ENDED if instant_s < window.ends_at + GRACE_S else Phase.CLOSED
+
+
+def release_s(window: Window, coins: Coins) -> int:
+    """Return when a report that waits for the end of its window may leave."""
+    return window.ends_at + coins.below(RELEASE_SPREAD_S)

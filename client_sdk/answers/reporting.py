@@ -1,0 +1,85 @@
+"""One report: what stands in its way, what it costs, and the row in the queue.
+
+Charge, report and the note that a slot has its report are steps of one transaction that the caller
+has begun: they become durable together or not at all.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from client_sdk.answers.calendar import has_slots, release_s
+from client_sdk.answers.randomised import Randomised, symbol_of
+from client_sdk.ledger import charges, queue, stops
+from client_sdk.ledger.charges import Periods, Slot, SlotKey
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.report import Report
+from client_sdk.results import Recorded
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for each obstacle
+    connection: sqlite3.Connection,
+    registry: Registry,
+    coins: Coins,
+    definition: Metric,
+    randomised: Randomised,
+    *,
+    window: Window,
+    instant_s: float,
+    held: bool = False,
+    leaves_s: float = 0.0,
+) -> Recorded:
+    """Charge and queue the report of a window, or answer in the report that waits for it.
+
+    Args:
+        connection: within a write transaction.
+        registry: the ceilings.
+        coins: the source of randomness.
+        definition: the metric.
+        randomised: the answer.
+        window: the window to which the report belongs.
+        instant_s: an instant within the periods that pay for the report.
+        held: whether it leaves only after the end of the window; a filled-in report always does.
+        leaves_s: the Unix seconds at which a report that is not held leaves.
+
+    """
+    key = key_of(connection, definition, window)
+    slot = charges.slot(connection, key)
+    if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
+        return Recorded.EXPIRED
+    if stops.is_stopped(connection, *key[:2]):
+        return Recorded.STOPPED
+    if slot is None and has_slots(registry, definition):
+        return Recorded.NOT_ASKED
+    if slot is Slot.REPORTED:
+        return Recorded.ALREADY_RECORDED
+    budget = registry.budget
+    if slot is None and not charges.charge(connection, key, definition.cost, budget, Periods.at(budget, instant_s)):
+        return Recorded.OUT_OF_BUDGET
+    symbol = randomised if isinstance(randomised, int) else symbol_of(connection, definition, randomised, coins)
+    queued = Report(*key, symbol)
+    if slot is Slot.FILLED:
+        if not queue.replace_symbol(connection, queued):
+            return Recorded.NOT_ASKED
+    else:
+        queue.enqueue(connection, queued, release_s(window, coins) if held else 0, leaves_s)
+    charges.close_slot(connection, key)
+    return Recorded.QUEUED
+
+
+def key_of(connection: sqlite3.Connection, definition: Metric, window: Window) -> SlotKey:
+    """Return the key of a window's charge.
+
+    If the device has moved since, it is of the stratum in which the charge was made.
+    """
+    own = (definition.name, definition.edition, window.text)
+    if not definition.strata or charges.slot(connection, own) is not None:
+        return own
+    others = ((definition.name, edition, window.text) for edition in definition.editions)
+    return next((key for key in others if charges.slot(connection, key) is not None), own)

@@ -1,0 +1,183 @@
+"""What a user may ask of a device: what left it, what it spent, and to forget.
+
+None of it sees an answer or a report before it leaves.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from client_sdk.answers import participation
+from client_sdk.answers.schedule import Schedule
+from client_sdk.ledger import charges, erase, history, registries
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.charges import Periods
+from client_sdk.ledger.status import read_status, status_of
+from client_sdk.ledger.thread import AGAIN_S, BARE, READ
+from client_sdk.per_process import Processes
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH
+from client_sdk.results import BudgetStatus, HistoryEntry, LedgerBusyError, LedgerError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from client_sdk.recorder import Recorder
+
+T = TypeVar("T")
+
+READ_DEADLINE_S = 2.0
+"""How long `history` and `budget` wait: a person would rather wait than see nothing."""
+
+FORGET_DEADLINE_S = 30.0
+"""How long wiping may take: it rewrites the file, and the user wants it done."""
+
+
+class Disclosure:
+    """The part of a `client_sdk.Telemetry` that is for its user."""
+
+    _registry: Registry
+    _path: Path | None
+    _schedule: Schedule
+    _processes: Processes
+    _recorder: Recorder
+    _closed: bool
+    _is_forgotten: bool
+
+    def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
+        """Return every report that has left this device, for the user to read.
+
+        Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
+
+        Args:
+            language: that of the labels: one that ships, or that the registry has sentences in.
+
+        Raises:
+            LedgerError: if the ledger cannot be read, or this is closed.
+            LanguageError: if there are no sentences in the language.
+
+        """
+        from client_sdk.labels import Labeler  # noqa: PLC0415 13 ms
+
+        say = self._registry.sentences(language)
+        nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
+        entries, packed = self._ask(
+            lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
+        )
+        return Labeler(packed, self._registry).label(entries, say)
+
+    def statement(self, language: str = ENGLISH) -> str:
+        """Return a page for users in Markdown: what is asked, why, and what it can reveal at worst.
+
+        It is the page of ``hearsay-estimator plan --statement``.
+
+        Args:
+            language: a language that ships, or that the registry has sentences in.
+
+        Raises:
+            LanguageError: if there are no sentences in the language.
+
+        """
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+
+        return statement(self._registry, language)
+
+    def budget(self) -> BudgetStatus:
+        """Return the privacy loss spent and left, in the present window and in the device's life.
+
+        Raises:
+            LedgerError: if the ledger cannot be read, or this is closed.
+
+        """
+        budget = self._registry.budget
+        clock_s = self._recorder.instant()
+
+        def read(connection: sqlite3.Connection) -> BudgetStatus:
+            periods = Periods.at(budget, charges.present_s(connection, clock_s))
+            window_nanos = participation.window_nanos(self._registry, periods.day)
+            return read_status(connection, budget, periods, window_nanos)
+
+        periods = Periods.at(budget, clock_s)
+        window_nanos = participation.window_nanos(self._registry, periods.day)
+        return self._ask(read, empty=status_of((0, 0, 0), budget, periods, window_nanos))
+
+    def dropped(self) -> dict[str, int]:
+        """Return how many answers and reports were dropped, by reason.
+
+        Every answer that `record` took with consent is in `history`, waits, repeats one of its
+        window (``ALREADY_RECORDED``), or is counted here. An answer is counted under its result:
+        ``out_of_budget``, ``not_asked``, ``stopped``, ``expired``, ``busy`` or ``unavailable``; a
+        process that is killed loses those counts of its last minute. ``unknown`` counts the calls
+        for a question that the registry does not define, and ``invalid`` the answers outside their
+        domain, whose reports hold a random answer: both since this process began, because what
+        stays on the device must not tell of a mistake. The reasons of reports are
+        ``queue_full``; ``no_longer_asked`` (a new registry arrived before the report was sent);
+        ``stopped`` (the collector has stopped the question for all devices); ``too_late``
+        (refused for now, until its window closed); ``unanswered`` (sent repeatedly, even after its
+        window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
+        final or came too often.
+
+        Raises:
+            LedgerError: if the ledger cannot be read, or this is closed.
+
+        """
+        process = self._processes.current
+        lost: dict[str, int] = self._ask(process.losses.dropped, empty={})
+        return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
+
+    def forget(self) -> None:
+        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
+
+        Of windows that are over, the file then holds only what they cost in sum, without the
+        questions and the days. From now on this object has no consent, even if an error is raised.
+
+        Raises:
+            LedgerError: if not everything could be wiped; the message says what to do. If another
+                process used the ledger for half a minute, call this again.
+
+        """
+        self._schedule.agreement.consent = False
+        self._is_forgotten = True
+        self._schedule.forget()
+        process = self._processes.current
+        process.uploader.stop()
+        process.losses.clear()
+        process.mistakes.clear()
+        if self._path is None:
+            self._insist(erase.wipe)
+            return
+        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
+        if ledger_file.exists(self._path):
+            self._insist(erase.wipe)
+            self._insist(erase.scrub, begin=BARE)
+        erase.remove_leftovers(self._path)
+
+    def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
+        """Do work on the ledger for the user, as soon as no other process holds it."""
+        until_s = time.monotonic() + FORGET_DEADLINE_S
+        while True:
+            try:
+                return self._run(work, until_s - time.monotonic(), **options)
+            except LedgerBusyError:
+                if time.monotonic() + AGAIN_S >= until_s:
+                    raise
+            time.sleep(AGAIN_S)
+
+    def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
+        """Read the ledger; return ``empty`` if there is no ledger and none may be made."""
+        if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
+            return empty
+        return self._run(work, timeout_s, begin=READ)
+
+    def _run(self, work: Callable[[sqlite3.Connection], T], timeout_s: float, **options: str) -> T:
+        if self._closed:
+            raise LedgerError("this Telemetry is closed; make a new one")
+        return self._processes.current.ledger_thread.run(work, timeout_s, **options)
+
+
+def nothing(_: object) -> None:
+    """Do nothing in a transaction: what is to be done first is done before it."""

@@ -1,0 +1,48 @@
+"""The row of the device: its secret, and whether the user agrees to anything.
+
+Each function is one step of a transaction that the caller has begun. The program that started or
+was told last says whether the user agrees. A helper looks here whenever it takes something to send:
+it belongs to an earlier program, which knows nothing of a later start.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from client_sdk.results import LedgerError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class Secret(NamedTuple):
+    """The device's secret and its number: opting out and in again makes a new one."""
+
+    key: bytes
+    generation: int
+
+
+def secret_of(connection: sqlite3.Connection) -> Secret:
+    """Return the device's secret.
+
+    Raises:
+        LedgerError: if it was wiped while this program ran.
+
+    """
+    key, generation = connection.execute("SELECT secret, generation FROM device").fetchone()
+    if key is None:
+        raise LedgerError("the user opted out in another process; nothing is recorded until this program starts again")
+    return Secret(key, generation)
+
+
+def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
+    """Note whether the user agrees; return False if they have opted out, when nothing is noted."""
+    is_in, before = connection.execute("SELECT secret IS NOT NULL, agrees FROM device").fetchone()
+    if is_in and before != agrees:
+        connection.execute("UPDATE device SET agrees = ?", (agrees,))
+    return bool(is_in)
+
+
+def agrees(connection: sqlite3.Connection) -> bool:
+    """Whether the user agrees to anything."""
+    return bool(connection.execute("SELECT agrees FROM device").fetchone()[0])

@@ -1,0 +1,117 @@
+"""One step of a scale: an ordered category, or a number of which only the mean is estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from client_sdk.protocol.kinds.category import VALUES, Category
+from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.key import Key
+from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, NamedAnswer
+from client_sdk.protocol.kinds.number import STATISTIC
+from client_sdk.protocol.sentences import Sentences
+from client_sdk.protocol.toml_table import TomlTable
+
+
+def _read_mean(table: TomlTable, key: Key, _: Mapping[str, Any]) -> str | None:
+    statistic = table.text(key.name)
+    if statistic and statistic != "mean":
+        table.mistake(key.name, 'must be "mean" for an ordinal, or be removed to have the share of each value, too')
+    return statistic or None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordinal(Category):
+    """One step of a scale; the values rise in order, so that a mean has a meaning."""
+
+    name: ClassVar[str] = "ordinal"
+    is_ordered: ClassVar[bool] = True
+    statistics: ClassVar[tuple[str, ...]] = ("mean",)
+    keys: ClassVar[tuple[Key, ...]] = (
+        VALUES,
+        replace(STATISTIC, narrower={"const": "mean"}, required=False, read=_read_mean),
+    )
+
+    @classmethod
+    def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
+        """Return the scale, or the question for its mean alone."""
+        scale = cls(values["values"])
+        return OrdinalMean(scale) if values["statistic"] else scale
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalMean(Grid):
+    """One step of a scale, of which only the mean is estimated: the first value is worth 1.
+
+    Attributes:
+        scale: the values, which rise in order.
+
+    """
+
+    name: ClassVar[str] = Ordinal.name
+    statistics: ClassVar[tuple[str, ...]] = ("mean",)
+    unshared: ClassVar[str] = "gives every value a share; remove statistic, or let auto choose"
+    statistic: ClassVar[str] = "mean"  # type: ignore[misc] # of each question of the others
+    refused: ClassVar[Mapping[str, str]] = Ordinal.refused
+    takes_fill_value: ClassVar[bool] = False
+    low: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # as above
+
+    scale: Ordinal
+
+    @property
+    def high(self) -> Fraction:  # type: ignore[override] # as above
+        """What the last value is worth."""
+        return Fraction(self.scale.size)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the numbers are integers, which they are."""
+        return True
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return self.scale.expected
+
+    @property
+    def definition(self) -> dict[str, object]:
+        """The part of the edition that describes what may be answered."""
+        return self.scale.definition | {"statistic": self.statistic}
+
+    def within(self, answer: object) -> Fraction:
+        """Return what a value is worth in the mean: its place on the scale, from 1."""
+        return Fraction(self.scale.symbol(answer) + 1)
+
+    def answer_at(self, number: Fraction) -> object:
+        """Return the value of a place on the scale."""
+        return self.scale.values[round(number) - 1]
+
+    def named_at(self, number: Fraction) -> NamedAnswer:
+        """Return the value of a place on the scale, which is its own name."""
+        value = self.scale.values[round(number) - 1]
+        return NamedAnswer(value, value)
+
+    def said_at(self, point: int, points: int, say: Sentences) -> str:  # noqa: ARG002 of other kinds
+        """Return the value that is nearest to a point of an even grid."""
+        return self.scale.values[round(self.number_at(point, points)) - 1]
+
+    def samples(self) -> tuple[str, ...]:
+        """Return every value."""
+        return self.scale.values
+
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+        """Yield the values."""
+        return self.scale.statement(asked, say)
+
+    @property
+    def python_type(self) -> str:
+        """A literal of the values."""
+        return self.scale.python_type
+
+    @property
+    def browser_refusal(self) -> str:
+        """Why the SDK of browsers does not take the question."""
+        return "statistic is not for the ordinals of this SDK; remove it"

@@ -1,0 +1,47 @@
+"""Writes the table of the page on the trusted core: ``python -m tools.trusted_core``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+PAGE: Final = ROOT / "docs" / "privacy" / "trusted-core.md"
+LIST: Final = ROOT / "tests" / "architecture" / "trusted_core.toml"
+PACKAGE: Final = ROOT / "client_sdk"
+TABLE: Final = re.compile(r"(<!-- table: written by make architecture -->\n).*(<!-- end of table -->)", re.DOTALL)
+
+
+def listed() -> dict[str, str]:
+    """Return what each module of the core guarantees, in the order in which to read them.
+
+    A module is named by its path within the package.
+    """
+    modules: dict[str, str] = tomllib.loads(LIST.read_text(encoding="utf-8"))["modules"]
+    return modules
+
+
+def most_lines() -> int:
+    """Return how many lines the core may have."""
+    return int(tomllib.loads(LIST.read_text(encoding="utf-8"))["most_lines"])
+
+
+def lines_of(module: str) -> int:
+    """Return the number of a module's lines, docstrings included."""
+    return len((PACKAGE / module).read_text(encoding="utf-8").splitlines())
+
+
+def page() -> str:
+    """Return the page with its table and totals as the code stands."""
+    modules = listed()
+    rows = "".join(f"| `{module}` | {lines_of(module)} | {guarantee} |\n" for module, guarantee in modules.items())
+    table = f"| module | lines | what it guarantees |\n| --- | --- | --- |\n{rows}"
+    total = f"**{len(modules)} modules, {sum(map(lines_of, modules)):,} lines**"
+    text = re.sub(r"\*\*\d+ modules, [\d,]+ lines\*\*", total, PAGE.read_text(encoding="utf-8"))
+    return TABLE.sub(lambda found: f"{found[1]}{table}{found[2]}", text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
