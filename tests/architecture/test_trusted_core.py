@@ -212,8 +212,8 @@ def faults_of(outcomes: list[Outcome]) -> list[str]:
 
 
 COMPUTES = {f"protocol/{name}.py" for name in ("channel", "coins", "epsilon", "exact", "kinds/boolean", "window")}
-"""What the core computes with. Most of it runs when the registry is read. A boolean's own module sees
-True or False, which no trace can tell from other truth values."""
+"""What the core computes with. Most of it runs when the registry is read. A boolean's own module
+sees True or False, which no trace can tell from other truth values."""
 
 MOST_PATIENT = 100
 """Fewer misbehaviours in all lives show nothing."""
