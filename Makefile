@@ -137,6 +137,7 @@ golden: setup
 
 architecture: setup
 	$(BIN)/python -m tools.architecture
+	$(BIN)/python -m tools.trusted_core
 
 # Drawings and plots, with the numbers that pages take from them.
 assets: setup

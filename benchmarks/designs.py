@@ -25,7 +25,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.mechanisms.balanced import difference_family
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from tests.exact import test_design_variance as designs
 
 T = TypeVar("T")

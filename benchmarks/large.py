@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from benchmarks.peers.ours import chosen
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 
 REPORTS = 10**8
 KIB = 1024

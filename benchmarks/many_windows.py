@@ -16,9 +16,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
-from estimator.decoders.grid import grid_law
+from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.formats.to_json import as_json
 from estimator.report.report import make_report
 from estimator.tallies.read import decode

@@ -20,8 +20,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MAX_CELLS, Crossed, MeanByGroup
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.statistics.arrays import Floats
 
 RANGE: Final = Number(Fraction(0), Fraction(1), "mean")

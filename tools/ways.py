@@ -99,7 +99,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
         Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
-        Step("estimator/decoders/__init__.py:inverse_of", "finds the inverse of the metric's mechanism"),
+        Step("estimator/decoders/inversions.py:inverse_of", "finds the inverse of the metric's mechanism"),
         Step(
             "estimator/results/estimate.py:Estimate",
             "holds a figure: estimate, interval, standard error",

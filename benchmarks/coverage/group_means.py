@@ -15,7 +15,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.group_means import group_means
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats

@@ -14,10 +14,9 @@ import numpy as np
 from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import DEVICES, chosen, post_processed, zipf
 from benchmarks.results import NONE, table
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.simplex import nearest_shares
 from tests.exact.test_design_variance import bound

@@ -17,10 +17,8 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import AUTO, channel_for
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of, sampler_of
 from estimator.estimates.means import mean_of
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.statistics.arrays import Counts, Floats
 
 OUR_RUNS = 1000

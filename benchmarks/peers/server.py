@@ -12,8 +12,7 @@ from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import chosen, zipf
 from benchmarks.results import NONE, spread, table, verdict
 from client_sdk.protocol import Channel
-from estimator.decoders import inverse_of
-from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.statistics.arrays import Counts
 
 ROUNDS = 3

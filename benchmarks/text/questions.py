@@ -13,11 +13,11 @@ from client_sdk.protocol import Metric
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import LIMB_BITS, MODULUS
 from client_sdk.protocol.texts.text import Text
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of, sampler_of
+from estimator.decoders.sampling import Sampler
 from estimator.decoders.support import Balanced
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.texts import Texts, discover
-from estimator.rehearsal.tally_sampler import Sampler, sampler_of
 from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import Field, metric_of
 

@@ -47,6 +47,7 @@ class Metric:
         expires: the last day on which a window of the question may begin; it is asked until that
             window ends. None if there is none.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
+        has_no_answer: whether the last input stands for no answer, as which silence is reported.
         persist: whether the count of a window, or the days of use, are kept on disk and survive the
             process.
         retention_days: how many days the collector keeps a tally after the grace of its window;
@@ -74,6 +75,7 @@ class Metric:
     owner: str = ""
     expires: date | None = None
     fill: Fill | None = None
+    has_no_answer: bool = False
     persist: bool = False
     retention_days: int | None = None
     unit: str = ""
@@ -91,11 +93,6 @@ class Metric:
         object.__setattr__(self, "edition", _edition(self, self.stratum) if self.stratum else editions[0])
         object.__setattr__(self, "editions", editions)
         object.__setattr__(self, "epsilon_nanos", epsilon_nanos(self.channel))
-
-    @property
-    def has_no_answer(self) -> bool:
-        """Whether the last input stands for no answer, as which silence is reported."""
-        return self.fill is not None and self.fill.answer is None
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -239,10 +236,10 @@ def _delta(channel: Channel) -> Fraction:
 
 def definition(metric: Metric) -> dict[str, object]:
     """Return the edition's part on what may be answered, and on what fills silence."""
-    fill = metric.fill
-    if fill is None:
-        return metric.kind.definition
-    return metric.kind.definition | ({"fill_in": True} if fill.answer is None else {"fill_value": str(fill.answer)})
+    meaning = metric.kind.definition | ({"fill_in": True} if metric.has_no_answer else {})
+    if metric.fill is None or metric.fill.answer is None:
+        return meaning
+    return meaning | {"fill_value": str(metric.fill.answer)}
 
 
 def _edition(metric: Metric, stratum: str) -> str:

@@ -75,3 +75,9 @@ def inverse(channel: BalancedDesign) -> Balanced:
     )
     shifts = Shifts.of_blocks(points, [channel.base_block(index) for index in range(blocks)])
     return Balanced(Support(keep, other), block, FirstPoints(channel.inputs, shifts))
+
+
+def extreme(channel: BalancedDesign) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    apart = (channel.points - channel.block_size) / (channel.points - 1)
+    return float(channel.keep_numerator / COIN_SCALE * apart)

@@ -12,6 +12,7 @@ estimation theory", section 4.4 (least squares of circulant equations by Fourier
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.decoders.protocol import Inverse
+from estimator.decoders.squares import Squares
 from estimator.decoders.support import Balanced, Block, Support
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import binomial_intervals
@@ -163,6 +165,12 @@ class LeastSquares:
         """Return the score of each symbol for a weighted sum of shares."""
         return self.shifts.spread(weights, self.weights)
 
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        own, others = self.mean_squares[:1], self.mean_squares[1:]
+        enough = max(EXACT_BELOW, math.ceil(FEW / self.other_least))
+        return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
+
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report; shape (1,).
 
@@ -190,3 +198,19 @@ def inverse(channel: CyclicDesign) -> Inverse:
     if size == PAIR:
         return Balanced(Support(keep, (PAIR - keep) / (inputs - 1)), block, Shifts.of(channel))
     return LeastSquares.of(channel, block, float(keep))
+
+
+def extreme(channel: CyclicDesign) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
+
+
+def _apart(channel: CyclicDesign) -> float:
+    """Return the largest fraction of an answer's blocks that do not hold another given answer."""
+    if channel.block_size == PAIR:
+        return 1 - 1 / (channel.inputs - 1)
+    indicators = np.zeros((channel.base_blocks, channel.inputs))
+    for index, indicator in enumerate(indicators):
+        indicator[list(channel.base_block(index))] = 1
+    common = np.fft.irfft((np.abs(np.fft.rfft(indicators)) ** 2).sum(axis=0), n=channel.inputs)[1:]
+    return 1 - round(float(common.min())) / (channel.base_blocks * channel.block_size)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
+from estimator.decoders.squares import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW, FEW
 from estimator.statistics.score_intervals import bounded_intervals, score_intervals
@@ -75,6 +76,12 @@ class TableInverse:
         """Return the score of each symbol for a weighted sum of shares."""
         summed: Floats = weights @ self.decoder
         return summed
+
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        own = np.diagonal(self.mean_squares)
+        others = self.mean_squares - np.diag(own)
+        return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report for each estimate, shape (k,)."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from estimator.decoders.decoder import REMEMBERED
+from estimator.decoders.protocol import TableLaw
 from estimator.statistics.arrays import Floats
 
 
@@ -23,3 +24,8 @@ def table(channel: AdditiveNoise) -> Floats:
     ]
     law: Floats = np.array(rows) / weights.sum()
     return law
+
+
+def law(channel: AdditiveNoise) -> TableLaw:
+    """Return the law of a grid, written out."""
+    return TableLaw(table(channel))

@@ -178,3 +178,8 @@ def _least_worst(channel: OptimalMean, fixed: Floats, free: Floats) -> Floats:
             if float(slope @ step) < 1e-12:  # noqa: PLR2004 the bound falls by less than a part in 10**12
                 break
     return free_numbers
+
+
+def extreme(channel: OptimalMean) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    return min(channel.width, len(channel.steps)) * channel.heavy / channel.band_total

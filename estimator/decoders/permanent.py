@@ -9,13 +9,18 @@ inverse are mapped by this line.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.channel import Channel
 from estimator.decoders.protocol import Inverse
+from estimator.decoders.squares import Squares
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, Reports
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.permanent import Permanent
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +65,31 @@ class TwoStep:
         summed: Floats = (self.second.contrast(weights) - self.lie * weights.sum()) / self.gap
         return summed
 
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        second = self.second.squares(inputs)
+        others = inputs - 1
+        everything = second.own + others * second.average
+
+        def mixed(square: Floats, expected: float) -> Floats:
+            mixture = self.lie * everything + self.gap * square
+            squares: Floats = (mixture - 2 * self.lie * expected + self.lie**2) / self.gap**2
+            return squares
+
+        support = None
+        if second.support is not None:
+            own, other = second.support
+            named = self.lie * (own + others * other)
+            support = named + self.gap * own, named + self.gap * other
+        return Squares(
+            inputs,
+            mixed(second.own, self.keep),
+            mixed(second.other, self.lie),
+            mixed(second.average, self.lie),
+            support,
+            second.least_reports,
+        )
+
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report: those of the second step, mapped."""
         least, most = self.second.extremes()
@@ -76,13 +106,18 @@ class TwoStep:
         return expected
 
 
-def two_step(channel: Permanent, second: Inverse) -> Inverse:
+def first_step(channel: Channel) -> Channel:
+    """Return the step from an answer to its permanent answer."""
+    return cast("Permanent", channel).permanent  # no other channel has two steps
+
+
+def two_step(channel: Channel, second: Inverse) -> Inverse:
     """Return the inverse of two steps.
 
     It is a `Support` if the second step's is one: then each symbol still supports the value that it
     names.
     """
-    keep, lie = (channel.permanent.probability(0, given) for given in (0, 1))
+    keep, lie = (first_step(channel).probability(0, given) for given in (0, 1))
     if not isinstance(second, Support):
         return TwoStep(second, float(keep), float(lie))
     gap = second.own - second.other

@@ -97,3 +97,9 @@ def inverse(channel: ProjectiveGeometry) -> Balanced:
     other = keep * common / orthogonal + (1 - keep) * (orthogonal - common) / (points - orthogonal)
     block = Block(float(keep / orthogonal), float((1 - keep) / (points - orthogonal)))
     return Balanced(Support(keep, other), block, Orthogonality.of(channel))
+
+
+def extreme(channel: ProjectiveGeometry) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    common = (channel.orthogonal - 1) // channel.prime
+    return float(channel.keep_numerator / COIN_SCALE * (channel.orthogonal - common) / channel.orthogonal)

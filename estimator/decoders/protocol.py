@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from estimator.decoders.squares import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
 
 
@@ -83,6 +84,9 @@ class Inverse(ChannelLaw, Protocol):
 
         All covariances follow from these scores.
         """
+
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report for each estimate.

@@ -8,6 +8,7 @@ differential privacy", section III.B, lemma 1). For the histogram see
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
@@ -78,3 +79,23 @@ def _sums(values: Floats) -> Floats:
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
+
+
+@dataclass(frozen=True, slots=True)
+class SquareWaveLaw:
+    """The law of a square wave, computed in O(symbols) steps."""
+
+    channel: SquareWave
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol."""
+        return symbol_law(self.channel, shares)
+
+    def expectations(self, scores: Floats, /) -> Floats:
+        """Return the expected score of a symbol given each input."""
+        return expectations(self.channel, scores)
+
+
+def extreme(channel: SquareWave) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    return min(channel.width, channel.inputs - 1) * channel.heavy / channel.total

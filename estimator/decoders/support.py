@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from estimator.decoders.squares import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import binomial_intervals
 
@@ -93,6 +94,13 @@ class Support:
         """Return the score of each symbol for a weighted sum of shares."""
         summed: Floats = float(self.slope) * weights + float(self.intercept) * weights.sum()
         return summed
+
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        p, q = float(self.own), float(self.other)
+        most, least = float(self.slope + self.intercept) ** 2, float(self.intercept) ** 2
+        own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
+        return Squares(inputs, own, other, other, (p, q))
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return a report's score for a value it does not support, and for one it does; (1,)."""
@@ -179,6 +187,10 @@ class Balanced:
         supported = self.incidence.of_symbols(weights)
         summed: Floats = float(self.support.slope) * supported + float(self.support.intercept) * weights.sum()
         return summed
+
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report adds to the share of each of ``inputs``."""
+        return self.support.squares(inputs)
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report; shape (1,)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced, Support
 from estimator.statistics.arrays import Counts
 

@@ -18,7 +18,7 @@ import numpy as np
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import SURVIVORS, risks_of
 from estimator.results.texts import LeastShare

@@ -27,9 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
-from estimator.decoders.grid import grid_law
+from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.likelihood.expectation_maximisation import AT_ONCE
 from estimator.likelihood.projected_gradient import climbed, slack

@@ -22,8 +22,7 @@ from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.texts.text import Text
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.errors import UnfitTallyError
 from estimator.estimates.clustering.clusters import clusters_of_histogram, clusters_of_values
 from estimator.estimates.covariance import MOST_VALUES, Sample

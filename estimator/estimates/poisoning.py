@@ -20,8 +20,7 @@ from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.estimates.channel_range import range_test
 from estimator.estimates.group_means import group_weights
 from estimator.estimates.mean_scale import positions_of, scale_of

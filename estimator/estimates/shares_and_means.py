@@ -15,8 +15,7 @@ from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.text import Text
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.group_means import group_shares
 from estimator.estimates.mean_scale import positions_of

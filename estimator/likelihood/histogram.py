@@ -10,7 +10,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.kinds.grid import Grid
 from estimator.decoders.decoder import REMEMBERED
-from estimator.decoders.grid import grid_law
+from estimator.decoders.inversions import grid_law
 from estimator.decoders.protocol import ChannelLaw
 from estimator.statistics.arrays import Floats
 

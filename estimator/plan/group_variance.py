@@ -13,11 +13,12 @@ import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.metric import Metric
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
+from estimator.decoders.squares import Squares
 from estimator.estimates.group_means import group_weights
 from estimator.plan.power import Z_OF_POWER
-from estimator.plan.variance import Squares, squares_of
+from estimator.plan.variance import squares_of
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 

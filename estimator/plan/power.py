@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from estimator.plan.variance import Squares
+from estimator.decoders.squares import Squares
 from estimator.statistics.binomial_intervals import at_most, binomial_intervals
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
 from estimator.statistics.laws import binomial_tail

@@ -9,9 +9,6 @@ which are their mixture (Arcolezi et al. 2023, section 3).
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
@@ -24,67 +21,18 @@ from client_sdk.protocol.models.model import CrossedModel
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import Ball
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
-from estimator.decoders.cyclic_design import LeastSquares
-from estimator.decoders.exponential import TableInverse
-from estimator.decoders.permanent import TwoStep
-from estimator.decoders.protocol import Inverse
-from estimator.decoders.support import Balanced, Support
+from estimator.decoders.inversions import decoder_of, has_inverse, inverse_of
+from estimator.decoders.squares import Squares
 from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.vectors import noise_of
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Squares:
-    """Mean squares of what a report adds to the estimate of a share.
-
-    There is an entry for each value, or one for all values alike.
-
-    Attributes:
-        inputs: how many values there are.
-        own: if the value is the sender's answer; shape (inputs,) or (1,), as the two below.
-        other: if it is not, for the answer with the largest square.
-        average: if it is not, averaged over the other answers.
-        support: how often a report supports the sender's answer, and any other value. None where
-            more matters.
-        least_reports: from how many reports on the interval of a share is that of many reports.
-
-    """
-
-    inputs: int
-    own: Floats
-    other: Floats
-    average: Floats
-    support: tuple[float, float] | None = None
-    least_reports: int = EXACT_BELOW
-
-    @property
-    def uniform(self) -> float:
-        """The variance of a share where all shares are alike."""
-        share = 1 / self.inputs
-        return float((self.own * share + self.average * (1 - share) - share**2).max())
-
-    @property
-    def worst(self) -> float:
-        """The variance of a share in the worst population for it."""
-        share = np.clip((self.own - self.other) / 2, 0.0, 1.0)
-        return float((self.own * share + self.other * (1 - share) - share**2).max())
-
-    def variance(self, share: float) -> float:
-        """Return the variance of a share in the worst population that has it."""
-        return float((self.own * share + self.other * (1 - share) - share**2).max())
+from estimator.statistics.confidence import BISECTIONS
 
 
 def squares_of(channel: Channel) -> Squares | None:
     """Return the mean squares of shares. None for channels of grids, vectors, texts or features."""
-    if isinstance(channel, RotatedAxes | GroupedGeometry | Crosses):
-        return None
-    return None if decoder_of(channel) is not None else _squares(inverse_of(channel), channel.inputs)
+    return inverse_of(channel).squares(channel.inputs) if has_inverse(channel) else None
 
 
 def mean_variance(metric: Metric) -> float | None:
@@ -118,7 +66,7 @@ def text_variance(metric: Metric) -> float | None:
     channel, domain = metric.channel, metric.kind
     if not isinstance(channel, GroupedGeometry) or not isinstance(domain, Text):
         return None
-    of_cell = _squares(inverse_of(channel.geometry), channel.inputs).worst
+    of_cell = inverse_of(channel.geometry).squares(channel.inputs).worst
     return domain.max_items**2 * of_cell * sum(channel.weights) / sum(channel.weights[-CONFIRMING:])
 
 
@@ -142,7 +90,7 @@ def _worst_cell(channel: Crosses) -> float:
 
     One report in ``channel.inputs`` is of its feature.
     """
-    of_features = (_squares(inverse_of(feature), feature.inputs) for feature in channel.features)
+    of_features = (inverse_of(feature).squares(feature.inputs) for feature in channel.features)
     return channel.inputs * max(squares.worst for squares in of_features)
 
 
@@ -152,54 +100,6 @@ def share_factor(metric: Metric) -> float:
     Of a set, one of several places is drawn.
     """
     return float(metric.kind.max_items) if isinstance(metric.kind, Subset) else 1.0
-
-
-def _squares(inverse: Inverse, inputs: int) -> Squares:
-    match inverse:
-        case Support() | Balanced():
-            support = inverse if isinstance(inverse, Support) else inverse.support
-            p, q = float(support.own), float(support.other)
-            most, least = float(support.slope + support.intercept) ** 2, float(support.intercept) ** 2
-            own, other = (np.array([chance * most + (1 - chance) * least]) for chance in (p, q))
-            return Squares(inputs, own, other, other, (p, q))
-        case LeastSquares():
-            own, others = inverse.mean_squares[:1], inverse.mean_squares[1:]
-            enough = max(EXACT_BELOW, math.ceil(FEW / inverse.other_least))
-            return Squares(inputs, own, others.max(keepdims=True), others.mean(keepdims=True), least_reports=enough)
-        case TableInverse():
-            own = np.diagonal(inverse.mean_squares)
-            others = inverse.mean_squares - np.diag(own)
-            return Squares(inputs, own, others.max(axis=0), others.sum(axis=0) / (inputs - 1))
-        case TwoStep():
-            return _mixed(_squares(inverse.second, inputs), inverse)
-    raise TypeError(f"{type(inverse).__name__} has no known mean squares")
-
-
-def _mixed(second: Squares, steps: TwoStep) -> Squares:
-    """Return the squares of both steps together, from those of the second step."""
-    others = second.inputs - 1
-    everything = second.own + others * second.average
-
-    def mixed(square: Floats, expected: float) -> Floats:
-        mixture = steps.lie * everything + steps.gap * square
-        squares: Floats = (mixture - 2 * steps.lie * expected + steps.lie**2) / steps.gap**2
-        return squares
-
-    support = None
-    if second.support is not None:
-        own, other = second.support
-        support = (
-            steps.lie * (own + others * other) + steps.gap * own,
-            steps.lie * (own + others * other) + steps.gap * other,
-        )
-    return Squares(
-        second.inputs,
-        mixed(second.own, steps.keep),
-        mixed(second.other, steps.lie),
-        mixed(second.average, steps.lie),
-        support,
-        second.least_reports,
-    )
 
 
 def _worst_mean(places: Floats, squares: Floats) -> float:

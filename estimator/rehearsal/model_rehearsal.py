@@ -19,9 +19,9 @@ from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
+from estimator.decoders.inversions import sampler_of
 from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import predict
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally

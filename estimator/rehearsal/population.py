@@ -14,7 +14,7 @@ from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of
 from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats

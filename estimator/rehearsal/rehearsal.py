@@ -15,11 +15,11 @@ from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
+from estimator.decoders.inversions import sampler_of
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages_of, figures_of, held, holds
 from estimator.rehearsal.ground_truth import GroundTruth, Missing
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.texts import TextOutcome
 from estimator.rehearsal.vector_sampler import sampled_tally

@@ -8,7 +8,7 @@ import numpy as np
 
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.rehearsal.tally_sampler import sampler_of
+from estimator.decoders.inversions import sampler_of
 from estimator.statistics.arrays import Counts
 
 

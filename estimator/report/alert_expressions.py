@@ -18,7 +18,7 @@ from client_sdk.protocol.kinds.label import word
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of
 from estimator.errors import RequestError
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import mean_range_of

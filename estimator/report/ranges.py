@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.registry.registry import Registry
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of
 from estimator.errors import RequestError
 
 

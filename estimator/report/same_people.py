@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
 from estimator.results.estimate import Estimate

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from client_sdk.protocol import Registry
+from estimator.decoders.inversions import sampler_of
 from estimator.rehearsal.ground_truth import read_csv
-from estimator.rehearsal.tally_sampler import sampler_of
 
 HERE = Path(__file__).parent
 SEED = 7

@@ -312,7 +312,7 @@ def test_the_core_is_no_longer_than_it_was() -> None:
 def test_the_page_shows_the_core_as_it_is() -> None:
     page = trusted_core.PAGE.read_text(encoding="utf-8")
     assert page == trusted_core.page(), "run: python -m tools.trusted_core"
-    assert len(page.splitlines()) <= 60
+    assert len(page.splitlines()) <= 65
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.balanced.difference_family import balanced_starters, proper_divisors
 from client_sdk.protocol.mechanisms.balanced.exact_simplex import non_negative_solution
 from estimator.audit.exact.paths import law_of
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from tests.exact.test_design_variance import EPSILONS, SIZES, support_of
 

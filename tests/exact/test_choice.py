@@ -193,7 +193,7 @@ VALUES = tuple(f"v{index}" for index in range(24))
         Cross(Category(VALUES[:4]), Category(VALUES[:6])),
         Count(Fraction(23), "distribution"),
     ],
-    ids=lambda domain: str(domain.kind),
+    ids=lambda domain: str(domain.name),
 )
 def test_everything_with_24_shares_gets_the_balanced_design_that_its_name_gives(domain: Kind) -> None:
     epsilon = requested("1")

@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk.protocol import Metric, Window, WindowKind
 from client_sdk.protocol.kinds.category import Category
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.covariance import MOST_VALUES, Sample
 from estimator.estimates.metric import estimate
 from estimator.results.request import Request

@@ -9,7 +9,7 @@ from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.statistics.binomial_intervals import binomial_interval, binomial_intervals
 from tests.support.estimates.checks import check_coverage, mean_coverage, worst_coverage

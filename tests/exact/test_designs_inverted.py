@@ -19,8 +19,8 @@ from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.decoders import inverse_of
 from estimator.decoders.cyclic_design import LeastSquares
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.likelihood.projected_gradient import ROUNDING, SLACK
 from estimator.likelihood.shares import maximum_likelihood

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import SETTLED, Ratios
 from estimator.formats.frames import to_pandas

@@ -14,7 +14,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
 from tests.support.estimates.checks import (

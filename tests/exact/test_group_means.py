@@ -14,7 +14,7 @@ from benchmarks.coverage.group_means import QUESTIONS, RANGE, held_by
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.estimates import group_means as of_groups
 from estimator.estimates.group_means import group_means, group_shares, intervals_of

@@ -16,7 +16,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import intervals_of, joint_of

@@ -92,7 +92,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.kind} by {domain.second.kind}")
+@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.name} by {domain.second.name}")
 def test_the_inputs_of_a_cross_are_its_pairs_the_second_the_faster(domain: Cross) -> None:
     pairs = list(product(domain.first.labels, domain.second.labels))
     assert domain.labels == tuple(pairs)
@@ -101,7 +101,7 @@ def test_the_inputs_of_a_cross_are_its_pairs_the_second_the_faster(domain: Cross
         assert [domain.encode(form(pair), domain.size, ScriptedCoins([])) for pair in pairs] == list(range(len(pairs)))
 
 
-@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.kind} by {domain.second.kind}")
+@pytest.mark.parametrize("domain", PAIRS, ids=lambda domain: f"{domain.first.name} by {domain.second.name}")
 def test_a_report_of_a_pair_has_the_law_of_its_input_and_so_the_epsilon_of_one_report(domain: Cross) -> None:
     metric_of = metric(domain, "k-ary-randomized-response")
     laws = [exact_law(partial(metric_of.perturb, pair)) for pair in domain.labels]

@@ -7,7 +7,7 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.models.crosses import Crosses
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.learned.crosses import fakes_of_crosses
 from estimator.estimates.learned.models import model_estimates
 from estimator.results.request import Request

@@ -14,12 +14,12 @@ from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from client_sdk.protocol.window import Window
+from estimator.decoders.inversions import sampler_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.crosses import CellShares, odds_ends, weights_of
 from estimator.estimates.learned.models import learn
 from estimator.estimates.learned.prediction import Column, predict
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats

@@ -17,8 +17,7 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.decoders import inverse_of
-from estimator.decoders.grid import grid_law
+from estimator.decoders.inversions import grid_law, inverse_of
 from estimator.estimates import channel_range
 from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test
 from estimator.estimates.metric import estimates

@@ -30,9 +30,10 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.rehearsal import tally_sampler
-from estimator.rehearsal.block_sampler import Blocks, blocks_of
-from estimator.rehearsal.tally_sampler import Sampler, sampler_of
+from estimator.decoders import sampling as tally_sampler
+from estimator.decoders.blocks import Blocks
+from estimator.decoders.inversions import blocks_of, sampler_of
+from estimator.decoders.sampling import Sampler
 from estimator.statistics.arrays import Counts
 from tests.support.laws.generators import Law, exact_law_of_counts
 from tests.support.laws.sampling import accepts, decision

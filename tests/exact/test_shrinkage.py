@@ -9,7 +9,7 @@ import pytest
 
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.shrinkage import AT_ONCE, FEWEST, shrunken_shares
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.statistics.arrays import Floats

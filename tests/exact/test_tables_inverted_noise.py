@@ -12,8 +12,8 @@ import pytest
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from estimator.decoders import laplace, noise
-from estimator.decoders.catalogue import decoder_of
 from estimator.decoders.decoder import Decoder
+from estimator.decoders.inversions import decoder_of
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.estimates.inverses import PRECISION, requested
 

@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
-from estimator.decoders import hierarchical, inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders import hierarchical
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.plan.variance import mean_variance
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import NUMBER, metric_of

@@ -24,12 +24,11 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import estimate
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import auc_of_pairs
 from estimator.formats.model_file import as_model_file
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
-from estimator.rehearsal.tally_sampler import sampler_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.joint import Joint
 from estimator.statistics.arrays import Counts, Floats

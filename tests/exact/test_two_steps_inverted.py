@@ -15,7 +15,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 
 ROUNDINGS = 2**10

@@ -14,7 +14,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms.catalogue import channel_for
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of
 from estimator.plan.variance import squares_of
 
 ROOT: Final = Path(__file__).parents[2]

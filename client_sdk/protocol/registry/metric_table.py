@@ -189,6 +189,7 @@ def read_metric(  # noqa: PLR0913, PLR0917 what a table is read with
         owner=owner,
         expires=told["expires"],
         fill=fill,
+        has_no_answer=has_no_answer,
         persist=persist or kind.always_persists,
         retention_days=told["retention"],
         unit=unit or kind.unit,

@@ -20,7 +20,7 @@ from client_sdk.protocol.kinds.label import word
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import CrossedModel, ModelFeature
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.learned.possible_share import LEAST_SHARE, possible_share
 from estimator.estimates.learned.products import input_of

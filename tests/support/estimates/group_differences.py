@@ -15,7 +15,7 @@ import numpy as np
 
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.cross import Cross
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
 from estimator.estimates.question_fields import question_fields

@@ -11,7 +11,7 @@ import numpy as np
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.ratios import Ratios
 from estimator.statistics.arrays import Counts, Floats

@@ -17,7 +17,7 @@ from client_sdk.protocol import Metric, WindowKind
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.group_tables import GroupTables
 from estimator.statistics.arrays import Counts

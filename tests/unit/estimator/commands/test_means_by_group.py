@@ -20,7 +20,7 @@ from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import statement
 from estimator.commands.cli import command
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.estimates.group_means import ratios_of
 from estimator.plan.group_variance import least_difference
 from estimator.rehearsal.ground_truth import from_shares

@@ -16,8 +16,7 @@ import pytest
 
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.decoders import inverse_of
-from estimator.decoders.catalogue import decoder_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.plan.plan import PlanRequest, make_plan
 from estimator.plan.power import POWER, least_count, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance

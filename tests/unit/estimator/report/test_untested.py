@@ -10,7 +10,7 @@ import numpy as np
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from estimator.decoders import inverse_of
+from estimator.decoders.inversions import inverse_of
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.render.text.report import as_table

@@ -16,9 +16,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
-from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
 
@@ -57,20 +55,30 @@ class Blocks:
         return np.repeat(chances, number // len(self.weights))
 
 
-def blocks_of(channel: Channel) -> Blocks | None:
-    """Return the blocks of a channel. None if its law is not known to have two probabilities."""
-    if isinstance(channel, RandomizedResponse | KAryRandomizedResponse):
-        return Blocks(1, lambda given, _: given)
-    if isinstance(channel, SquareWave):
-        return Blocks(channel.width, lambda given, place: given + place)
-    if isinstance(channel, CyclicDesign):
-        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.inputs))
-    if isinstance(channel, BalancedDesign):
-        weights = tuple(map(Fraction, channel.weights))
-        return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.points), weights)
-    if isinstance(channel, ProjectiveGeometry):
-        return Blocks(channel.orthogonal, _orthogonal(channel))
-    return None
+def of_names(_: Channel) -> Blocks:
+    """Return the blocks of a channel whose symbols each name an input."""
+    return Blocks(1, lambda given, _: given)
+
+
+def of_square_wave(channel: SquareWave) -> Blocks:
+    """Return the bands."""
+    return Blocks(channel.width, lambda given, place: given + place)
+
+
+def of_cyclic_design(channel: CyclicDesign) -> Blocks:
+    """Return the shifts that hold an input."""
+    return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.inputs))
+
+
+def of_balanced_design(channel: BalancedDesign) -> Blocks:
+    """Return the shifts that hold an input, weighted by base block."""
+    weights = tuple(map(Fraction, channel.weights))
+    return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.points), weights)
+
+
+def of_geometry(channel: ProjectiveGeometry) -> Blocks:
+    """Return the hyperplanes that hold an input."""
+    return Blocks(channel.orthogonal, _orthogonal(channel))
 
 
 def _shifts(channel: CyclicDesign | BalancedDesign, points: int) -> SymbolOf:

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
-from client_sdk.protocol.mechanisms.permanent import Permanent
-from estimator.rehearsal.block_sampler import Blocks, blocks_of
+from estimator.decoders.blocks import Blocks
 from estimator.statistics.arrays import Counts
 
 Sampler = Callable[[Counts, np.random.Generator], Counts]
@@ -30,20 +29,7 @@ DRAWN_AT_ONCE = 2**20
 """Devices, or places of blocks, for which numbers are drawn at once: arrays of 8 MB."""
 
 
-def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. What it needs is prepared once."""
-    if isinstance(channel, Hierarchical):
-        return _level_by_level(channel)
-    if isinstance(channel, OptimalMean):
-        return _by_bands(channel)
-    if isinstance(channel, Permanent):
-        first, second = sampler_of(channel.permanent), sampler_of(channel.instantaneous)
-        return lambda inputs, generator: second(first(inputs, generator), generator)
-    blocks = blocks_of(channel)
-    return _by_table(channel) if blocks is None else _anything_or_block(channel, blocks)
-
-
-def _anything_or_block(channel: Channel, blocks: Blocks) -> Sampler:
+def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:
     """Draw a uniform multinomial for all inputs, and then only what falls into a block."""
     in_block = channel.probability(_first_symbol(blocks), given=0) / blocks.share_of_first
     surplus = float(in_block - blocks.size * (1 - in_block) / (channel.symbols - blocks.size))
@@ -87,7 +73,7 @@ def _add_block_draws(tally: Counts, kept: Counts, blocks: Blocks, generator: np.
         )
 
 
-def _level_by_level(channel: Hierarchical) -> Sampler:
+def level_by_level(channel: Hierarchical, sampler_of: Callable[[Channel], Sampler]) -> Sampler:
     """Draw the level of each device, then the symbols of the nodes of each level."""
     levels = [(level.span, sampler_of(level.channel)) for level in channel.levels]
     alike = np.full(len(levels), 1 / len(levels))
@@ -103,7 +89,7 @@ def _level_by_level(channel: Hierarchical) -> Sampler:
     return sample
 
 
-def _by_bands(channel: OptimalMean) -> Sampler:
+def by_bands(channel: OptimalMean) -> Sampler:
     """Draw the band that each device takes, then the symbols of each band."""
     of_bands = [
         np.array([float(channel.probability(symbol, knot)) for symbol in range(channel.symbols)])
@@ -124,7 +110,7 @@ def _by_bands(channel: OptimalMean) -> Sampler:
     return sample
 
 
-def _by_table(channel: Channel) -> Sampler:
+def by_table(channel: Channel) -> Sampler:
     """Draw a multinomial for each input that occurs."""
     laws: dict[int, NDArray[np.float64]] = {}
 

@@ -1,0 +1,178 @@
+"""What is done with the reports of each mechanism: one row a mechanism.
+
+A row says how a tally is inverted, and how one is drawn; what a report reveals in the worst case is
+beside them, because it follows from the same integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from client_sdk.protocol.channel import Channel
+from estimator.decoders import (
+    balanced_design,
+    blocks,
+    cyclic_design,
+    exponential,
+    gaussian,
+    hierarchical,
+    k_ary_randomized_response,
+    laplace,
+    noise,
+    optimal_mean,
+    permanent,
+    projective_geometry,
+    randomized_response,
+    sampling,
+    square_wave,
+)
+from estimator.decoders.blocks import Blocks
+from estimator.decoders.decoder import Decoder
+from estimator.decoders.protocol import ChannelLaw, Inverse
+from estimator.decoders.sampling import Sampler
+
+REMEMBERED: Final = 16
+"""Inverses kept for the next window of the same metric. A large one takes tens of megabytes."""
+
+
+def _everything(_: Channel) -> float:
+    return 1.0
+
+
+class Inversion(NamedTuple):
+    """What is done with the reports of a mechanism.
+
+    Attributes:
+        inverse: from a tally to the shares of inputs; None if inputs are no labels.
+        decoder: from a tally to a mean; None if inputs are no points of a grid.
+        law: of a grid; None as above.
+        blocks: the likelier symbols of each input, if a law has two probabilities.
+        sampler: draws tallies where neither blocks nor the table of the law do.
+        extreme: the largest probability that a report separates two answers by the whole epsilon.
+        parts: the channels of which one is drawn, all with one chance; None if there are none.
+
+    """
+
+    inverse: Callable[[Any], Inverse] | None = None
+    decoder: Callable[[Any], Decoder] | None = None
+    law: Callable[[Any], ChannelLaw] | None = None
+    blocks: Callable[[Any], Blocks] | None = None
+    sampler: Callable[[Any], Sampler] | None = None
+    extreme: Callable[[Any], float] = _everything
+    parts: Callable[[Any], Sequence[Channel]] | None = None
+
+
+_ONE_BIT: Final = Inversion(randomized_response.support, blocks=blocks.of_names)
+
+INVERSIONS: Final[Mapping[str, Inversion]] = {
+    "randomized-response": _ONE_BIT,
+    "one-bit": _ONE_BIT,  # on the two ends of the range, whose high end is the mean
+    "k-ary-randomized-response": Inversion(
+        k_ary_randomized_response.support, blocks=blocks.of_names, extreme=k_ary_randomized_response.extreme
+    ),
+    "cyclic-design": Inversion(cyclic_design.inverse, blocks=blocks.of_cyclic_design, extreme=cyclic_design.extreme),
+    "balanced-design": Inversion(
+        balanced_design.inverse, blocks=blocks.of_balanced_design, extreme=balanced_design.extreme
+    ),
+    "projective-geometry": Inversion(
+        projective_geometry.inverse, blocks=blocks.of_geometry, extreme=projective_geometry.extreme
+    ),
+    "exponential": Inversion(exponential.inverse),
+    "laplace": Inversion(decoder=laplace.decoder, law=noise.law),
+    "gaussian": Inversion(decoder=gaussian.decoder, law=noise.law),
+    "square-wave": Inversion(
+        decoder=square_wave.decoder,
+        law=square_wave.SquareWaveLaw,
+        blocks=blocks.of_square_wave,
+        extreme=square_wave.extreme,
+    ),
+    "optimal-mean": Inversion(
+        decoder=optimal_mean.decoder,
+        law=optimal_mean.law,
+        sampler=sampling.by_bands,
+        extreme=optimal_mean.extreme,
+    ),
+    "hierarchical": Inversion(
+        decoder=hierarchical.decoder,
+        law=hierarchical.law,
+        sampler=lambda channel: sampling.level_by_level(channel, sampler_of),
+        parts=lambda channel: [level.channel for level in channel.levels],
+    ),
+    "rotated-axes": Inversion(extreme=k_ary_randomized_response.extreme),
+    "grouped-geometry": Inversion(),
+    "crosses": Inversion(parts=lambda channel: channel.features),
+}
+"""Every mechanism, by its name."""
+
+
+def inversion_of(channel: Channel) -> Inversion:
+    """Return the row of a channel; of permanent answers that of the second step."""
+    return INVERSIONS.get(channel.last_step.name, Inversion())
+
+
+def has_inverse(channel: Channel) -> bool:
+    """Whether the inputs of a channel are labels, so that their shares can be estimated."""
+    return inversion_of(channel).inverse is not None
+
+
+@lru_cache(maxsize=REMEMBERED)
+def inverse_of(channel: Channel) -> Inverse:
+    """Return the inverse of a channel: from a tally of its symbols to shares of its inputs.
+
+    Raises:
+        TypeError: if the inputs are no labels.
+
+    """
+    inverse = inversion_of(channel).inverse
+    if inverse is None:
+        raise TypeError(f"{channel.name} has no labels")
+    if channel.last_step is not channel:
+        return permanent.two_step(channel, inverse_of(channel.last_step))
+    return inverse(channel)
+
+
+def decoder_of(channel: Channel) -> Decoder | None:
+    """Return the decoder of a channel on a grid. None for other channels."""
+    decoder = inversion_of(channel).decoder
+    return None if decoder is None else decoder(channel)
+
+
+def grid_law(channel: Channel) -> ChannelLaw:
+    """Return the law of a channel on a grid.
+
+    Raises:
+        TypeError: if its inputs are not the points of a grid.
+
+    """
+    law = inversion_of(channel).law
+    if law is None:
+        raise TypeError(f"{channel.name} has no grid")
+    return law(channel)
+
+
+def extreme_of(channel: Channel) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    row = inversion_of(channel)
+    if row.parts is None:
+        return row.extreme(channel)
+    parts = row.parts(channel)
+    return sum(map(extreme_of, parts)) / len(parts)
+
+
+def blocks_of(channel: Channel) -> Blocks | None:
+    """Return the blocks of a channel. None if its law is not known to have two probabilities."""
+    of_channel = inversion_of(channel).blocks
+    return None if of_channel is None else of_channel(channel)
+
+
+def sampler_of(channel: Channel) -> Sampler:
+    """Return a function that draws tallies of a channel. What it needs is prepared once."""
+    if channel.last_step is not channel:
+        first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)
+        return lambda inputs, generator: second(first(inputs, generator), generator)
+    sampler, of_channel = inversion_of(channel).sampler, blocks_of(channel)
+    if sampler is not None:
+        return sampler(channel)
+    return sampling.by_table(channel) if of_channel is None else sampling.by_blocks(channel, of_channel)
