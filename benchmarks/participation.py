@@ -121,7 +121,7 @@ def errors(metrics: int, *, sampled: bool, generator: np.random.Generator) -> fl
 
 
 def variance(epsilon: float) -> float:
-    """Return the variance of a share for one device, by the closed form of randomised response."""
+    """Return the variance of a share for one device, by the closed form of randomized response."""
     keep = np.exp(epsilon) / (np.exp(epsilon) + 1)
     yes = SHARE * keep + (1 - SHARE) * (1 - keep)
     return float(yes * (1 - yes) / (2 * keep - 1) ** 2)

@@ -79,8 +79,8 @@ def measure_sdk() -> str:
                 ["`flush(5)` with nobody listening, the first in its process, ms", spread(offline_ms)],
                 ["`record` in an event loop, which it blocks, ms", spread(sync_ms, 2)],
                 ["`await arecord`: how long the loop's next turn waits, ms", spread(async_ms, 2)],
-                ["randomised response, thousand/s", spread([rate / 1000 for rate in rates])],
-                ["k-ary randomised response, k = 32, thousand/s", spread([rate / 1000 for rate in many])],
+                ["randomized response, thousand/s", spread([rate / 1000 for rate in rates])],
+                ["k-ary randomized response, k = 32, thousand/s", spread([rate / 1000 for rate in many])],
             ],
         )
         + "\n`import client_sdk` over `import requests`: "
@@ -89,7 +89,7 @@ def measure_sdk() -> str:
         + verdict(median(record_ms) <= 1, f"{median(record_ms):.2f} ms", "≤ 1 ms")
         + "\n`Telemetry(…)` and first `record`, known device: "
         + verdict(median(known_ms) <= 40, f"{median(known_ms):.0f} ms", "≤ 40 ms")
-        + "\nRandomised response in a Python loop with CSPRNG coins: "
+        + "\nRandomized response in a Python loop with CSPRNG coins: "
         + verdict(median(rates) >= 500e3, f"{median(rates) / 1000:,.0f} k/s", "≥ 500 k/s")
         + "\nk-ary, k = 32: "
         + verdict(median(many) >= 300e3, f"{median(many) / 1000:,.0f} k/s", "≥ 300 k/s")

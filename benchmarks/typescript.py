@@ -18,7 +18,7 @@ ROUNDS: Final = 20
 SIZES: Final = {"everything": 13_300, "boolean, category, number": 8_200}
 """Bytes after bundling, minifying and gzip: a KB is 1,000."""
 
-CHANNELS: Final = {"randomised response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}
+CHANNELS: Final = {"randomized response": 300, "k-ary, 32": 300, "projective geometry, 1,024": 100}
 """Thousands of perturbations a second of a core."""
 
 MOST_OF_BARE: Final = 2.5

@@ -93,7 +93,7 @@ def sqkr(directions: Floats, epsilon: float, bits: int, generator: np.random.Gen
 
     "Breaking the communication-privacy-accuracy trilemma". A Kashin representation, each number of
     which is rounded at random to one of two ends; of `bits` places, drawn in public, the signs are
-    one symbol of a 2**bits-ary randomised response.
+    one symbol of a 2**bits-ary randomized response.
     """
     devices, length = directions.shape
     frame = _Frame(length, generator)

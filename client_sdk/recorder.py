@@ -1,4 +1,4 @@
-"""From a randomised answer to a transaction of the ledger, in time. No true answer comes here."""
+"""From a randomized answer to a transaction of the ledger, in time. No true answer comes here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.consent import covers
-from client_sdk.answers.randomised import Randomised
+from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, problems
 from client_sdk.ledger.device import Secret
@@ -106,11 +106,11 @@ class Recorder:
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
-    def record(self, definition: Metric, randomised: Randomised, waited_s: float = 0.0) -> Recorded:
+    def record(self, definition: Metric, randomized: Randomized, waited_s: float = 0.0) -> Recorded:
         """Charge and queue a report of this window. Do not raise; ``waited_s`` are over already."""
 
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
-            return self._schedule.record(connection, clock_s, definition, randomised, leaves_s)
+            return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
 
         recorded = self._in_time(definition, work, waited_s)
         self.note(recorded)
@@ -148,7 +148,7 @@ class Recorder:
         return instant_s
 
     def clock_of(self, definition: Metric) -> float:
-        """Return the clock's instant if the randomisation of an answer depends on it; otherwise 0.
+        """Return the clock's instant if the randomization of an answer depends on it; otherwise 0.
 
         It is 0 if the clock cannot be believed, too: recording then says so.
         """

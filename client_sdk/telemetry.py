@@ -266,7 +266,7 @@ class Telemetry(Disclosure):
         encode = partial(self._encode, definition, value)
         del value
         try:
-            randomised = self._schedule.randomise(
+            randomized = self._schedule.randomize(
                 definition, encode, self._recorder.read_secret, self._recorder.clock_of(definition)
             )
         except LedgerError as error:
@@ -275,7 +275,7 @@ class Telemetry(Disclosure):
             warn("an answer could not be perturbed: %s", type(error).__name__)
             return self._lost(Recorded.UNAVAILABLE)
         del encode  # no frame of anything that fails from here on holds the answer
-        return self._recorder.record(definition, randomised, time.monotonic() - started_s)
+        return self._recorder.record(definition, randomized, time.monotonic() - started_s)
 
     def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return the channel's input of an answer; of an invalid one, an input that coins draw."""

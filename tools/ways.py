@@ -28,7 +28,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     "answer_to_bytes": (
         Step("client_sdk/telemetry.py:record", "takes the app's true answer, if the user consents"),
         Step(
-            "client_sdk/answers/schedule.py:randomise", "knows whether the answer is permanent, and which coins to toss"
+            "client_sdk/answers/schedule.py:randomize", "knows whether the answer is permanent, and which coins to toss"
         ),
         Step("client_sdk/protocol/metric.py:perturb", "turns the answer into a symbol, and perturbs it with coins"),
         Step(

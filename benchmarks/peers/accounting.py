@@ -34,7 +34,7 @@ def accounting_section(_peers: Sequence[Peer]) -> str:
     heading = ("inputs", "epsilon", "reports", "sum", "ours", "s", "its losses", "s", "its accountant", "optimum")
     return (
         "### Composition\n\n"
-        f"Epsilon at delta {DELTA:g} of k-ary randomised responses; {note}. Its accountant takes the same as an\n"
+        f"Epsilon at delta {DELTA:g} of k-ary randomized responses; {note}. Its accountant takes the same as an\n"
         "event, and loses how often it was composed. Optimum: the closed form, for two inputs.\n\n"
         f"{table(heading, rows)}"
     )

@@ -39,7 +39,7 @@ INTRODUCTION = (
     f"Mean squared error of the shares; {DEVICES:,} devices, Zipf(1.1), the same for all; mean ± its standard error\n"
     "over runs (their number). Every report of a peer is drawn by the peer itself; a channel of a peer gets\n"
     f"{PEERS_RUNS} runs, or as many as begin within {SECONDS:.0f} s, but 5. Ours are drawn from the law.\n"
-    "GRR (k-ary randomised response) and OUE are of pure-ldp and multi-freq-ldpy, and their runs put together, for\n"
+    "GRR (k-ary randomized response) and OUE are of pure-ldp and multi-freq-ldpy, and their runs put together, for\n"
     "the laws are one; HR is of pure-ldp, SS of multi-freq-ldpy. The best peer is the entry of the least mean in\n"
     "this very run, which flatters it a little. Not run: OLH, which has the law of OUE and takes minutes; FLH, its\n"
     "approximation; GRR at 1024 values; opendp's channels, which are GRR and a unary code of more variance than OUE.\n"

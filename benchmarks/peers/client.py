@@ -40,7 +40,7 @@ def client_section(peers: Sequence[Peer]) -> str:
     return (
         "### Client\n\n"
         f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of\n"
-        f"{SECONDS} s each, median (range). `GRR` is k-ary randomised response. Coins differ: a Mersenne Twister is\n"
+        f"{SECONDS} s each, median (range). `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
         "quick, but can be predicted from what it has drawn, so that it hides nothing; compare fairly with opendp.\n\n"
         + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
         + "\n"

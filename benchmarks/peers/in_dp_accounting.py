@@ -17,7 +17,7 @@ def hello() -> str:
 
 
 def composed(inputs: int, noise: float, reports: int, delta: float) -> dict[str, float]:
-    """Return the epsilon of many k-ary randomised responses: by its distribution of losses, and by
+    """Return the epsilon of many k-ary randomized responses: by its distribution of losses, and by
     its accountant.
 
     Args:

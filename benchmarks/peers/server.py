@@ -19,7 +19,7 @@ ROUNDS = 3
 REPORTS = 10**6
 EPSILON = 1.0
 QUOTED_S = {32: 0.023, 1024: 0.026}
-"""The authors' own C++ for projective geometry (at 32 values for randomised response): quoted, not
+"""The authors' own C++ for projective geometry (at 32 values for randomized response): quoted, not
 run.
 """
 
@@ -62,7 +62,7 @@ def server_section(peers: Sequence[Peer]) -> str:
             [
                 str(size),
                 "authors' C++ (quoted, not run here)",
-                "projective geometry" if size > 32 else "randomised response",
+                "projective geometry" if size > 32 else "randomized response",
                 f"{quoted_s}",
                 NONE,
             ]

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.calendar import release_s
-from client_sdk.answers.randomised import Randomised, symbol_of
+from client_sdk.answers.randomized import Randomized, symbol_of
 from client_sdk.ledger import charges, queue, stops
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.metric import Metric
@@ -32,7 +32,7 @@ def fill_in(
     connection: sqlite3.Connection,
     asked: Callable[[str, str, str], Metric | None],
     coins: Coins,
-    randomise: Callable[[Metric, object], Randomised],
+    randomize: Callable[[Metric, object], Randomized],
 ) -> None:
     """Give open slots that are filled in their report.
 
@@ -40,13 +40,13 @@ def fill_in(
         connection: within a write transaction.
         asked: returns the metric of a slot, by its key; None if it is not asked.
         coins: the source of randomness.
-        randomise: returns the randomised form of the answer that stands for none.
+        randomize: returns the randomized form of the answer that stands for none.
 
     """
     for key in charges.open_slots(connection):
         definition = asked(*key)
         if definition is not None and definition.fill is not None and not stops.is_stopped(connection, *key[:2]):
-            randomised = randomise(definition, definition.fill.answer)
-            symbol = symbol_of(connection, definition, randomised, coins)
+            randomized = randomize(definition, definition.fill.answer)
+            symbol = symbol_of(connection, definition, randomized, coins)
             charges.fill_slot(connection, key)
             queue.enqueue(connection, Report(*key, symbol), release_s(Window.parse(key[2]), coins))

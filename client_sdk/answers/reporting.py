@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.calendar import has_slots, release_s
-from client_sdk.answers.randomised import Randomised, symbol_of
+from client_sdk.answers.randomized import Randomized, symbol_of
 from client_sdk.ledger import charges, queue, stops
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.coins import Coins
@@ -28,7 +28,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     registry: Registry,
     coins: Coins,
     definition: Metric,
-    randomised: Randomised,
+    randomized: Randomized,
     *,
     window: Window,
     instant_s: float,
@@ -42,7 +42,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
         registry: the ceilings.
         coins: the source of randomness.
         definition: the metric.
-        randomised: the answer.
+        randomized: the answer.
         window: the window to which the report belongs.
         instant_s: an instant within the periods that pay for the report.
         held: whether it leaves only after the end of the window; a filled-in report always does.
@@ -62,7 +62,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     budget = registry.budget
     if slot is None and not charges.charge(connection, key, definition.cost, budget, Periods.at(budget, instant_s)):
         return Recorded.OUT_OF_BUDGET
-    symbol = randomised if isinstance(randomised, int) else symbol_of(connection, definition, randomised, coins)
+    symbol = randomized if isinstance(randomized, int) else symbol_of(connection, definition, randomized, coins)
     queued = Report(*key, symbol)
     if slot is Slot.FILLED:
         if not queue.replace_symbol(connection, queued):

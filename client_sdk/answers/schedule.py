@@ -15,7 +15,7 @@ from client_sdk.answers import calendar, counters, days_of_use, fill_in, partici
 from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.answers.consent import Agreement, Consent, covers
 from client_sdk.answers.counters import RunningCounts
-from client_sdk.answers.randomised import Randomised, SymbolOfWindow, permanent_answer
+from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.charges import Slot
 from client_sdk.ledger.device import Secret, secret_of
@@ -62,7 +62,7 @@ class Schedule:
 
     @property
     def needs_secret(self) -> bool:
-        """Whether any answer is randomised with the device's secret."""
+        """Whether any answer is randomized with the device's secret."""
         return any(metric.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
@@ -104,14 +104,14 @@ class Schedule:
             metrics = self._registry.metrics.values()
             stops.name(connection, ((metric.name, edition) for metric in metrics for edition in metric.editions))
 
-    def randomise(
+    def randomize(
         self,
         definition: Metric,
         encode: Callable[[Coins], Any],
         read_secret: Callable[[], Secret],
         clock_s: float = 0.0,
-    ) -> Randomised:
-        """Return the randomised form of a true answer.
+    ) -> Randomized:
+        """Return the randomized form of a true answer.
 
         Args:
             definition: the metric.
@@ -138,7 +138,7 @@ class Schedule:
         connection: sqlite3.Connection,
         clock_s: float,
         definition: Metric,
-        randomised: Randomised,
+        randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
         """Do what is due; charge and queue the present window's report, to leave at an instant.
@@ -149,14 +149,14 @@ class Schedule:
         """
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
-        if isinstance(randomised, SymbolOfWindow) and randomised.window != window:
+        if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
             return Recorded.BUSY  # the window ended meanwhile, or the ledger's time was not known; now it is
         return reporting.report(
             connection,
             self._registry,
             self._coins,
             definition,
-            randomised,
+            randomized,
             window=window,
             instant_s=instant_s,
             leaves_s=leaves_s,
@@ -209,7 +209,7 @@ class Schedule:
                 connection, self._registry, secret.key, window, instant_s, is_covered=self.agreement.is_covered
             )
         if self._fills_in:
-            fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomise_now, connection))
+            fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomize_now, connection))
         # an earlier registry may have left counts
         if self._adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
             self._report_counts(connection, instant_s)
@@ -260,17 +260,17 @@ class Schedule:
             return Recorded.NO_CONSENT
         if calendar.phase(window, instant_s) is Phase.CLOSED:
             return Recorded.EXPIRED
-        randomised = self._randomise_now(connection, definition, answer)
+        randomized = self._randomize_now(connection, definition, answer)
         return reporting.report(
             connection,
             self._registry,
             self._coins,
             definition,
-            randomised,
+            randomized,
             window=window,
             instant_s=window.ends_at - 1,
             held=True,
         )
 
-    def _randomise_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomised:
-        return self.randomise(definition, partial(definition.encode, answer), partial(self.learn_secret, connection))
+    def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:
+        return self.randomize(definition, partial(definition.encode, answer), partial(self.learn_secret, connection))

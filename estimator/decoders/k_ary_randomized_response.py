@@ -1,4 +1,4 @@
-"""k-ary randomised response inverted: a symbol supports the value that it names.
+"""k-ary randomized response inverted: a symbol supports the value that it names.
 
 Source: Kairouz, Bonawitz & Ramage 2016, section 3. A lie names each of the k - 1 other values with
 equal probability.

@@ -2,7 +2,7 @@
 
 An error is that of a share where all shares are alike, or of a mean in the worst population. In
 every mechanism its variance is that of the answers themselves plus a noise that falls with epsilon
-nearly as e**epsilon / (e**epsilon - 1)**2. That is exact for randomised response, and for subset
+nearly as e**epsilon / (e**epsilon - 1)**2. That is exact for randomized response, and for subset
 selection of many values (Ye & Barg 2018, theorem III.1). So the noise of the real channel at one
 epsilon gives a curve. Bisection finds where all errors are the same multiple of their targets. Then
 the curves are taken again from the channels there, until the epsilons stand still.

@@ -8,7 +8,7 @@ the following, and a tally cannot show whether it holds:
 * Collector, store, and everybody who can read them publish only tallies of closed windows. A tally
   that is read while it grows can be subtracted from the next reading, which leaves only a few
   reports.
-* The counted reports are honest: randomised by the channel, with coins that nobody else knows.
+* The counted reports are honest: randomized by the channel, with coins that nobody else knows.
   Whoever made some up can subtract them, so subtract as many as there may be.
 * The answers of one device are hidden. That it reports, and the number of reports, are not. A
   person with several devices loses more.

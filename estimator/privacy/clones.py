@@ -12,7 +12,7 @@ theorem 3.1; 2023, "Stronger privacy amplification by shuffling for Renyi and ap
 differential privacy", SODA, builds on it).
 
 It holds for every channel of that epsilon. If (e^lambda + 1) R(y) >= R0(y) + R1(y) for every third
-answer's law R, as in k-ary randomised response, clones are more frequent: 2 / (e^lambda + 1).
+answer's law R, as in k-ary randomized response, clones are more frequent: 2 / (e^lambda + 1).
 Designs do not satisfy this, because two answers may prefer a symbol that the third avoids. It is
 therefore not used, although it would save a fifth to a third of epsilon.
 """

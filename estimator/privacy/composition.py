@@ -4,7 +4,7 @@ The worst pair of answers of a channel has a privacy loss, the logarithm of the 
 probabilities. The loss of several reports is the sum of theirs, and its distribution gives for
 every delta the least epsilon that holds (Dwork & Rothblum 2016, "Concentrated differential
 privacy", section 1; Koskela, Jälkö & Honkela 2020, "Computing tight differential privacy guarantees
-using FFT"). For randomised response the sum is exact and the result is the optimum of Kairouz, Oh &
+using FFT"). For randomized response the sum is exact and the result is the optimum of Kairouz, Oh &
 Viswanath 2015, "The composition theorem for differential privacy", theorem 3.3. Losses of different
 sizes are placed on a common grid, each moved up to the next point once; the parts that are cut off
 count as delta.
@@ -58,7 +58,7 @@ class PrivacyLoss(NamedTuple):
 
     @classmethod
     def worst(cls, epsilon: float, delta: float = 0.0) -> PrivacyLoss:
-        """Return the loss of randomised response.
+        """Return the loss of randomized response.
 
         No channel of the same epsilon and delta has more (Kairouz, Oh & Viswanath 2015, theorem
         3.1).

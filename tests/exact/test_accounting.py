@@ -107,7 +107,7 @@ def test_wrong_accountants_are_refused(mutant: Accountant) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 @pytest.mark.parametrize("reports", [1, 2, 7, 40, 365])
 @pytest.mark.parametrize("delta", DELTAS)
-def test_many_randomised_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
+def test_many_randomized_responses_have_the_optimal_composition(epsilon: float, reports: int, delta: float) -> None:
     epsilon_bound = composed_epsilon({PrivacyLoss.worst(epsilon): reports}, delta)
     assert closed_delta(epsilon, reports, epsilon_bound) <= delta
     assert (

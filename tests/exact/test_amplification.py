@@ -35,7 +35,7 @@ PUBLISHED = [
 its last digit.
 """
 
-MOST = {"randomised response": 5, "three values": 5, "geometry": 3}
+MOST = {"randomized response": 5, "three values": 5, "geometry": 3}
 """How many reports of each channel are enumerated."""
 
 DELTAS = (1e-12, 1e-6, 1e-3, 0.1)
@@ -78,7 +78,7 @@ def test_no_channel_reveals_more_than_the_bound(name: str, reports: int) -> None
 def test_one_report_hides_among_none() -> None:
     for local in LOCAL:
         assert shuffled_epsilon(1, local, 0.0) == local
-        # randomised response alone: p - e^epsilon (1 - p) with odds e^local
+        # randomized response alone: p - e^epsilon (1 - p) with odds e^local
         for epsilon in (0.0, local / 2):
             alone = float(exact_delta(1, local, epsilon))
             assert shuffled_delta(1, local, epsilon) == pytest.approx(alone, rel=2**-38)
@@ -107,7 +107,7 @@ def test_a_report_that_reveals_everything_is_not_amplified(local: float) -> None
 
 
 def test_what_several_tallies_reveal_together_is_at_most_the_sum() -> None:
-    channel = CHANNELS["randomised response"]
+    channel = CHANNELS["randomized response"]
     local, delta = local_epsilon_of(channel), 0.2
     epsilon = composed([(3, local), (2, local)], delta)
     assert 0 < epsilon < 2 * local
@@ -125,7 +125,7 @@ def test_tallies_that_are_shuffled_apart_reveal_less_than_uploads_that_are_shuff
 
 
 @pytest.mark.parametrize("taking_part", [1, 2, 3])
-@pytest.mark.parametrize("name", ["randomised response", "three values"])
+@pytest.mark.parametrize("name", ["randomized response", "three values"])
 def test_who_took_part_is_hidden_as_the_theorem_says(name: str, taking_part: int) -> None:
     channel: Channel = CHANNELS[name]
     devices = 4

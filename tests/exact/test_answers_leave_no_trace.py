@@ -203,7 +203,7 @@ def history(rng: random.Random, registries: Sequence[Registry], *, declared: boo
     """Return a life of an app in these versions; its user answers the questions of all of them.
 
     Twins with other days of use agree to everything for good. A day of use before the next window
-    begins is of no report, and yet randomised: each twin would do so for its own question.
+    begins is of no report, and yet randomized: each twin would do so for its own question.
     """
     consents = (True,) if declared else CONSENTS
     names = sorted({name for registry in registries for name in registry.metrics} - {"used", "used_too"})

@@ -70,7 +70,7 @@ def test_ln_3_on_a_boolean_keeps_with_probability_exactly_three_quarters() -> No
     assert epsilon_nanos(channel) == 1_098_612_289
 
 
-def test_two_categories_are_randomised_like_a_boolean() -> None:
+def test_two_categories_are_randomized_like_a_boolean() -> None:
     for epsilon in EPSILONS:
         pair, boolean = KAryRandomizedResponse.within(request(epsilon), 2), RandomizedResponse.within(request(epsilon))
         assert [law(pair, value) for value in (0, 1)] == [law(boolean, value) for value in (0, 1)]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from client_sdk.answers.randomised import permanent_answer
+from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import Metric
 from client_sdk.protocol.mechanisms.permanent import Permanent

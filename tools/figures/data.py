@@ -40,7 +40,7 @@ Supported = Callable[[int, float], tuple[float, float]]
 
 
 def k_ary(values: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under k-ary randomised response (Wang et al. 2017, section 4.1)."""
+    """Return the chances under k-ary randomized response (Wang et al. 2017, section 4.1)."""
     total = math.exp(epsilon) + values - 1
     return math.exp(epsilon) / total, 1 / total
 

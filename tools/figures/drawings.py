@@ -28,7 +28,7 @@ def overview() -> str:
     drawn.box((640, 30, 240, 100), ("job: the estimator", "takes the noise out", known), "ours")
     drawn.line("M260 80H328")
     drawn.line("M570 80H638")
-    drawn.words((140, 160), "only a randomised answer leaves", "small")
+    drawn.words((140, 160), "only a randomized answer leaves", "small")
     drawn.words((450, 160), "only perturbed reports, as counts", "small")
     drawn.words((760, 160), "what is true of who takes part", "small")
     return drawn.svg()

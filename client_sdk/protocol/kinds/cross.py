@@ -20,7 +20,6 @@ from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, pair, refused
 from client_sdk.protocol.kinds.label import Label, word
-from client_sdk.protocol.kinds.nearest import Nearest
 from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.kinds.words import either, escaped, said
 from client_sdk.protocol.sentences import Sentences
@@ -146,9 +145,8 @@ class _Pair(Kind):
     @property
     def browser_refusal(self) -> str:
         """Why the SDK of browsers does not take the pair; empty if it does."""
-        if any(isinstance(part, Nearest) for part in self.parts):
-            return "this SDK finds the nearest of vectors only outside a cross"
-        return next((part.browser_refusal for part in self.parts if part.browser_refusal), "")
+        reasons = (reason for part in self.parts for reason in (part.cross_refusal, part.browser_refusal))
+        return next(filter(None, reasons), "")
 
 
 @dataclass(frozen=True, slots=True)

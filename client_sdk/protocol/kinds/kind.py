@@ -107,6 +107,7 @@ class Kind(ABC):
         is_named: whether an input stands for one answer, so that a report can name it.
         is_ordered: whether its values rise, so that a distance between two has a meaning.
         has_samples: whether answers can be spread evenly over all that may be answered.
+        cross_refusal: why the SDK of browsers does not cross it; empty if it does.
         expected: the answers that are allowed, in words.
         expected_in_cell: how a cell of a table states an answer, in words.
 
@@ -128,6 +129,7 @@ class Kind(ABC):
     is_named: ClassVar[bool] = True
     is_ordered: ClassVar[bool] = False
     has_samples: ClassVar[bool] = True
+    cross_refusal: ClassVar[str] = ""
 
     @classmethod
     def read(cls, table: TomlTable) -> Kind | None:

@@ -123,7 +123,7 @@ def _k_ary_and_cyclic(inputs: int, odds: Fraction, most_symbols: int) -> Iterato
 def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
     """Return n times the variance of subset selection of ``size`` among ``inputs``.
 
-    It is averaged over a uniform population. ``size`` 1 is k-ary randomised response. ``inputs`` is
+    It is averaged over a uniform population. ``size`` 1 is k-ary randomized response. ``inputs`` is
     at least 2, ``size`` from 1 to inputs - 1.
     """
     total = odds * size + inputs - size

@@ -3,7 +3,7 @@
 The inputs are points in order. A tree halves them again and again: level 1 has two nodes, each next
 level up to twice as many, and on the last one each point is a node of its own. A coin that does not
 look at the answer draws a level. The node of that level that holds the answer is reported, by k-ary
-randomised response or by a cyclic design, and the symbol shows the level. The mixture of channels
+randomized response or by a cyclic design, and the symbol shows the level. The mixture of channels
 of one epsilon has that epsilon.
 
 A run of points is made of a few nodes, each with an unbiased share. So the distribution function
@@ -61,8 +61,8 @@ class Hierarchical(Channel):
     Attributes:
         inputs: k, at least 2.
         block_sizes: of each level, from two nodes down: the number of nodes that a symbol stands
-            for; 1 for k-ary randomised response.
-        base_blocks: of each level; 1 for k-ary randomised response.
+            for; 1 for k-ary randomized response.
+        base_blocks: of each level; 1 for k-ary randomized response.
         keep_numerators: of each level, the probability that the symbol stands for the node that
             holds the answer, times 2**64.
         levels: the same as channels.
@@ -150,7 +150,7 @@ def _nodes(points: int, span: int) -> int:
 
 
 def level_channel(nodes: int, block_size: int, base_blocks: int, keep_numerator: int) -> LevelChannel:
-    """Return the channel of a row of nodes: k-ary randomised response if a symbol is one node's."""
+    """Return the channel of a row of nodes: k-ary randomized response if a symbol is one node's."""
     if block_size == 1:
         return KAryRandomizedResponse(nodes, keep_numerator)
     return CyclicDesign(nodes, block_size, base_blocks, keep_numerator)

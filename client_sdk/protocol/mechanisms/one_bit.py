@@ -1,8 +1,8 @@
-"""One-bit mean: a number is rounded at random to an end of its range, then randomised response.
+"""One-bit mean: a number is rounded at random to an end of its range, then randomized response.
 
 Source: Duchi, Jordan & Wainwright 2018, section 4.1 (one dimension); Ding, Kulkarni & Yekhanin
 2017, "Collecting telemetry data privately", section 3 (1BitMean). The rounding is unbiased
-(`domain.Number.encode`); the law is that of randomised response on the two ends.
+(`domain.Number.encode`); the law is that of randomized response on the two ends.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 
 @dataclass(frozen=True, slots=True)
 class OneBit(RandomizedResponse):
-    """Randomised response on the ends of a range: input 0 is the low end, input 1 the high end."""
+    """Randomized response on the ends of a range: input 0 is the low end, input 1 the high end."""
 
     name: ClassVar[str] = "one-bit"

@@ -1,11 +1,11 @@
-"""Permanent answers: each is drawn once, and randomised afresh for each report.
+"""Permanent answers: each is drawn once, and randomized afresh for each report.
 
 Sources: Erlingsson, Pihur & Korolova 2014, "RAPPOR: randomized aggregatable privacy-preserving
 ordinal response", section 2 and 3.1; Arcolezi, Pinzón, Palamidessi & Gambs 2023, "Frequency
 estimation of evolving data under local differential privacy", section 3 (longitudinal k-ary
-randomised response).
+randomized response).
 
-The permanent answer is the true one after k-ary randomised response. The device draws it with coins
+The permanent answer is the true one after k-ary randomized response. The device draws it with coins
 that depend only on its secret and the answer, so that equal answers always get the same permanent
 answer. The permanent epsilon therefore bounds what any number of reports reveals of an unchanging
 answer, within one edition: the labels of its coins name the edition, and another one draws anew.

@@ -1,4 +1,4 @@
-"""Randomised response: the truth with a known probability, otherwise the opposite.
+"""Randomized response: the truth with a known probability, otherwise the opposite.
 
 Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two
 coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.

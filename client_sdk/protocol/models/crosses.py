@@ -1,7 +1,7 @@
 """Crosses: one of several features, drawn by a coin, together with the label.
 
 An input is a cell of each feature. A coin that does not look at them draws a feature. Its cell is
-reported by k-ary randomised response or a cyclic design, and the symbol shows which feature it is.
+reported by k-ary randomized response or a cyclic design, and the symbol shows which feature it is.
 The mixture of channels of one epsilon has that epsilon, for whole inputs, in however many features
 they differ. To draw outside, and to choose by what is there, would void it.
 
@@ -36,9 +36,9 @@ class Crosses(Channel):
 
     Attributes:
         cells: of each feature, how many cells it has, at least 2.
-        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomised
+        block_sizes: of each feature, for how many cells a symbol stands; 1 for k-ary randomized
             response.
-        base_blocks: of each feature; 1 for k-ary randomised response.
+        base_blocks: of each feature; 1 for k-ary randomized response.
         keep_numerators: of each feature, the probability that the symbol stands for the true cell,
             times 2**64.
         features: the same as channels.

@@ -9,7 +9,7 @@ import { cyclicDesign, kAryRandomizedResponse, projectiveGeometry, randomizedRes
 
 const KEEP = { keep_numerator: String(3n << 62n) };
 const CHANNELS = {
-  "randomised response": randomizedResponse(KEEP),
+  "randomized response": randomizedResponse(KEEP),
   "k-ary, 32": kAryRandomizedResponse({ inputs: "32", ...KEEP }),
   "cyclic, 256 of blocks of 64": cyclicDesign({ inputs: "256", block_size: "64", base_blocks: "8", ...KEEP }),
   "projective geometry, 1,024": projectiveGeometry({ inputs: "1024", prime: "3", dimension: "7", ...KEEP }),

@@ -24,7 +24,7 @@ other input exceeds it rests on the argument.
 points of a grid, or a set, of which a member is drawn. The probability of each symbol is then
 linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their parts, and a
 hockey-stick divergence is convex. (This mirrors "post-processing", Dwork & Roth 2014, section
-3.5.1: a mixture is a randomised map *before* the channel, and no such map reveals more than its
+3.5.1: a mixture is a randomized map *before* the channel, and no such map reveals more than its
 inputs do.) So the points of the grid, or the members, are the worst answers. A few mixtures are
 walked too, to check that they are what they should be.
 """

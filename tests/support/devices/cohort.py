@@ -102,11 +102,11 @@ def _record(
 ) -> None:
     for definition, answer in answers:
         window = Window.of(definition.window, instant_s)
-        randomised = schedule.randomise(
+        randomized = schedule.randomize(
             definition, partial(definition.encode, answer), partial(schedule.learn_secret, connection)
         )
         reporting.report(
-            connection, schedule._registry, schedule._coins, definition, randomised, window=window, instant_s=instant_s
+            connection, schedule._registry, schedule._coins, definition, randomized, window=window, instant_s=instant_s
         )
 
 

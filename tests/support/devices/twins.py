@@ -70,7 +70,7 @@ class SeededCoins:
 
 
 class Drawn(NamedTuple):
-    """A randomisation: of what, the symbol, and how many coins it took."""
+    """A randomization: of what, the symbol, and how many coins it took."""
 
     what: tuple[str, ...]
     symbol: int
@@ -81,7 +81,7 @@ class Randomness:
     """The coins of one twin.
 
     Attributes:
-        drawn: its randomisations, in order.
+        drawn: its randomizations, in order.
         other: the coins of everything else.
         failure: why the twins cannot draw alike; the SDK takes it for an answer that it lost.
         pair: the answers that both twins are about to give to a metric, by its name.
@@ -99,7 +99,7 @@ class Randomness:
 
     @contextmanager
     def scripted(self) -> Iterator[None]:
-        """Give every randomisation a script that draws what it is to draw."""
+        """Give every randomization a script that draws what it is to draw."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 Metric, "randomize", lambda metric, encode, _, window=None: self._randomize(metric, encode, window)
@@ -123,7 +123,7 @@ class Randomness:
         if self._first is not None:
             target = self._first.drawn[turn] if turn < len(self._first.drawn) else None
             if target is None or target.what != what:
-                raise self._fail(f"the twins randomise {target and target.what} and {what}")
+                raise self._fail(f"the twins randomize {target and target.what} and {what}")
             draws: Iterator[Drawn] = (each for each in _draws(draw, encode, first) if each.symbol == target.symbol)
         else:
             pair = self.pair[1] if self.pair is not None and self.pair[0] == metric.name else None

@@ -29,7 +29,7 @@ Law = dict[tuple[int, ...], int]
 
 EPSILON = RequestedEpsilon.parse(1)
 CHANNELS: dict[str, Channel] = {
-    "randomised response": RandomizedResponse.within(EPSILON),
+    "randomized response": RandomizedResponse.within(EPSILON),
     "three values": KAryRandomizedResponse.within(EPSILON, 3),
     "geometry": ProjectiveGeometry.within(EPSILON, 7, 2, 3),
 }

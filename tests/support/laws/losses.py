@@ -40,7 +40,7 @@ def exact_delta(law: Law, epsilon: float) -> float:
 
 
 def closed_delta(epsilon: float, reports: int, at: float) -> float:
-    """Return the delta of a number of randomised responses at any epsilon (Kairouz, Oh & Viswanath
+    """Return the delta of a number of randomized responses at any epsilon (Kairouz, Oh & Viswanath
     2015, theorem 3.3).
     """
     scale = reports * math.log1p(math.exp(epsilon))

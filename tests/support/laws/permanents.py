@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from client_sdk.answers import coin_sources as prf
-from client_sdk.answers.randomised import permanent_answer
+from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -111,7 +111,7 @@ class _Offset:
 def reports_of(
     metric: Metric, history: Sequence[object], coins: Coins, function: Callable[[Coins], object] = RandomFunction
 ) -> tuple[int, ...]:
-    """Return the reports of a device with given answers, randomised from permanent answers as the
+    """Return the reports of a device with given answers, randomized from permanent answers as the
     SDK makes them.
     """
     channel = channel_of(metric)

@@ -26,7 +26,7 @@ class SetSubject:
     """A way to report sets under test.
 
     Attributes:
-        metric: asks for a set by k-ary randomised response.
+        metric: asks for a set by k-ary randomized response.
         report: the way.
 
     """

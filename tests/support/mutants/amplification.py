@@ -21,7 +21,7 @@ def _clone_one_percent_too_often(local_epsilon: float) -> tuple[float, float]:
     return clone, 1 - clone
 
 
-def _clone_of_k_ary_randomised_response(local_epsilon: float) -> tuple[float, float]:
+def _clone_of_k_ary_randomized_response(local_epsilon: float) -> tuple[float, float]:
     clone = 2 / (math.exp(local_epsilon) + 1)
     return clone, 1 - clone
 
@@ -43,7 +43,7 @@ def _own_report_as_its_own_clone(honest: int, local_epsilon: float, tail: float)
 
 MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a clone one percent too often": _exchange("clone_probability", _clone_one_percent_too_often),
-    "clones of another channel": _exchange("clone_probability", _clone_of_k_ary_randomised_response),
+    "clones of another channel": _exchange("clone_probability", _clone_of_k_ary_randomized_response),
     "tails forgotten": _exchange("omitted", lambda _, *, below, above: 0.0 * (below + above)),
     "threshold one too high": _exchange("least_favouring", _moved(1)),
     "threshold one too low": _exchange("least_favouring", _moved(-1)),

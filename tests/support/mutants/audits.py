@@ -123,7 +123,7 @@ def seeded(seed: int) -> Callable[..., Telemetry]:
 
 
 class NeverNoised(RandomizedResponse):
-    """Randomised response that never perturbs a no."""
+    """Randomized response that never perturbs a no."""
 
     __slots__ = ()
 

@@ -162,17 +162,17 @@ def _order_of_keys(patch: pytest.MonkeyPatch) -> None:
 
 def _time_to_leave(patch: pytest.MonkeyPatch) -> None:
     numbers = [0]
-    right_randomise, right_record = Schedule.randomise, Schedule.record
+    right_randomize, right_record = Schedule.randomize, Schedule.record
 
-    def randomise(self: Schedule, definition: Metric, encode: Callable[[Coins], Any], *rest: Any) -> Any:
+    def randomize(self: Schedule, definition: Metric, encode: Callable[[Coins], Any], *rest: Any) -> Any:
         numbers.append(zlib.crc32(repr(encode(SystemCoins())).encode()) % 97)
-        return right_randomise(self, definition, encode, *rest)
+        return right_randomize(self, definition, encode, *rest)
 
     def record(self: Schedule, *rest: Any) -> Recorded:
         *known, leaves_s = rest
         return right_record(self, *known, leaves_s + numbers[-1] / 1000)  # type: ignore[call-arg] # all as they came
 
-    patch.setattr(Schedule, "randomise", randomise)
+    patch.setattr(Schedule, "randomize", randomize)
     patch.setattr(Schedule, "record", record)
 
 

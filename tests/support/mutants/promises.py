@@ -173,7 +173,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "a permanent answer is drawn anew for each report": (
         "the same, over an answer that never changes",
         WrongProduct(
-            "client_sdk/answers/randomised.py",
+            "client_sdk/answers/randomized.py",
             "coins_for = partial(coin_sources.PrfCoins, secret.key)",
             "coins_for = lambda *_: coin_sources.SystemCoins()",
             (SAME_PERMANENT,),

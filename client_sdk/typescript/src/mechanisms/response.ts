@@ -1,4 +1,4 @@
-/** Randomised response on two values, or on k (Warner 1965; Kairouz, Bonawitz & Ramage 2016, section 3). */
+/** Randomized response on two values, or on k (Warner 1965; Kairouz, Bonawitz & Ramage 2016, section 3). */
 
 import { big, small, type Channel, type Mechanism } from "../channel.js";
 import { pick, type Coins } from "../coins.js";
@@ -13,7 +13,7 @@ function likeliest(symbol: number): number[] {
   return [symbol];
 }
 
-/** Randomised response on the two ends of a range. */
+/** Randomized response on the two ends of a range. */
 export const oneBit: Mechanism = randomizedResponse;
 
 export const kAryRandomizedResponse: Mechanism = (integers) =>

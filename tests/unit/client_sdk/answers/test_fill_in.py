@@ -14,7 +14,7 @@ import pytest
 from client_sdk import Recorded
 from client_sdk.answers import reporting
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
-from client_sdk.answers.randomised import Randomised
+from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import charges, outbox
 from client_sdk.ledger.file import open_memory
@@ -44,18 +44,18 @@ def queue(connection: sqlite3.Connection) -> list[tuple[str, int, int]]:
 
 
 def answer_in(
-    connection: sqlite3.Connection, schedule: Schedule, metric: Metric, randomised: Randomised, **when: Any
+    connection: sqlite3.Connection, schedule: Schedule, metric: Metric, randomized: Randomized, **when: Any
 ) -> Recorded:
-    return reporting.report(connection, schedule._registry, schedule._coins, metric, randomised, **when)
+    return reporting.report(connection, schedule._registry, schedule._coins, metric, randomized, **when)
 
 
 def record(
     connection: sqlite3.Connection, schedule: Schedule, metric: Metric, answer: object, clock_s: float
 ) -> Recorded:
     instant_s = schedule.catch_up(connection, clock_s)
-    randomised = schedule.randomise(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
+    randomized = schedule.randomize(metric, partial(metric.encode, answer), partial(schedule.learn_secret, connection))
     return answer_in(
-        connection, schedule, metric, randomised, window=Window.of(metric.window, instant_s), instant_s=instant_s
+        connection, schedule, metric, randomized, window=Window.of(metric.window, instant_s), instant_s=instant_s
     )
 
 
@@ -110,9 +110,9 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
         outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
         assert outbox.waiting(connection) > 0
     before = queue(connection)
-    randomised = schedule.randomise(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
+    randomized = schedule.randomize(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
     assert (
-        answer_in(connection, schedule, metric, randomised, window=TODAY, instant_s=TODAY.ends_at) is Recorded.NOT_ASKED
+        answer_in(connection, schedule, metric, randomized, window=TODAY, instant_s=TODAY.ends_at) is Recorded.NOT_ASKED
     )
     assert queue(connection) == before
 

@@ -170,13 +170,13 @@ class Device:
         window = Window.of(definition.window, instant_s)
         if definition.kind.call == "record":
             encode = partial(replaced, definition, answer)
-            randomised = schedule.randomise(definition, encode, partial(schedule.learn_secret, self.connection))
+            randomized = schedule.randomize(definition, encode, partial(schedule.learn_secret, self.connection))
             reporting.report(
                 self.connection,
                 schedule._registry,
                 schedule._coins,
                 definition,
-                randomised,
+                randomized,
                 window=window,
                 instant_s=instant_s,
             )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Telemetry, UnknownMetricError
-from client_sdk.answers.randomised import permanent_answer
+from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Metric, Registry

@@ -12,7 +12,7 @@ import pytest
 
 from client_sdk import Recorded, Telemetry, recorder
 from client_sdk.answers import coin_sources as prf
-from client_sdk.answers.randomised import permanent_answer
+from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from client_sdk.answers import coin_sources as prf
 from client_sdk.answers.coin_sources import PrfCoins, derive
 from client_sdk.answers.participation import sampled
-from client_sdk.answers.randomised import permanent_answer
+from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent

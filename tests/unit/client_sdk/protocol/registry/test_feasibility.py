@@ -55,7 +55,7 @@ def first_answers(registry: Registry, days: range, victim: str, seed: int = 1) -
         for day in days:
             for name in [*others, victim] if day == days[-1] else others:
                 definition = registry.metric(name)
-                answer = schedule.randomise(
+                answer = schedule.randomize(
                     definition, partial(definition.encode, day % 2 == 0), partial(schedule.learn_secret, connection)
                 )
                 recorded = schedule.record(connection, FIRST_S + day * DAY_S, definition, answer)

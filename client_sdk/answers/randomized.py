@@ -1,4 +1,4 @@
-"""A true answer after randomisation: a symbol, or a permanent answer to draw symbols from.
+"""A true answer after randomization: a symbol, or a permanent answer to draw symbols from.
 
 Permanent answers are drawn once by a PRF of the device's secret. Each edition of a question draws
 its own, and so does each secret: opting out and in again makes a new one. What all reports of an
@@ -51,8 +51,8 @@ class SymbolOfWindow(NamedTuple):
     window: Window
 
 
-Randomised = int | SymbolOfWindow | PermanentAnswer
-"""A true answer after randomisation: a symbol to report, or a permanent answer to report from."""
+Randomized = int | SymbolOfWindow | PermanentAnswer
+"""A true answer after randomization: a symbol to report, or a permanent answer to report from."""
 
 
 def permanent_answer(
@@ -75,16 +75,16 @@ def permanent_answer(
 
 
 def check_secret(connection: sqlite3.Connection, answer: PermanentAnswer) -> None:
-    """Raise `LedgerBusyError` if the secret was replaced after an answer was randomised."""
+    """Raise `LedgerBusyError` if the secret was replaced after an answer was randomized."""
     if secret_of(connection).generation != answer.generation:
         raise LedgerBusyError("the user opted out and in again meanwhile; record again")
 
 
-def symbol_of(connection: sqlite3.Connection, definition: Metric, randomised: Randomised, coins: Coins) -> int:
+def symbol_of(connection: sqlite3.Connection, definition: Metric, randomized: Randomized, coins: Coins) -> int:
     """Return the symbol of a report; of a permanent answer, perturbed once more."""
-    if isinstance(randomised, int):
-        return randomised
-    if isinstance(randomised, SymbolOfWindow):
-        return randomised.symbol
-    check_secret(connection, randomised)
-    return definition.channel.last_step.perturb(randomised.symbol, coins)
+    if isinstance(randomized, int):
+        return randomized
+    if isinstance(randomized, SymbolOfWindow):
+        return randomized.symbol
+    check_secret(connection, randomized)
+    return definition.channel.last_step.perturb(randomized.symbol, coins)
