@@ -155,10 +155,9 @@ class Metric:
             OutsideDomainError: if the answer is outside the domain; the error does not hold it.
 
         """
-        inputs = self.channel.inputs
         if answer is None and self.has_no_answer:
-            return inputs - 1
-        return self._read(lambda: self.kind.encode(answer, inputs, coins))
+            return self.channel.inputs - 1
+        return self._read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
         """Return the exact law of `encode`: each input that a true answer may become.
@@ -167,10 +166,9 @@ class Metric:
             OutsideDomainError: as `encode` does.
 
         """
-        inputs = self.channel.inputs
         if answer is None and self.has_no_answer:
-            return {inputs - 1: Fraction(1)}
-        return self._read(lambda: self.kind.law(answer, inputs))
+            return {self.channel.inputs - 1: Fraction(1)}
+        return self._read(self.kind.law, answer, self.channel.inputs)
 
     def addend(self, by: object) -> int:
         """Return what is added to a count, from 0 to its ``max``.
@@ -193,13 +191,13 @@ class Metric:
         """
         return self.kind.draw(self.channel.inputs, coins)
 
-    def _read(self, read: Callable[[], T]) -> T:
-        """Return what a domain makes of an answer, whose own methods may raise anything."""
+    def _read(self, read: Callable[..., T], *arguments: object) -> T:
+        """Return what a kind makes of an answer, whose own methods may raise anything."""
         try:
-            return read()
+            return read(*arguments)
         except DomainError as error:
             expected = str(error)
-        except Exception:  # noqa: BLE001 as above: such an answer is none of any domain
+        except Exception:  # noqa: BLE001 as above: such an answer is none of any kind
             expected = ""
         raise OutsideDomainError(self.name, expected or self.kind.expected)
 
