@@ -47,8 +47,16 @@ class Boolean(Labels):
         return int(answer)
 
     def parse(self, cell: str) -> object:
-        """Return the truth value that a cell states, or None."""
-        return TRUTH_VALUES.get(cell.strip().lower())
+        """Return the truth value that a cell states.
+
+        Raises:
+            DomainError: if it states none.
+
+        """
+        stated = cell.strip().lower()
+        if stated not in TRUTH_VALUES:
+            raise DomainError
+        return TRUTH_VALUES[stated]
 
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield that yes or no is answered."""

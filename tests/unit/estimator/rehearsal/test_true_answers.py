@@ -10,7 +10,7 @@ import pytest
 
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.true_answers import TrueAnswer, read_answer
-from tests.support.devices.definitions import NUMBER, metric_of
+from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 from tests.support.estimates.draws import exact_law_of_rows
 from tests.support.laws.coins import exact_law
 
@@ -22,6 +22,14 @@ def test_an_answer_is_rounded_by_the_law_of_the_device(cell: str) -> None:
     answer = read_answer(STARTUP, cell)
     law = exact_law(lambda coins: STARTUP.kind.encode(answer.value, STARTUP.channel.inputs, coins))
     assert dict(answer.law) == {point: float(chance) for point, chance in law.items()}
+
+
+def test_a_cell_that_states_no_answer_is_not_taken_for_silence() -> None:
+    filled = metric_of(BOOLEAN | {"fill_in": True})
+    assert read_answer(filled, "yes").value is True
+    for cell in ("maybe", "", "None", "nothing recorded"):
+        with pytest.raises(ValueError, match="must be true or false, yes or no, 1 or 0"):
+            read_answer(filled, cell)
 
 
 def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
