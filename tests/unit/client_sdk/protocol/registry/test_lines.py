@@ -83,7 +83,7 @@ def test_all_mistakes_are_named_at_once_with_their_lines_and_what_was_meant(tmp_
 
 def test_a_mechanism_that_is_misspelled_is_guessed() -> None:
     text = TEXT.partition("[metric.os]")[0].replace("-1", "60")
-    metric = '[metric.m]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\nmechanism = "randomized-response"\n'
+    metric = '[metric.m]\npurpose = "Why?"\nkind = "boolean"\nepsilon = 1\nmechanism = "randomized-respons"\n'
     with pytest.raises(RegistryError, match='did you mean "randomized-response"'):
         Registry.parse(text + metric)
 
