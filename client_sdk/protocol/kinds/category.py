@@ -114,7 +114,12 @@ class Category(Labels):
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.value", answers=listed(self.values, say))
-        yield from said_of_other(self.other, say)
+        yield from self.said_of_others(say)
+
+    def said_of_others(self, say: Sentences) -> Iterator[str]:
+        """Yield which value stands for texts that are not listed, if one does."""
+        if self.other is not None:
+            yield say("statement.other_answer", other=escaped(self.other))
 
     @property
     def python_type(self) -> str:
@@ -125,9 +130,3 @@ class Category(Labels):
     def typescript_type(self) -> str:
         """A union of the values, or any text."""
         return literals(self.values, "{}", " | ", "string") if self.other is None else "string"
-
-
-def said_of_other(other: str | None, say: Sentences) -> Iterator[str]:
-    """Yield which value stands for texts that are not listed, if one does."""
-    if other is not None:
-        yield say("statement.other_answer", other=escaped(other))

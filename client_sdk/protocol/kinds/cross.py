@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category, said_of_other
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, pair, refused
@@ -107,6 +107,11 @@ class _Pair(Kind):
         both = "; and ".join(part.expected_in_cell for part in self.parts)
         return f"a pair with {MEMBERS_APART!r} between: {both}"
 
+    def said_of_others(self, say: Sentences) -> Iterator[str]:
+        """Yield what the parts say of answers that are not listed."""
+        for part in self.parts:
+            yield from part.said_of_others(say)
+
     def parse(self, cell: str) -> object:
         """Return the pair that a cell states.
 
@@ -195,7 +200,7 @@ class Cross(_Pair, Labels):
         """Yield the names of both questions, and what their values stand for."""
         first, second = map(escaped, self.names)
         yield say("statement.cross", first=first, second=second)
-        yield from _said_of_others(self.parts, say)
+        yield from self.said_of_others(say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +283,7 @@ class MeanByGroup(_Pair):
             yield say("statement.group_at_ends", group=group, number=number)
         else:
             yield say("statement.group", group=group, number=number, points=self.points)
-        yield from _said_of_others(self.parts, say)
+        yield from self.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:  # noqa: ARG002
         """Return the groups and points that make a symbol likeliest."""
@@ -290,10 +295,3 @@ class MeanByGroup(_Pair):
             ),
             say,
         )
-
-
-def _said_of_others(parts: Iterable[Kind], say: Sentences) -> Iterator[str]:
-    """Yield what the parts say about answers that are not listed."""
-    for part in parts:
-        if isinstance(part, Category):
-            yield from said_of_other(part.other, say)

@@ -223,6 +223,10 @@ class Kind(ABC):
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
+    def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
+        """Yield lines for users that say what stands for answers which are not listed."""
+        yield from ()
+
     @abstractmethod
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
         """Return in words what the report of a symbol says: the answers that make it likeliest."""

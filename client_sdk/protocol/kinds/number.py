@@ -86,17 +86,9 @@ class _Numeric(Grid):
             DomainError: if it is no number, or is outside the range and not clipped.
 
         """
-        return self.clipped(exact(answer), clip=self.clip)
-
-    def clipped(self, number: Fraction, *, clip: bool) -> Fraction:
-        """Return a number within the range.
-
-        Raises:
-            DomainError: if it is outside and not to be clipped.
-
-        """
+        number = exact(answer)
         clipped = min(max(number, self.low), self.high)
-        if clipped != number and not clip:
+        if clipped != number and not self.clip:
             raise DomainError
         return clipped
 
@@ -114,8 +106,8 @@ class _Numeric(Grid):
             return None
         is_integer = number.adjusted() <= MOST_DIGITS and number == number.to_integral_value()
         stated = int(number) if self.is_whole and is_integer else number
-        self.within(stated)
-        self.clipped(exact(stated), clip=False)
+        if self.within(stated) != exact(stated):
+            raise DomainError
         return stated
 
     @property

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from client_sdk.protocol.kinds.category import OTHER, VALUES, Category, said_of_other
+from client_sdk.protocol.kinds.category import OTHER, VALUES, Category
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
 from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
@@ -157,7 +157,7 @@ class Subset(Kind):
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the values, and which of them stands for others."""
         yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
-        yield from said_of_other(self.other, say)
+        yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
         """Return the members that make a symbol likeliest."""

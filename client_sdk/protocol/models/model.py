@@ -262,14 +262,37 @@ def _read_label(table: TomlTable, key: Key, _: Mapping[str, Any]) -> Boolean | N
     return label
 
 
-_REFUSED: Final = refused(
-    permanent_epsilon="is not for a model, of which each report may tell something else",
-    fill_in="is not for this model; record an answer in every window instead",
-)
+class _OfFeatures(Kind):
+    """What both forms of a model share: an answer is a mapping from features and the label."""
+
+    __slots__ = ()
+
+    refused: ClassVar[Mapping[str, str]] = refused(
+        permanent_epsilon="is not for a model, of which each report may tell something else",
+        fill_in="is not for this model; record an answer in every window instead",
+    )
+    is_named: ClassVar[bool] = False
+    has_samples: ClassVar[bool] = False
+
+    observation: Observation
+
+    @property
+    def expected(self) -> str:
+        """The answers that are allowed, in words."""
+        return self.observation.expected
+
+    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
+        """Return the answers of which everything is first, and last."""
+        return self.observation.extremes()
+
+    @property
+    def python_type(self) -> str:
+        """A mapping from names to values."""
+        return self.observation.python_type
 
 
 @dataclass(frozen=True, slots=True)
-class Model(Ball):
+class Model(_OfFeatures, Ball):
     """Features and a label as one vector of norm 1: their products, to fit a linear model.
 
     Attributes:
@@ -301,8 +324,6 @@ class Model(Ball):
         ),
         replace(NORM, required=False),
     )
-    refused: ClassVar[Mapping[str, str]] = _REFUSED
-    has_samples: ClassVar[bool] = False
     norm: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # of each question of the others
 
     observation: Observation
@@ -352,11 +373,6 @@ class Model(Ball):
         return CrossedModel.with_bins(self.observation, bins_for(features, epsilon.odds, self.population))
 
     @property
-    def expected(self) -> str:
-        """The answers that are allowed, in words."""
-        return self.observation.expected
-
-    @property
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes the domain."""
         return self.observation.definition | {"radius": self.radius}
@@ -378,23 +394,14 @@ class Model(Ball):
         shortened = clipped([_truncated(value * UNIT, self.radius) for value in scaled])
         return lifted(products(shortened, label), inputs)
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers of which everything is first, and last."""
-        return self.observation.extremes()
-
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and how long their vector is."""
         yield from self.observation.statement(say)
         yield say("statement.vector", length=self.length)
 
-    @property
-    def python_type(self) -> str:
-        """A mapping from names to values."""
-        return self.observation.python_type
-
 
 @dataclass(frozen=True, slots=True)
-class CrossedModel(Kind):
+class CrossedModel(_OfFeatures):
     """Features and a yes-or-no label, of which one feature is reported together with the label.
 
     Attributes:
@@ -404,9 +411,6 @@ class CrossedModel(Kind):
 
     name: ClassVar[str] = "model-of-crosses"
     shapes: ClassVar[tuple[str, ...]] = ("features",)
-    refused: ClassVar[Mapping[str, str]] = _REFUSED
-    is_named: ClassVar[bool] = False
-    has_samples: ClassVar[bool] = False
 
     observation: Observation
 
@@ -414,11 +418,6 @@ class CrossedModel(Kind):
     def with_bins(cls, observation: Observation, bins: int = BINS) -> CrossedModel:
         """Return the model whose numbers are cut into ``bins`` even parts."""
         return cls(replace(observation, features=tuple(replace(each, bins=bins) for each in observation.features)))
-
-    @property
-    def expected(self) -> str:
-        """The answers that are allowed, in words."""
-        return self.observation.expected
 
     @property
     def definition(self) -> dict[str, object]:
@@ -446,10 +445,6 @@ class CrossedModel(Kind):
         """Return a pair of each feature, drawn uniformly, in place of an invalid answer."""
         return tuple(coins.below(pairs) for pairs in self.pairs)
 
-    def extremes(self, *, midpoint: bool = False) -> Sequence[NamedAnswer]:  # noqa: ARG002 of numbers
-        """Return the answers of which everything is first, and last."""
-        return self.observation.extremes()
-
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield the names of the features, and that one of them is drawn."""
         yield from self.observation.statement(say)
@@ -465,11 +460,6 @@ class CrossedModel(Kind):
             say("reported.labeled", answer=feature.labels[cell // 2], label=said(cell % 2 > 0, say)) for cell in cells
         )
         return say("reported.feature", feature=feature.name, answers=either(named, say))
-
-    @property
-    def python_type(self) -> str:
-        """A mapping from names to values."""
-        return self.observation.python_type
 
 
 def length_for(inputs: int) -> int:
