@@ -112,7 +112,7 @@ def report_rows(folder: Path) -> list[list[str]]:
             for place, edition in enumerate(metric.editions)
         ]
         tallies.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
-        forms = (["--format", "json", "--output", str(folder / "r.json")], ["--html", str(folder / "r.html")])
+        forms = (["--format", "json", "--output", str(folder / "r.json")], ["--output", str(folder / "r.html")])
         rows.append([label, *(spread(_used_s([*base, *form]), 2) for form in forms)])
     return rows
 

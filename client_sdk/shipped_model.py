@@ -58,7 +58,7 @@ class ShippedModel:
 
     @classmethod
     def read(cls, path: str | Path) -> ShippedModel:
-        """Read the file that ``hearsay-estimator report --model`` wrote.
+        """Read the file that ``hearsay-estimator report --format model`` wrote.
 
         Raises:
             ShippedModelError: if it cannot be read or is no such file.
@@ -69,7 +69,9 @@ class ShippedModel:
         except OSError as error:
             raise ShippedModelError(f"{path} cannot be read: {error.strerror}; ship it beside the code") from error
         except (ValueError, RecursionError):
-            raise ShippedModelError(f"{path} is not JSON; make it with hearsay-estimator report --model") from None
+            raise ShippedModelError(
+                f"{path} is not JSON; make it with hearsay-estimator report --format model"
+            ) from None
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> ShippedModel:
@@ -95,7 +97,9 @@ class ShippedModel:
                 LABELS[document["label"]["kind"]],
             )
         except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError, DomainError):
-            raise ShippedModelError("the file is no model; make it with hearsay-estimator report --model") from None
+            raise ShippedModelError(
+                "the file is no model; make it with hearsay-estimator report --format model"
+            ) from None
         if norm is not None and norm <= 0:
             raise ShippedModelError(
                 "the model has a norm that is not above 0; use the file that hearsay-estimator wrote"
@@ -103,12 +107,12 @@ class ShippedModel:
         numbers = (model.intercept, 1.0 if norm is None else norm, *chain.from_iterable(weights))
         if not all(map(math.isfinite, numbers)):
             raise ShippedModelError(
-                "the model has a number that is not finite; make it with hearsay-estimator report --model"
+                "the model has a number that is not finite; make it with hearsay-estimator report --format model"
             )
         lengths = [each.cells if norm is None else len(each.coordinates) for each in features]
         bins = {each.bins for each in features if norm is None and isinstance(each.kind, Number)}
         if not features or list(map(len, weights)) != lengths or not bins <= {FEW_BINS, BINS}:
-            raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --model")
+            raise ShippedModelError("the model lacks weights; make it with hearsay-estimator report --format model")
         return model
 
     def score(self, features: Mapping[str, object]) -> float:

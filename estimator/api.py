@@ -40,7 +40,7 @@ def load_model(path: str | PathLike[str]) -> LearnedClassifier | LearnedRegresso
     Its ``X`` has a column for each feature, in the order of ``feature_names_in_``.
 
     Args:
-        path: of what ``report --model`` wrote.
+        path: of what ``report --format model`` wrote.
 
     Raises:
         MissingLibraryError: if scikit-learn is not installed.

@@ -58,8 +58,8 @@ def windows() -> str:
             rows.append([*sizes, f"{seconds:.2f}", f"{elapsed_s:.2f}", f"{mb:.0f}"])
     symbols = question.metric.channel.symbols
     return (
-        f"\nThe whole of `hearsay-estimator report --html` of one window of {symbols:,} symbols: start, reading,\n"
-        f"decoding, table and page. The second column is the length of the tally's line; medians of {PROCESSES}\n"
+        f"\nThe whole of `hearsay-estimator report --format html` of one window of {symbols:,} symbols: start,\n"
+        f"reading, decoding, table and page. The second column is the length of the tally's line; medians of {PROCESSES}\n"
         f"processes.\n\n"
         + table(("devices", "million characters", "seconds", "passed", "MB"), rows)
         + "\nThe slowest: "
@@ -80,7 +80,7 @@ def _line(registry: Registry, tally: Counts) -> str:
 
 def _reported(folder: Path) -> tuple[float, ...]:
     """Return processor seconds, the seconds that passed, and the megabytes of a fresh process."""
-    files = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--html", "report.html")
+    files = ("--registry", "metrics.toml", "--tallies", "tallies.ndjson", "--output", "report.html")
     command = [sys.executable, "-c", _REPORT, "report", *files]
     done = subprocess.run(command, capture_output=True, check=True, text=True, cwd=folder)
     return tuple(map(float, done.stderr.splitlines()[-1].split()))

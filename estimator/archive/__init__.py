@@ -1,4 +1,4 @@
-"""The folder of ``report --out``: a folder for each closed window, and an index of them.
+"""The folder of ``hearsay-estimator archive``: one for each closed window, and an index.
 
 Imports reports and their forms; the commands import it.
 """

@@ -1,94 +1,119 @@
-"""The output of ``report --out``, and its exit status."""
+"""The command ``hearsay-estimator archive``: a nightly job that keeps each closed window."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import IntEnum
+import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
+from estimator.commands.extras import WITH, CommandWithExtras, request_for
+from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts
 from estimator.commands.progress import progress
+from estimator.commands.sources import (
+    COLLECTOR,
+    FIRST,
+    LAST,
+    PLAIN_HTTP,
+    TALLIES,
+    check_request,
+    check_source,
+    read_tallies,
+    require_unread,
+    selection_of,
+)
 from estimator.errors import BusyError, OutputError
-from estimator.results.alert import Alert
-from estimator.results.request import Request, Selection
-from estimator.tallies.tally import Tally
+from estimator.report.alert_expressions import read_alert
 
 
-class Kept(IntEnum):
-    """The exit statuses, for cron and systemd. 2 is a mistake in the command line."""
-
-    WROTE = 0
-    FAILED = 1
-    NOTHING_NEW = 3
-    PARTLY_FAILED = 4
-    ALERT = 5
-    """At least one alert fired. It goes before 4: a later run tries failed windows again, and
-    judges no window twice.
-    """
-
-
-def keep(  # noqa: PLR0913 where to, from what, and when
-    folder: Path,
-    registry: Registry,
-    tallies: Sequence[Tally],
+@click.command(
+    cls=CommandWithExtras,
+    epilog=examples(
+        "hearsay-estimator archive reports --collector https://telemetry.example.com",
+        "hearsay-estimator archive reports --tallies tallies.ndjson --with poisoning=0.01",
+    ),
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@REGISTRY
+@COLLECTOR
+@PLAIN_HTTP
+@TALLIES
+@FIRST
+@LAST
+@WITH
+@RANGES
+@ALERTS
+def archive(  # noqa: PLR0913 one argument an option
     *,
-    selection: Selection,
-    request: Request,
-    alerts: Sequence[Alert],
-    now_s: float,
-) -> Kept:
-    """Write the report of every closed window that has none yet, and print what was done.
+    folder: Path,
+    registry: Path,
+    collector: str | None,
+    allow_plain_http: bool,
+    tallies: Path | None,
+    first: Window | None,
+    last: Window | None,
+    extras: Mapping[str, Any],
+    ranges: tuple[tuple[str, float, float], ...],
+    alerts: tuple[str, ...],
+) -> None:
+    """Write the report of every closed window that DIR does not have yet, in every format.
 
-    Args:
-        folder: the archive.
-        registry: the definitions.
-        tallies: of any windows.
-        selection: which windows are requested.
-        request: what is requested of each tally.
-        alerts: to judge in each window that is written.
-        now_s: the present time in Unix seconds.
-
-    Returns:
-        The exit status.
-
-    Raises:
-        OutputError: if the folder cannot be used.
-
+    Each window gets a folder, which appears whole and never changes. Run it as a job: a run that
+    was interrupted is continued by the next one.
     """
     try:
-        # loading templates takes 41 ms, which other reports save; and not every system has fcntl
-        from estimator.archive.folder import Archive  # noqa: PLC0415
+        # loading templates takes 41 ms, which other commands save; and not every system has fcntl
+        from estimator.archive.folder import INDEX, PAGE, Archive  # noqa: PLC0415
         from estimator.archive.index import write_index  # noqa: PLC0415
         from estimator.archive.windows import missing_windows, write_windows  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OutputError(
-            f"--out needs {error.name}, which this system does not have; run it on Linux or macOS"
+            f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"
         ) from None
 
-    archive = Archive(folder)
+    check_source(collector, tallies, allow_plain_http=allow_plain_http)
+    selection = selection_of(first, last)
+    if "pooled" in extras:
+        raise click.UsageError("--with pooled spans windows, and archive writes each window alone; use report")
+    require_unread([folder / INDEX, folder / PAGE], [registry, tallies, extras.get("candidates")])
+    request = request_for(extras, ranges, form="json")
+    definitions = Registry.read(registry)
+    check_request(definitions, request)
+    expressions = [read_alert(definitions, text) for text in alerts]
+    received, _ = read_tallies(definitions, collector, tallies, selection)
+    kept, now_s = Archive(folder), time.time()
     try:
-        with archive.locked():
-            missing = missing_windows(archive, tallies, selection)
+        with kept.locked():
+            missing = missing_windows(kept, received, selection)
             with progress("estimating", sum(map(len, missing.values()))) as advance:
                 outcome = write_windows(
-                    archive, registry, missing, request=request, now_s=now_s, alerts=alerts, advance=advance
+                    kept, definitions, missing, request=request, now_s=now_s, alerts=expressions, advance=advance
                 )
-            write_index(archive)
+            write_index(kept)
     except BusyError as error:
         click.echo(str(error), err=True)
-        return Kept.NOTHING_NEW
+        raise SystemExit(ExitStatus.NOTHING_NEW) from None
     for window in outcome.written:
-        click.echo(f"wrote {archive.path(window)}")
+        click.echo(f"wrote {kept.path(window)}")
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
-    if print_alerts(outcome.alerts):
-        return Kept.ALERT
-    if outcome.failed:
-        return Kept.PARTLY_FAILED if outcome.written else Kept.FAILED
-    if not outcome.written:
+    if not (outcome.written or outcome.failed):
         click.echo("nothing new: every closed window is there", err=True)
-        return Kept.NOTHING_NEW
-    return Kept.WROTE
+    has_fired = print_alerts(outcome.alerts)
+    status = _status(has_fired=has_fired, wrote=bool(outcome.written), failed=bool(outcome.failed))
+    if status is not ExitStatus.DONE:
+        raise SystemExit(status)
+
+
+def _status(*, has_fired: bool, wrote: bool, failed: bool) -> ExitStatus:
+    if has_fired:
+        return ExitStatus.ALERT
+    if failed:
+        return ExitStatus.PARTLY_FAILED if wrote else ExitStatus.FAILED
+    return ExitStatus.DONE if wrote else ExitStatus.NOTHING_NEW

@@ -18,12 +18,14 @@ from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetri
 from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 
 COMMANDS: Final = {
+    "archive": "estimator.commands.archive:archive",
     "audit": "estimator.commands.audit:audit_command",
     "completion": "estimator.commands.completion:completion",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "rehearse-model": "estimator.commands.rehearse_model:rehearse_models",
     "report": "estimator.commands.report:report",
+    "watch": "estimator.commands.watch:watch",
 }
 """The module and the function of each command."""
 

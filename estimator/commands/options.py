@@ -11,7 +11,12 @@ from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 
 REGISTRY = click.option(
-    "--registry", required=True, metavar="FILE", type=click.Path(path_type=Path), help="The metrics.toml."
+    "--registry",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=Path("metrics.toml"),
+    show_default=True,
+    help="The file of metrics.",
 )
 
 
@@ -68,9 +73,18 @@ RANGES = click.option(
     metavar="METRIC FROM TO",
     multiple=True,
     type=(str, FiniteNumber(), FiniteNumber()),
-    help="Also the share of answers from FROM to TO, both included, of a number's distribution; repeatable.",
+    help="Add the share of answers between two numbers, both included, to a distribution. Repeatable.",
 )
-"""Of `report` and `rehearse`."""
+"""Of `report`, `watch`, `archive` and `rehearse`."""
+
+ALERTS = click.option(
+    "--alert",
+    "alerts",
+    metavar="EXPRESSION",
+    multiple=True,
+    help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2'. Repeatable.",
+)
+"""Of `report` and `archive`."""
 
 
 def examples(*lines: str) -> str:

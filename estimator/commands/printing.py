@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TextIO
 
 import click
@@ -17,25 +16,18 @@ from estimator.results.alert import JudgedAlert
 from estimator.results.report import EstimateReport
 
 
-@dataclass(frozen=True, slots=True)
-class TableLook:
-    """How the table of a report is drawn.
+def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
+    """Return the table for a stream, or for a file where there is none.
 
-    Attributes:
+    Args:
+        report: what it shows.
+        stream: where it is printed, or None.
         verbose: whether it has every figure and column.
-        no_color: whether colours are forbidden.
 
     """
-
-    verbose: bool
-    no_color: bool
-
-    def drawn(self, report: EstimateReport, stream: TextIO | None) -> str:
-        """Return the table for a stream, or for a file where there is none."""
-        narrowest = LEAST_WIDTH if self.verbose else NARROWEST
-        style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
-        style = replace(style, is_coloured=style.is_coloured and not self.no_color)
-        return as_table(report, style) if self.verbose else as_summary(report, style)
+    narrowest = LEAST_WIDTH if verbose else NARROWEST
+    style = PLAIN if stream is None else Style.of(stream, narrowest=narrowest)
+    return as_table(report, style) if verbose else as_summary(report, style)
 
 
 def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:

@@ -1,237 +1,220 @@
-"""The command ``hearsay-estimator report``: where tallies come from, and where the report goes."""
+"""The command ``hearsay-estimator report``: one report, in one format, printed or written once."""
 
 from __future__ import annotations
 
-import time
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from msgspec.structs import replace
 
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from estimator.atomic_file import write_whole
-from estimator.commands.archive import Kept, keep
-from estimator.commands.options import BETWEEN_0_AND_1, RANGES, REGISTRY, NumberRange, WindowType, examples
-from estimator.commands.printing import TableLook, print_alerts, stdout
+from estimator.commands.extras import WITH, CommandWithExtras, request_for
+from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
+from estimator.commands.printing import print_alerts, stdout, table_of
 from estimator.commands.progress import progress
-from estimator.commands.report_options import ReportOptions
-from estimator.commands.watch import watch_collector
-from estimator.commands.watch_loop import GREATEST_S, LEAST_S, USUAL_S
+from estimator.commands.sources import (
+    COLLECTOR,
+    FIRST,
+    LAST,
+    PLAIN_HTTP,
+    TALLIES,
+    check_request,
+    check_source,
+    read_tallies,
+    require_unread,
+    selection_of,
+)
 from estimator.estimates.covariance import MOST_VALUES
 from estimator.formats.model_file import as_model_file, check_model
+from estimator.own_files import is_not_ours
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
-from estimator.report.candidates import check_candidates
-from estimator.report.participation import check_installs
-from estimator.report.ranges import check_ranges
 from estimator.report.report import make_report
+from estimator.results.alert import Alert
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
-from estimator.tallies.fetch import fetch
-from estimator.tallies.limits import Bounds
-from estimator.tallies.read import read_file
-from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
 from estimator.tallies.tally import Tally
 
-MEGABYTE = 10**6
+SUFFIXES: Final = {".txt": "table", ".json": "json", ".csv": "csv", ".parquet": "parquet", ".html": "html"}
+"""The format of a file by the end of its name. A model is JSON, too, and is requested by name."""
+
+NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
+"""What to do with a written file."""
+
+STDOUT: Final = Path("-")
+"""Many programs take this for standard output. Nobody wants a file of this name."""
+
+MEGABYTE: Final = 10**6
 
 
 @click.command(
+    cls=CommandWithExtras,
     epilog=examples(
-        "hearsay-estimator report --registry metrics.toml --collector https://telemetry.example.com",
-        "hearsay-estimator report --registry metrics.toml --tallies tallies.ndjson --html report.html",
-    )
+        "hearsay-estimator report --collector https://telemetry.example.com",
+        "hearsay-estimator report --tallies tallies.ndjson --output report.html",
+        "hearsay-estimator report --tallies tallies.ndjson --metric os --with clusters,poisoning=0.01 --format json",
+    ),
 )
 @REGISTRY
-@click.option("--collector", metavar="URL", help=f"Read tallies over HTTP; the read token comes from {TOKEN_VARIABLE}.")
-@click.option(
-    "--allow-plain-http",
-    is_flag=True,
-    help="Let --collector be an http:// URL of another machine. Anybody on the way can read the token.",
-)
-@click.option(
-    "--tallies", metavar="FILE", type=click.Path(path_type=Path), help="Read tallies from an NDJSON file; - is stdin."
-)
-@click.option("--preliminary", is_flag=True, help="Also windows that are still open; they are marked.")
-@click.option("--from", "first", metavar="WINDOW", type=WindowType(), help="The first window: a day, week or month.")
-@click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="The last window, included.")
-@click.option("--simultaneous", is_flag=True, help="Intervals that hold together for all figures of a tally.")
-@click.option("--pool", is_flag=True, help="Also all windows of a metric together, and the change.")
-@click.option("--covariance", is_flag=True, help="With --format json: the covariance of all shares of a metric.")
-@click.option(
-    "--central-delta",
-    metavar="DELTA",
-    type=BETWEEN_0_AND_1,
-    help="The epsilon of each closed tally at this delta, if only tallies are published; not in CSV.",
-)
-@click.option("--clusters", is_flag=True, help="Clusters of numbers, scales and pairs, and how many; not for rows.")
-@click.option(
-    "--fakes",
-    metavar="FRACTION",
-    type=BETWEEN_0_AND_1,
-    help="How far this fraction of made-up reports could move each share, and a test of each tally; not for rows.",
-)
+@COLLECTOR
+@PLAIN_HTTP
+@TALLIES
+@click.option("--metric", "names", metavar="NAME", multiple=True, help="Report only this metric. Repeatable.")
+@FIRST
+@LAST
+@click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")
+@WITH
 @RANGES
-@click.option(
-    "--candidates",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Of questions about texts: also the share of each text of this file, one a line.",
-)
-@click.option(
-    "--installs",
-    metavar="N",
-    type=click.IntRange(1),
-    help="Also bounds on the figures of all N installations: figures describe the devices that take part.",
-)
-@click.option(
-    "--asked",
-    metavar="SHARE",
-    type=NumberRange(0, 1, min_open=True),
-    help="The share of devices that are asked in a window, where the schedule does not say it.",
-)
+@ALERTS
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*FORMATS, *BINARY_FORMATS]),
-    help="What is printed: a table by default, and nothing where --html stands alone.",
-)
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page for the browser here.")
-@click.option(
-    "--model",
-    metavar="METRIC FILE",
-    type=(str, click.Path(path_type=Path)),
-    help="Write what an app needs to predict by this model, of the last window that has one.",
-)
-@click.option("--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it here, whole, not to stdout.")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="With --every window: write each closed window that is not there yet, in every form, and an index.",
-)
-@click.option("--every", type=click.Choice(["window"]), help="With --out: a folder for each.")
-@click.option(
-    "--watch",
-    "watch_s",
-    metavar="[SECONDS]",
-    is_flag=False,
-    flag_value=USUAL_S,
-    type=click.IntRange(LEAST_S, GREATEST_S),
-    help=f"Draw the table again every {USUAL_S} seconds, with windows that are still open, until Ctrl-C.",
+    type=click.Choice([*FORMATS, *BINARY_FORMATS, "html", "model"]),
+    help="The format. The default follows from the suffix of --output: .txt (a table), .json, .csv, .parquet, .html.",
 )
 @click.option(
-    "--alert",
-    "alerts",
-    metavar="EXPRESSION",
-    multiple=True,
-    help="Such as 'crashes.mean > 2': if the whole interval is beyond, the exit status is 5; repeatable.",
+    "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to this file, not to stdout."
 )
-@click.option("--verbose", is_flag=True, help="Print every figure with four decimals, its columns explained.")
-@click.option("--no-color", is_flag=True, help="Print no colours; NO_COLOR in the environment does the same.")
-def report(**arguments: Any) -> None:  # noqa: ANN401 what click read, by the names of `ReportOptions`
+@click.option("--verbose", is_flag=True, help="Show every figure in the table, with its columns explained.")
+def report(  # noqa: PLR0913 one argument an option
+    *,
+    registry: Path,
+    collector: str | None,
+    allow_plain_http: bool,
+    tallies: Path | None,
+    names: tuple[str, ...],
+    first: Window | None,
+    last: Window | None,
+    preliminary: bool,
+    extras: Mapping[str, Any],
+    ranges: tuple[tuple[str, float, float], ...],
+    alerts: tuple[str, ...],
+    form: str | None,
+    output: Path | None,
+    verbose: bool,
+) -> None:
     """Print estimates, standard errors and confidence intervals of every metric and window.
 
-    The exit status is 1 if no tally could be had, or none of a closed window could be estimated,
-    and 3 if there was none of a closed window. With --out it is 0 if a window was written, 3 if
-    there was nothing new, 4 if some windows were written and others failed, and 1 if all failed.
-    It is 5 in place of 0 or 4 if an alert fired.
+    Without --output, the report goes to standard output.
     """
-    options = ReportOptions(**arguments)
-    for is_mistake, sentence in options.mistakes():
-        if is_mistake:
-            raise click.UsageError(sentence)
-    registry = Registry.read(options.registry)
-    selection, request = options.selection, options.request
-    check_ranges(registry, request.ranges)
-    check_candidates(registry, request.candidates)
-    check_installs(registry, request)
-    if options.model is not None:
-        check_model(registry, options.model[0])
-    alerts = [read_alert(registry, text) for text in options.alerts]
-    if options.watch_s is not None:
-        collector = options.collector or ""
-        look = TableLook(verbose=options.verbose, no_color=options.no_color)
-        watch_collector(registry, collector, selection=selection, request=request, every_s=options.watch_s, look=look)
-        return
-    tallies, snapshot_at = _read(options, Bounds.of(registry, selection.spans))
-    if options.out is not None:
-        now_s = time.time()
-        raise SystemExit(
-            keep(options.out, registry, tallies, selection=selection, request=request, alerts=alerts, now_s=now_s)
+    check_source(collector, tallies, allow_plain_http=allow_plain_http)
+    selection = selection_of(first, last, preliminary=preliminary)
+    if output == STDOUT:
+        raise click.UsageError("- is no file here; leave out --output to write to standard output")
+    form = form or _form_of(output)
+    require_unread([] if output is None else [output], [registry, tallies, extras.get("candidates")])
+    _check_output(form, output, verbose=verbose)
+    if alerts and preliminary:
+        raise click.UsageError(
+            "--alert judges closed windows alone, because a window that is checked while it is open fires by chance in "
+            "the end; leave out --preliminary"
         )
-    with progress("estimating", len(tallies)) as advance:
-        estimated = make_report(registry, tallies, selection, request, advance)
+    request = request_for(extras, ranges, form=form)
+    definitions = Registry.read(registry)
+    check_request(definitions, request)
+    expressions = [read_alert(definitions, text) for text in alerts]
+    _check_metrics(definitions, names, form, expressions, [name for name, _, _ in ranges])
+    received, snapshot_at = read_tallies(definitions, collector, tallies, selection)
+    chosen = [tally for tally in received if not names or tally.metric in names]
+    with progress("estimating", len(chosen)) as advance:
+        estimated = make_report(definitions, chosen, selection, request, advance)
     estimated = replace(estimated, snapshot_at=snapshot_at)
     _name_skipped(estimated)
-    has_fired = print_alerts(judged(alerts, estimated.metrics))
-    if options.covariance:
+    has_fired = print_alerts(judged(expressions, estimated.metrics))
+    if request.covariance:
         _name_too_large(estimated)
-    _write(estimated, registry, options)
-    status = Kept.ALERT if has_fired else _status(estimated, tallies, selection)
-    if status:
+    _put(_content(estimated, definitions, form, names, verbose=verbose, is_file=output is not None), form, output)
+    status = ExitStatus.ALERT if has_fired else _status(estimated, chosen, selection)
+    if status is not ExitStatus.DONE:
         raise SystemExit(status)
 
 
-def _write(estimated: EstimateReport, registry: Registry, options: ReportOptions) -> None:
-    """Write or print the report in each form that was asked for."""
-    if options.html is not None:
-        _write_page(estimated, registry, options.html)
-    if options.model is not None:
-        _write_model(estimated, registry, *options.model)
-    if options.printed is not None:
-        _put(estimated, options, options.printed)
+def _form_of(output: Path | None) -> str:
+    if output is None:
+        return "table"
+    if output.suffix not in SUFFIXES:
+        raise click.UsageError(
+            f"the name {output} does not say which format to write; add --format, or end the name in "
+            f"{', '.join(SUFFIXES)}"
+        )
+    return SUFFIXES[output.suffix]
 
 
-def _status(estimated: EstimateReport, tallies: list[Tally], selection: Selection) -> Kept:
-    """Return the exit status of a printed report.
+def _check_output(form: str, output: Path | None, *, verbose: bool) -> None:
+    """Refuse a place that the report cannot go to.
 
-    For cron, a report without estimates is none, as with --out.
+    Raises:
+        click.UsageError: saying what to do.
+
     """
-    if estimated.metrics:
-        return Kept.WROTE
-    is_failed = any(selection.spans(tally.window) and (tally.closed or selection.preliminary) for tally in tallies)
-    return Kept.FAILED if is_failed else Kept.NOTHING_NEW
+    if output is None and form in BINARY_FORMATS:
+        raise click.UsageError(f"{form} is a binary format; add --output FILE")
+    if verbose and form != "table":
+        raise click.UsageError(f"--verbose is for tables; {form} has every figure, so leave it out")
+    if output is not None and is_not_ours(output):
+        raise click.UsageError(
+            f"{output} was not written by a report, and is left as it is; name another file to write"
+        )
 
 
-def _write_page(estimated: EstimateReport, registry: Registry, html: Path) -> None:
-    from estimator.render.html.document import as_html  # noqa: PLC0415 33 ms of templates for no other form
+def _check_metrics(
+    registry: Registry, names: Sequence[str], form: str, alerts: Sequence[Alert], of_ranges: Sequence[str]
+) -> None:
+    """Refuse unknown metrics, and requests for metrics that ``--metric`` leaves out.
 
-    page = as_html(estimated, registry).encode()
-    write_whole(html, page)
-    click.echo(f"{html} is written: {len(page) / MEGABYTE:.1f} MB, open it in a browser", err=True)
+    Raises:
+        click.UsageError: saying what to do.
+        RequestError: if no model is named for the file of a model.
+        UnknownMetricError: if the registry does not define a metric.
+
+    """
+    for name in names:
+        registry.metric(name)
+    if form == "model":
+        if len(names) != 1:
+            raise click.UsageError("--format model writes one model; name it with --metric")
+        check_model(registry, names[0])
+    for option, wanted in (("--alert", [alert.metric for alert in alerts]), ("--range", of_ranges)):
+        left_out = next((name for name in wanted if names and name.partition("[")[0] not in names), None)
+        if left_out is not None:
+            raise click.UsageError(f"{option} needs the metric {left_out}; add --metric {left_out.partition('[')[0]}")
 
 
-def _write_model(estimated: EstimateReport, registry: Registry, name: str, file: Path) -> None:
-    write_whole(file, as_model_file(estimated, registry, name).encode())
-    click.echo(f"{file} is written: the model {name}, for an app to ship", err=True)
-
-
-def _put(estimated: EstimateReport, options: ReportOptions, form: str) -> None:
+def _content(  # noqa: PLR0913 what is written, and how
+    estimated: EstimateReport, registry: Registry, form: str, names: Sequence[str], *, verbose: bool, is_file: bool
+) -> bytes:
+    """Return the report in its format."""
     if form == "table":
-        look = TableLook(verbose=options.verbose, no_color=options.no_color)
-        text = look.drawn(estimated, stdout() if options.output is None else None)
-        content = text.encode()
-    else:
-        content = BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
-    if options.output is None:
+        return table_of(estimated, None if is_file else stdout(), verbose=verbose).encode()
+    if form == "html":
+        from estimator.render.html.document import as_html  # noqa: PLC0415 33 ms of templates for no other format
+
+        return as_html(estimated, registry).encode()
+    if form == "model":
+        return as_model_file(estimated, registry, names[0]).encode()
+    return BINARY_FORMATS[form](estimated) if form in BINARY_FORMATS else FORMATS[form](estimated).encode()
+
+
+def _put(content: bytes, form: str, output: Path | None) -> None:
+    if output is None:
         click.echo(content, file=stdout(), nl=False)
-    else:
-        write_whole(options.output, content)
+        return
+    write_whole(output, content)
+    click.echo(f"wrote {output}: {len(content) / MEGABYTE:.1f} MB{NEXT_STEPS.get(form, '')}", err=True)
 
 
-def _read(options: ReportOptions, bounds: Bounds) -> tuple[list[Tally], datetime | None]:
-    """Return the tallies, and when the collector read its open windows.
-
-    None where it does not say so.
-    """
-    if options.tallies is not None:
-        return read_file(options.tallies, bounds), None
-    fetched = fetch(options.collector or "", read_token(), preliminary=options.preliminary, bounds=bounds)
-    return fetched.tallies, fetched.snapshot_at
+def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Selection) -> ExitStatus:
+    """Return the exit status. For cron, a report without estimates is none."""
+    if estimated.metrics:
+        return ExitStatus.DONE
+    is_failed = any(selection.spans(tally.window) and (tally.closed or selection.preliminary) for tally in tallies)
+    return ExitStatus.FAILED if is_failed else ExitStatus.NOTHING_NEW
 
 
 def _name_too_large(estimated: EstimateReport) -> None:

@@ -1,47 +1,151 @@
-"""What ``report --watch`` reads and draws."""
+"""The command ``hearsay-estimator watch``: a table that is drawn again while a collection runs.
+
+A collector that is down is waited for.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
 
 import click
 from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.printing import TableLook, stdout
-from estimator.commands.watch_loop import CLEARED, Watch
+from client_sdk.protocol.window import Window
+from estimator.commands.extras import WITH, CommandWithExtras, request_for
+from estimator.commands.options import RANGES, REGISTRY, examples
+from estimator.commands.printing import stdout, table_of
+from estimator.commands.sources import (
+    FIRST,
+    LAST,
+    PLAIN_HTTP,
+    check_collector,
+    check_request,
+    selection_of,
+)
+from estimator.errors import CollectorDownError
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
 from estimator.tallies.fetch import fetch
 from estimator.tallies.limits import Bounds
-from estimator.tallies.read_token import read_token
+from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
+
+USUAL_S: Final = 60
+"""Seconds between two drawings, by default."""
+
+LEAST_S: Final = 10
+"""Collectors renew their snapshots hourly, or as configured. More drawings show nothing new, and
+each costs a sum.
+"""
+
+GREATEST_S: Final = 86_400
+"""A day. Anyone who looks less often wants a job, not a screen."""
+
+CLEARED: Final = "\x1b[H\x1b[2J"
+"""Moves the cursor home and clears the screen."""
 
 
-def watch_collector(  # noqa: PLR0913 what a watch reads and how it draws
-    registry: Registry, collector: str, *, selection: Selection, request: Request, every_s: float, look: TableLook
-) -> None:
-    """Draw the report of a collector again and again until Ctrl-C.
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Draws one report again and again.
 
-    Args:
-        registry: the definitions.
-        collector: its URL.
-        selection: which windows are drawn.
-        request: what is requested of each tally.
+    Attributes:
+        look: reads the tallies and returns the report as text.
+        show: draws a whole picture.
+        wait: waits for a number of seconds.
+        now: returns the present time in Unix seconds.
         every_s: seconds between two drawings.
-        look: how the table is drawn.
-
-    Raises:
-        TalliesError: if the collector answers, but not with tallies.
 
     """
-    token, bounds = read_token(), Bounds.of(registry, selection.spans)
+
+    look: Callable[[], str]
+    show: Callable[[str], None]
+    wait: Callable[[float], None]
+    now: Callable[[], float]
+    every_s: float
+
+    def run(self) -> None:
+        """Draw until an exception ends it.
+
+        Raises:
+            TalliesError: if the collector answers, but not with tallies. Waiting would not help.
+
+        """
+        picture, read_at = "", ""
+        next_look = f"again in {self.every_s:g} s; Ctrl-C ends"
+        while True:
+            try:
+                picture, read_at = self.look(), self._time()
+            except CollectorDownError as error:
+                shown = f"above is what was there at {read_at}; " if read_at else ""
+                self.show(f"{picture}\n{self._time()}: {error}\n{shown}{next_look}\n")
+            else:
+                self.show(f"{picture}\nread at {read_at}; {next_look}\n")
+            self.wait(self.every_s)
+
+    def _time(self) -> str:
+        return f"{datetime.fromtimestamp(self.now(), UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+@click.command(
+    cls=CommandWithExtras,
+    epilog=examples(
+        "hearsay-estimator watch --collector https://telemetry.example.com",
+        "hearsay-estimator watch --collector http://127.0.0.1:8080 --every 600",
+    ),
+)
+@REGISTRY
+@click.option(
+    "--collector",
+    required=True,
+    metavar="URL",
+    help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token.",
+)
+@PLAIN_HTTP
+@FIRST
+@LAST
+@WITH
+@RANGES
+@click.option(
+    "--every",
+    "every_s",
+    metavar="SECONDS",
+    type=click.IntRange(LEAST_S, GREATEST_S),
+    default=USUAL_S,
+    show_default=True,
+    help="The time between two tables.",
+)
+@click.option("--verbose", is_flag=True, help="Show every figure, with its columns explained.")
+def watch(  # noqa: PLR0913 one argument an option
+    *,
+    registry: Path,
+    collector: str,
+    allow_plain_http: bool,
+    first: Window | None,
+    last: Window | None,
+    extras: Mapping[str, Any],
+    ranges: tuple[tuple[str, float, float], ...],
+    every_s: int,
+    verbose: bool,
+) -> None:
+    """Print the table of a collector again and again, including open windows, until Ctrl-C."""
+    check_collector(collector, allow_plain_http=allow_plain_http)
+    selection = selection_of(first, last, preliminary=True)
+    request = request_for(extras, ranges, form="table")
+    definitions = Registry.read(registry)
+    check_request(definitions, request)
+    token, bounds = read_token(), Bounds.of(definitions, selection.spans)
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)
-        report = make_report(registry, fetched.tallies, selection, request)
+        report = make_report(definitions, fetched.tallies, selection, request)
         report = replace(report, snapshot_at=fetched.snapshot_at)
-        return look.drawn(report, stdout()) + _skipped(report)
+        return table_of(report, stdout(), verbose=verbose) + _skipped(report)
 
     try:
         Watch(drawn, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()

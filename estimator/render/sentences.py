@@ -83,7 +83,7 @@ def _of_texts(texts: TextFindings) -> str:
     if texts.named is not None:
         how_many = texts.certain or "none"
         parts.append(f"Of {plural(len(texts.named), 'text')} that you named, {how_many} surely occur.")
-    return " ".join(parts) or "No texts are found by this question; name some with --candidates."
+    return " ".join(parts) or "No texts are found by this question; name some with --with candidates=FILE."
 
 
 def text_notes(texts: TextFindings) -> Iterator[str]:

@@ -13,7 +13,7 @@ effect measures: a general approach", section 2), none taken to be shorter than 
 estimate. The standard error alone does not do: a window of 50 reports may lack an answer of 2 % of
 the people, and its error does not show that. The p-value is the smallest level at which such an
 interval excludes 0, if it grows with the level as a normal one does. Intervals that hold together
-(``--simultaneous``) make both conservative.
+(``--with simultaneous``) make both conservative.
 
 Other figures, such as quantiles and the mean of each group, are not tested. `untested_figures`
 names them, and no form of a report says that they did not change.

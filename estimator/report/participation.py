@@ -59,8 +59,8 @@ def check_installs(registry: Registry, request: Request) -> None:
     reason = unknown_because(registry)
     if request.installs is not None and request.asked is None and reason is not None:
         raise RequestError(
-            f"the share of devices that were asked is unknown: {reason}; give that share by --asked, or leave out "
-            f"--installs"
+            f"the share of devices that were asked is unknown: {reason}; add that share, as --with asked=SHARE, "
+            f"or leave out installs"
         )
 
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from threading import Thread
-from typing import IO
+from typing import IO, Final
 from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
@@ -60,6 +60,14 @@ class Fetched:
     snapshot_at: datetime | None = None
 
 
+NO_COLLECTOR: Final = "--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment"
+
+
+def is_collector(url: str) -> bool:
+    """Return whether a text is a URL from which tallies can be read."""
+    return is_base_url(url) and url.isascii()
+
+
 def fetch(
     collector: str, token: str, *, preliminary: bool, bounds: Bounds = EVERYTHING, timeout_s: float = TIMEOUT_S
 ) -> Fetched:
@@ -78,8 +86,8 @@ def fetch(
             many.
 
     """
-    if not (is_base_url(collector) and collector.isascii()):
-        raise TalliesError("--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment")
+    if not is_collector(collector):
+        raise TalliesError(NO_COLLECTOR)
     answer: Future[Fetched] = Future()
 
     def ask() -> None:

@@ -64,11 +64,9 @@ def main(devices: int | None, html: Path) -> None:
         answered = report_all(people, url, started_s)
         window = Window.of(WindowKind.DAY, started_s)
         command("collector", "close", "--yes", "--window", window.text, "--data-dir", str(Path(scratch) / "data"))
-        output = command(
-            *("estimator", "report", "--registry", str(REGISTRY), "--collector", url, "--format", "json"),
-            *("--html", str(html)),
-            HEARSAY_READ_TOKEN=token,
-        )
+        report = ("estimator", "report", "--registry", str(REGISTRY), "--collector", url)
+        output = command(*report, "--format", "json", HEARSAY_READ_TOKEN=token)
+        command(*report, "--format", "html", "--output", str(html), HEARSAY_READ_TOKEN=token)
     print_comparison(json.loads(output), people)
     click.echo(f"{len(people):,} devices sent {answered:,} reports, in {time.time() - started_s:.0f} s.")
     click.echo(f"\nThe same as a page: {html}. Open it:\n  python3 -m webbrowser {html.absolute().as_uri()}")

@@ -99,4 +99,4 @@ def test_every_setting_that_a_row_names_exists() -> None:
     settings = {setting for row in THREATS for setting in re.findall(r"`([^`]+)`", row[3])}
     names = {setting.split()[-1] for setting in settings}
     assert names <= options | set(BUDGET) | set(METRIC) | {"show"}
-    assert {"epsilon", "lifetime", "--gather", "--central-delta"} <= names
+    assert {"epsilon", "lifetime", "--gather", "central"} <= names

@@ -55,16 +55,16 @@ class Written:
 
 
 def write(folder: Path, registry: str, lines: bytes, *options: str, status: int = 0) -> Written:
-    """Write both by one call of the command, which must end with a given status."""
+    """Write a page and JSON of the same tallies; both runs must end with a given status."""
     (folder / "metrics.toml").write_text(registry, encoding="utf-8")
     (folder / "tallies.ndjson").write_bytes(lines)
-    file = folder / "report.html"
+    files = [folder / "report.html", folder / "report.json"]
     arguments = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
-    done = CliRunner().invoke(
-        command, [*map(str, arguments), "--html", str(file), "--format", "json", *options], catch_exceptions=False
-    )
-    assert done.exit_code == status, done.output
-    return Written(file, json.loads(done.stdout))
+    for file in files:
+        words = [*map(str, arguments), "--output", str(file), *options]
+        done = CliRunner().invoke(command, words, catch_exceptions=False)
+        assert done.exit_code == status, done.output
+    return Written(files[0], json.loads(files[1].read_text(encoding="utf-8")))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = tmp_path_factory.mktemp("page")
-    return write(folder, every_kind.REGISTRY_TEXT, tallies(every_kind.REGISTRY), "--preliminary", "--pool")
+    return write(folder, every_kind.REGISTRY_TEXT, tallies(every_kind.REGISTRY), "--preliminary", "--with", "pooled")
 
 
 @pytest.fixture(scope="module")
@@ -363,7 +363,7 @@ def of_models(tmp_path_factory: pytest.TempPathFactory) -> Written:
         check=CROSS | {"cross": Toml('["score", "limited"]'), "epsilon": 4},
         unsaid=CROSS | {"cross": Toml('["mood", "limited"]'), "epsilon": 4},
     )
-    return write(tmp_path_factory.mktemp("models"), registry, tallies(Registry.parse(registry)), "--pool")
+    return write(tmp_path_factory.mktemp("models"), registry, tallies(Registry.parse(registry)), "--with", "pooled")
 
 
 def path_ends(chart: Locator, selector: str) -> list[tuple[float, float]]:

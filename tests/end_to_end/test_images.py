@@ -54,6 +54,6 @@ def test_the_estimator_runs_as_nobody_in_particular_on_a_read_only_root(
     image = Image.built("estimator.Dockerfile", folder, installer)
     shutil.copy(registry_file, folder / "metrics.toml")
     (folder / "tallies.ndjson").touch()
-    words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies.ndjson"]
-    with image.started([*words, "--out", f"{folder}/data", "--every", "window"]) as job:
+    words = ["archive", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies.ndjson"]
+    with image.started([*words, f"{folder}/data"]) as job:
         assert job.wait() == 3

@@ -8,7 +8,7 @@ limits, so that a report that takes too much fails.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -91,8 +91,8 @@ MILLIONS: Final[dict[str, Field]] = without(TEXT, "letters") | {
 """Its channel has the most symbols that any question has: seven million."""
 
 OPTIONS: Final = (
-    *("--format", "json", "--covariance", "--clusters", "--fakes", "0.01", "--simultaneous"),
-    *("--pool", "--central-delta", "1e-9"),
+    "--with",
+    "clusters,poisoning=0.01,simultaneous,pooled,central=1e-9",
 )
 
 
@@ -120,7 +120,7 @@ def tally(metric: Metric, window: Window, counts: Sequence[int]) -> str:
     return json.dumps(line) + "\n"
 
 
-def report(folder: Path, tallies: Iterator[str], registry: str, *options: str) -> str:
+def report(folder: Path, tallies: Iterable[str], registry: str, *options: str) -> str:
     """Return what a report prints that keeps to the limits."""
     (folder / "metrics.toml").write_text(registry)
     with (folder / "tallies.ndjson").open("w") as file:
@@ -139,8 +139,9 @@ def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: 
     text = registry_text(**KINDS[kind])
     metric = Registry.parse(text).metric("m")
     first, counts = Window.of(WindowKind.DAY, 0), [*windows_of_counts(metric.channel.symbols)]
-    lines = (tally(metric, first.later(day), of_window) for day, of_window in enumerate(counts))
-    printed = json.loads(report(tmp_path, lines, text, *OPTIONS, "--html", str(tmp_path / "page.html")))
+    lines = [tally(metric, first.later(day), of_window) for day, of_window in enumerate(counts)]
+    printed = json.loads(report(tmp_path, lines, text, *OPTIONS, "--with", "covariance", "--format", "json"))
+    report(tmp_path, lines, text, *OPTIONS, "--output", str(tmp_path / "page.html"))
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(of_window) for of_window in counts]
 
 
@@ -151,5 +152,5 @@ def test_seven_million_symbols_take_bounded_memory_and_time(shape: int, tmp_path
     metric = Registry.parse(text).metric("m")
     counts = next(islice(windows_of_counts(metric.channel.symbols), shape, None))
     lines = iter([tally(metric, Window.of(WindowKind.DAY, 0), counts)])
-    printed = json.loads(report(tmp_path, lines, text, "--format", "json", "--fakes", "0.01", "--simultaneous"))
+    printed = json.loads(report(tmp_path, lines, text, "--format", "json", "--with", "poisoning=0.01,simultaneous"))
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(counts)]

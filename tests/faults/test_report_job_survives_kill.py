@@ -10,7 +10,7 @@ import sys
 from datetime import date, timedelta
 from pathlib import Path
 
-from estimator.commands.archive import Kept
+from client_sdk.protocol.exit_status import ExitStatus
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT
 from tests.support.services.processes import START_DEADLINE_S, wait_until
 
@@ -26,7 +26,7 @@ def tally(metric: str, window: str) -> str:
 
 def job(folder: Path) -> subprocess.Popen[bytes]:
     places = ("--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson")
-    words = ("report", *places, "--out", folder / "reports", "--every", "window")
+    words = ("archive", folder / "reports", *places)
     return subprocess.Popen(
         [sys.executable, "-m", "estimator", *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -52,7 +52,7 @@ def test_a_killed_job_leaves_whole_windows_and_the_next_one_finishes(tmp_path: P
     assert 0 < len(before) < len(WINDOWS)
     assert not (reports / "index.json").exists()
 
-    assert job(tmp_path).wait(START_DEADLINE_S) == Kept.WROTE
+    assert job(tmp_path).wait(START_DEADLINE_S) == ExitStatus.DONE
     assert finished() == set(WINDOWS)
     whole = sorted(path.name for path in (reports / WINDOWS[-1]).iterdir())
     assert all(files == whole for files in before.values())

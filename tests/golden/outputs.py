@@ -32,8 +32,8 @@ _REPORT: Final = "estimator report --registry metrics.toml --tallies tallies.ndj
 _REHEARSE: Final = "estimator rehearse --registry metrics.toml --csv answers.csv --repeat 100 --seed 7"
 _PLAN: Final = "estimator plan --registry metrics.toml --population 50000 --today 2026-11-24"
 _EVERYTHING: Final = (
-    "--pool --fakes 0.01 --central-delta 1e-9 --simultaneous "
-    "--installs 9000 --asked 0.5 --range width 1000 2000 --candidates candidates.txt"
+    "--with pooled,poisoning=0.01,central=1e-9,simultaneous "
+    "--with installs=9000,asked=0.5,candidates=candidates.txt --range width 1000 2000"
 )
 
 COMMANDS: Final = {
@@ -50,13 +50,13 @@ COMMANDS: Final = {
     "plan_check.txt": f"{_PLAN} --check",
     "plan_allocation.txt": f"{_PLAN} --allocate 30",
     "report.txt": f"{_REPORT} --preliminary",
-    "report_pooled.txt": f"{_REPORT} --pool",
+    "report_pooled.txt": f"{_REPORT} --with pooled",
     "report_verbose.txt": f"{_REPORT} {_EVERYTHING}",
-    "report.csv": f"{_REPORT} --range width 1000 2000 --candidates candidates.txt --format csv",
-    "report.json": f"{_REPORT} {_EVERYTHING} --covariance --format json",
-    "clusters.txt": f"{_REPORT.replace('metrics.toml', 'web.toml')} --from 2026-11-04 --to 2026-11-04 --clusters",
-    "page.html": f"{_REPORT} --pool --fakes 0.01 --html page.html",
-    "model.json": f"{_REPORT} --model limitation model.json",
+    "report.csv": f"{_REPORT} --range width 1000 2000 --with candidates=candidates.txt --format csv",
+    "report.json": f"{_REPORT} {_EVERYTHING} --with covariance --format json",
+    "clusters.txt": f"{_REPORT.replace('metrics.toml', 'web.toml')} --from 2026-11-04 --to 2026-11-04 --with clusters",
+    "page.html": f"{_REPORT} --with pooled,poisoning=0.01 --output page.html",
+    "model.json": f"{_REPORT} --metric limitation --format model --output model.json",
     "rehearsal.txt": _REHEARSE,
     "rehearsal.json": f"{_REHEARSE} --rounds 2 --format json",
 }

@@ -183,7 +183,7 @@ def _text_lines(plan: TextPlan) -> Iterator[str]:
     if plan.devices_if_named is not None:
         yield f"  {f'devices to see {common}, if named':44} {round_up(plan.devices_if_named):>14,}"
     yield "  9 times in 10. A list of likely texts takes fewer devices than finding them:"
-    yield "  name them with report --candidates, or ask for a category with other."
+    yield "  name them with report --with candidates=FILE, or ask for a category with other."
 
 
 def _judgement(plan: MetricPlan) -> str:

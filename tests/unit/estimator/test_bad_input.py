@@ -34,8 +34,8 @@ def target(folder: Path, form: str) -> Path:
 
 def _report(folder: Path, form: str, *source: str) -> Result:
     places = source or ("--tallies", str(folder / "tallies.ndjson"))
-    into = ("--html",) if form == "html" else ("--format", form, "--output")
-    words = ["report", "--registry", str(folder / "metrics.toml"), *places, *into, str(target(folder, form))]
+    into = ("--format", form, "--output", str(target(folder, form)))
+    words = ["report", "--registry", str(folder / "metrics.toml"), *places, *into]
     return CliRunner(env={"HEARSAY_READ_TOKEN": "sesame"}).invoke(command, words)
 
 

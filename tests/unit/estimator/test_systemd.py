@@ -10,8 +10,8 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
-from estimator.commands.archive import Kept
-from estimator.commands.report import report
+from client_sdk.protocol.exit_status import ExitStatus
+from estimator.commands.archive import archive
 from estimator.tallies.read_token import TOKEN_VARIABLE
 
 UNITS = Path(__file__).parents[3] / "docs" / "systemd"
@@ -26,10 +26,9 @@ def unit(name: str) -> ConfigParser:
 
 def test_the_command_of_the_service_is_one() -> None:
     program, command, *words = shlex.split(unit("hearsay-report.service")["Service"]["ExecStart"])
-    assert (Path(program).name, command) == ("hearsay-estimator", "report")
-    options = report.make_context("report", words).params
-    assert options["every"] == "window"
-    assert str(options["out"]) == f"/var/lib/{unit('hearsay-report.service')['Service']['StateDirectory']}"
+    assert (Path(program).name, command) == ("hearsay-estimator", "archive")
+    folder = archive.make_context("archive", words).params["folder"]
+    assert str(folder) == f"/var/lib/{unit('hearsay-report.service')['Service']['StateDirectory']}"
 
 
 def test_the_token_of_the_service_is_a_credential_and_the_collectors_own() -> None:
@@ -41,7 +40,7 @@ def test_the_token_of_the_service_is_a_credential_and_the_collectors_own() -> No
 
 
 def test_nothing_new_is_no_failure_of_the_service() -> None:
-    assert int(unit("hearsay-report.service")["Service"]["SuccessExitStatus"]) == Kept.NOTHING_NEW
+    assert int(unit("hearsay-report.service")["Service"]["SuccessExitStatus"]) == ExitStatus.NOTHING_NEW
 
 
 def test_the_timer_makes_up_for_a_night_that_was_missed() -> None:

@@ -31,19 +31,22 @@ NEVER = "dark_mode.share[true] > 0.9"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     noon = Window.parse("2026-11-21").starts_at + 43_200
-    monkeypatch.setattr("estimator.commands.report.time", SimpleNamespace(time=lambda: noon))
+    monkeypatch.setattr("estimator.commands.archive.time", SimpleNamespace(time=lambda: noon))
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
     (tmp_path / "tallies.ndjson").write_bytes(SOUND)
     return tmp_path
 
 
 def _run(folder: Path, *arguments: str) -> Result:
-    places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
-    return CliRunner().invoke(command, ["report", *places, *arguments])
+    return CliRunner().invoke(command, ["report", *_places(folder), *arguments])
 
 
 def _keep(folder: Path, *arguments: str) -> Result:
-    return _run(folder, "--out", str(folder / "reports"), "--every", "window", *arguments)
+    return CliRunner().invoke(command, ["archive", str(folder / "reports"), *_places(folder), *arguments])
+
+
+def _places(folder: Path) -> tuple[str, ...]:
+    return ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
 
 
 def _alerts(text: str) -> list[dict[str, Any]]:
@@ -114,11 +117,13 @@ def test_a_bad_alert_is_refused_before_any_work(folder: Path, arguments: tuple[s
     assert not (folder / "reports").exists()
 
 
-@pytest.mark.parametrize("option", ["--preliminary", "--watch"])
-def test_windows_that_are_still_open_are_not_judged(folder: Path, option: str) -> None:
-    words = ["report", "--registry", str(folder / "metrics.toml"), "--collector", "http://127.0.0.1:9", option]
-    result = CliRunner().invoke(command, [*words, "--alert", MOST])
-    assert (result.exit_code, "leave out --preliminary and --watch" in result.stderr) == (USAGE, True)
+@pytest.mark.parametrize(
+    ("words", "problem"), [(("report", "--preliminary"), "leave out --preliminary"), (("watch",), "No such option")]
+)
+def test_windows_that_are_still_open_are_not_judged(folder: Path, words: tuple[str, ...], problem: str) -> None:
+    places = ("--registry", str(folder / "metrics.toml"), "--collector", "http://127.0.0.1:9")
+    result = CliRunner().invoke(command, [*words, *places, "--alert", MOST])
+    assert (result.exit_code, problem in result.stderr) == (USAGE, True)
 
 
 def test_a_job_judges_each_window_once_and_keeps_the_lines_with_it(folder: Path) -> None:

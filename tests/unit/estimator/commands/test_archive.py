@@ -53,7 +53,7 @@ NOON = Window.parse("2026-11-21").starts_at + 43_200
 
 @pytest.fixture
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("estimator.commands.report.time", SimpleNamespace(time=lambda: NOON))
+    monkeypatch.setattr("estimator.commands.archive.time", SimpleNamespace(time=lambda: NOON))
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
     return tmp_path / "reports"
 
@@ -61,7 +61,7 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _keep(out: Path, tallies: str, *more: str) -> Result:
     (out.parent / "tallies.ndjson").write_text(tallies)
     places = ("--registry", str(out.parent / "metrics.toml"), "--tallies", str(out.parent / "tallies.ndjson"))
-    return CliRunner().invoke(command, ["report", *places, "--out", str(out), "--every", "window", *more])
+    return CliRunner().invoke(command, ["archive", str(out), *places, *more])
 
 
 def folders(out: Path) -> set[str]:
@@ -325,16 +325,15 @@ def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatc
     monkeypatch.setitem(sys.modules, "fcntl", None)
     result = _keep(out, FIRST)
     assert result.exit_code == FAILED
-    assert "--out needs fcntl, which this system does not have; run it on Linux or macOS" in result.stderr
+    assert "archive needs fcntl, which this system does not have; run it on Linux or macOS" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        (("--preliminary",), "--out writes closed windows"),
-        (("--format", "csv"), "--out writes closed windows"),
-        (("--output", "x"), "--out writes closed windows"),
-        (("--every", "day"), "'day' is not"),
+        (("--preliminary",), "No such option '--preliminary'"),
+        (("--format", "csv"), "No such option '--format'"),
+        (("--with", "pooled"), "--with pooled spans windows, and archive writes each window alone; use report"),
     ],
 )
 def test_what_does_not_go_with_a_folder_is_wrong_usage(out: Path, more: tuple[str, ...], problem: str) -> None:

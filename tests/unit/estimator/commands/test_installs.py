@@ -64,7 +64,8 @@ def words(text: str) -> str:
 def test_every_form_says_whom_its_figures_describe(folder: Path, budget: str, metrics: str, number: str) -> None:
     registry = written(folder, budget, metrics)
     page = folder / "report.html"
-    texts = [report(folder, "--html", str(page), "--format", "table"), report(folder, "--verbose")]
+    report(folder, "--output", str(page))
+    texts = [report(folder), report(folder, "--verbose")]
     texts += [page.read_text()]
     loaded = estimator.estimate(registry, folder / "tallies")
     texts += [loaded.summary(), loaded._repr_html_()]
@@ -92,7 +93,8 @@ def test_the_share_that_is_asked_follows_from_the_schedule() -> None:
 def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None:
     registry = written(folder, SPLIT)
     page = folder / "report.html"
-    texts = [report(folder, "--installs", "4000", "--html", str(page), "--format", "table")]
+    report(folder, "--with", "installs=4000", "--output", str(page))
+    texts = [report(folder, "--with", "installs=4000")]
     whole = estimator.estimate(registry, folder / "tallies", installs=4000)
     texts += [page.read_text(), whole.summary(), whole._repr_html_()]
     among_all = whole.metrics[0].among_all
@@ -105,26 +107,26 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     for text in texts:
         assert "Of all 4,000 installations 25 % take part; among all of them “yes” is 16 to 95 %" in words(text)
     assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95 %</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
-    verbose = words(report(folder, "--installs", "4000", "--verbose"))
+    verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
     assert "among all 4,000 installations, 2026-11-20; 25 % take part" in verbose
     assert re.search(r"true bounds 0\.16\d\d … 0\.94\d\d", verbose)
-    (metric,) = json.loads(report(folder, "--installs", "4000", "--format", "json"))["metrics"]
+    (metric,) = json.loads(report(folder, "--with", "installs=4000", "--format", "json"))["metrics"]
     assert metric["among_all"]["estimates"][1]["low"] == of_all.low
-    rows = [*csv.DictReader(io.StringIO(report(folder, "--installs", "4000", "--format", "csv")))]
+    rows = [*csv.DictReader(io.StringIO(report(folder, "--with", "installs=4000", "--format", "csv")))]
     bound = next(row for row in rows if (row["statistic"], row["value"]) == ("share_among_all", "true"))
     read = [float(bound[name]) for name in ("low", "high", "confidence")]
     assert read == [of_all.low, of_all.high, 0.949]
-    saved = io.StringIO(report(folder, "--installs", "4000", "--format", "json"))
+    saved = io.StringIO(report(folder, "--with", "installs=4000", "--format", "json"))
     assert estimator.load_report(saved).metrics[0].among_all == among_all
 
 
 def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds(folder: Path) -> None:
     written(folder, SPLIT, NUMBER)
-    (metric,) = json.loads(report(folder, "--installs", "10000", "--format", "json"))["metrics"]
+    (metric,) = json.loads(report(folder, "--with", "installs=10000", "--format", "json"))["metrics"]
     share, mean = metric["reports"] / 10_000, metric["mean"]
     assert metric["among_all"]["mean"]["low"] == share * mean["low"]
     assert metric["among_all"]["mean"]["high"] == 100 - share * (100 - mean["high"])
-    for text in (report(folder, "--installs", "10000"), report(folder, "--installs", "10000", "--verbose")):
+    for text in (report(folder, "--with", "installs=10000"), report(folder, "--with", "installs=10000", "--verbose")):
         assert "Other figures, such as quantiles, the variance" in words(text)
         assert "have no such bounds" in words(text)
 

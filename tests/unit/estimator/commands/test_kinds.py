@@ -130,25 +130,27 @@ def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
 def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)
-    alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--simultaneous")
+    alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--with", "simultaneous")
     for single, joint in zip(alone["estimates"], together["estimates"], strict=True):
         assert joint["low"] <= single["low"] <= single["high"] <= joint["high"]
         assert joint["estimate"] == single["estimate"]
-    assert json.loads(run(tmp_path, content, "--format", "json", "--simultaneous").stdout)["simultaneous"] is True
-    assert "hold together" in run(tmp_path, content, "--simultaneous", "--verbose").stdout
+    assert (
+        json.loads(run(tmp_path, content, "--format", "json", "--with", "simultaneous").stdout)["simultaneous"] is True
+    )
+    assert "hold together" in run(tmp_path, content, "--with", "simultaneous", "--verbose").stdout
     assert "hold together" not in run(tmp_path, content, "--verbose").stdout
 
 
 def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
     content = tally("system", 10**4)
-    metric = only_metric(tmp_path, content, "--covariance")
+    metric = only_metric(tmp_path, content, "--with", "covariance")
     variances = [row[place] for place, row in enumerate(metric["covariance"])]
     assert variances == pytest.approx([entry["standard_error"] ** 2 for entry in metric["estimates"]], rel=0.01)
     assert "covariance" not in only_metric(tmp_path, content)
     for form in ("table", "csv"):
-        result = run(tmp_path, content, "--covariance", "--format", form)
+        result = run(tmp_path, content, "--with", "covariance", "--format", form)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "add --format json" in result.stderr
+        assert "choose another --format: json" in result.stderr
 
 
 def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_path: Path) -> None:
@@ -160,7 +162,7 @@ def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_p
     table = run(tmp_path, content, "--verbose", registry=text).stdout
     assert sum(line.startswith("  v") for line in table.splitlines()) == 50
     assert "… and 250 more values" in table
-    without = run(tmp_path, content, "--covariance", "--format", "json", registry=text)
+    without = run(tmp_path, content, "--with", "covariance", "--format", "json", registry=text)
     assert "no covariance of more than 256 shares" in without.stderr
     (metric_of_json,) = json.loads(without.stdout)["metrics"]
     assert len(metric_of_json["estimates"]) == 300

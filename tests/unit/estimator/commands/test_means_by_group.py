@@ -124,7 +124,7 @@ def test_the_table_shows_the_means_and_the_clearest_difference(folder: Path) -> 
 
 
 def test_the_page_shows_the_means_as_figures_and_says_which_group_is_higher(folder: Path) -> None:
-    report(folder, "--html", str(folder / "report.html"))
+    report(folder, "--output", str(folder / "report.html"))
     page = (folder / "report.html").read_text()
     assert "Mean of startup_ms by os" in page
     assert "Groups differ: startup_ms is higher in os “b” than in os “a”, by" in page
@@ -137,13 +137,13 @@ def test_the_page_shows_the_means_as_figures_and_says_which_group_is_higher(fold
 def test_intervals_that_hold_together_are_wider(folder: Path) -> None:
     single, together = (
         json.loads(report(folder, "--format", "json", *flags))["metrics"][0]["joint"]["groups"][0]["estimates"][0]
-        for flags in ((), ("--simultaneous",))
+        for flags in ((), ("--with", "simultaneous"))
     )
     assert together["low"] < single["low"] < single["high"] < together["high"]
 
 
 def test_made_up_reports_are_bounded_for_each_group(folder: Path) -> None:
-    (metric,) = json.loads(report(folder, "--format", "json", "--fakes", "0.01"))["metrics"]
+    (metric,) = json.loads(report(folder, "--format", "json", "--with", "poisoning=0.01"))["metrics"]
     assert [move["value"] for move in metric["fakes"]["estimates"]] == ["a", "b", "c"]
     inverse = inverse_of(METRIC.channel)
     scores = inverse.contrast(np.repeat([1.0, 0.0, 0.0], 3))
@@ -152,7 +152,7 @@ def test_made_up_reports_are_bounded_for_each_group(folder: Path) -> None:
 
 
 def test_points_to_which_numbers_were_rounded_form_no_clusters(folder: Path) -> None:
-    (metric,) = json.loads(report(folder, "--format", "json", "--clusters"))["metrics"]
+    (metric,) = json.loads(report(folder, "--format", "json", "--with", "clusters"))["metrics"]
     assert "clusters" not in metric
 
 

@@ -58,11 +58,15 @@ def line(name: str, window: str, each: int) -> bytes:
     return json.dumps(fields | {"reports": each * ROWS, "counts": tally.tolist()}).encode()
 
 
-def run(folder: Path, *lines: bytes, model: str, options: tuple[str, ...] = ()) -> Result:
+def run(folder: Path, *lines: bytes, model: str) -> Result:
+    written = ["--metric", model, "--format", "model", "--output", str(folder / "model.json")]
+    return CliRunner().invoke(command, ["report", *places(folder, *lines), *written])
+
+
+def places(folder: Path, *lines: bytes) -> list[str]:
     (folder / "metrics.toml").write_text(TEXT)
     (folder / "tallies").write_bytes(b"\n".join(lines) + b"\n")
-    places = ["--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies")]
-    return CliRunner().invoke(command, ["report", *places, "--model", model, str(folder / "model.json"), *options])
+    return ["--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies")]
 
 
 @pytest.mark.slow
@@ -123,17 +127,17 @@ def test_the_page_has_every_field(tmp_path: Path) -> None:
     assert rows == list(json.loads((tmp_path / "model.json").read_text()))
 
 
-def test_a_table_is_printed_only_if_it_is_asked_for(tmp_path: Path) -> None:
-    result = run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses", options=("--format", "csv"))
-    assert result.stdout.startswith("metric,")
-    assert "model.json is written: the model crosses" in result.stderr
+def test_a_model_is_written_and_nothing_is_printed(tmp_path: Path) -> None:
+    result = run(tmp_path, line("crosses", "2026-01-01", 60), model="crosses")
+    assert result.stdout == ""
+    assert re.search(r"wrote .*model\.json: 0\.\d MB; an app can ship it", result.stderr)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 1], ids=["first", "last"])
 def test_a_verbose_table_has_windows_with_and_without_a_model(tmp_path: Path, few: int) -> None:
     windows = [line("products", f"2026-01-0{day}", 0 if day == few + 1 else 1) for day in (1, 2)]
-    result = run(tmp_path, *windows, model="products", options=("--format", "table", "--verbose"))
+    result = CliRunner().invoke(command, ["report", *places(tmp_path, *windows), "--verbose"])
     assert result.exit_code == 0, result.output
     (auc,) = [row for row in result.stdout.splitlines() if row.split()[:1] == ["AUC"]]
     assert f"2026-01-0{2 - few}" in auc
@@ -152,11 +156,6 @@ def test_where_there_is_no_model_no_file_is_written(tmp_path: Path, model: str, 
     assert result.exit_code == 2
     assert said in result.output
     assert not (tmp_path / "model.json").exists()
-
-
-def test_two_forms_are_not_written_to_one_file(tmp_path: Path) -> None:
-    same = ("--html", str(tmp_path / "model.json"))
-    assert "name the same file" in run(tmp_path, model="crosses", options=same).output
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_report_has_the_mean_place_and_no_share_and_no_sum(folder: Path) -> None:
-    (metric,) = json.loads(report(folder, "--format", "json", "--clusters", "--fakes", "0.01"))["metrics"]
+    (metric,) = json.loads(report(folder, "--format", "json", "--with", "clusters", "--with", "poisoning=0.01"))[
+        "metrics"
+    ]
     assert (metric["kind"], metric["mechanism"], metric["mean_range"]) == ("ordinal", "optimal-mean", [1, 5])
     assert metric["mean"]["low"] < TRUE < metric["mean"]["high"]
     assert metric["mean"]["high"] - metric["mean"]["low"] < 0.1
@@ -64,7 +66,7 @@ def test_a_report_has_the_mean_place_and_no_share_and_no_sum(folder: Path) -> No
 def test_words_page_and_rows_name_it_as_a_step_of_the_scale(folder: Path) -> None:
     assert "of 5" in report(folder)
     assert "mean" in report(folder, "--verbose")
-    report(folder, "--html", str(folder / "report.html"))
+    report(folder, "--output", str(folder / "report.html"))
     assert "of 5" in (folder / "report.html").read_text()
     header, row, _ = report(folder, "--format", "csv").splitlines()
     assert dict(zip(header.split(","), row.split(","), strict=True))["statistic"] == "mean_position"

@@ -16,7 +16,7 @@ from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from estimator.commands.cli import command
-from estimator.commands.report_options import read_candidates
+from estimator.commands.extras import read_candidates
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import RequestError
 from estimator.rehearsal.text_sampler import sampled_texts
@@ -78,7 +78,7 @@ def test_a_table_lists_what_was_found_and_what_the_list_lacks(folder: Path) -> N
 
 
 def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
-    table = report(folder, "--verbose", "--candidates", folder / "words.txt")
+    table = report(folder, "--verbose", "--with", f"candidates={folder / 'words.txt'}")
     for window in ("2026-11-19", "2026-11-20"):
         assert f"  texts found, {window}: 4\n" in table
         assert f"  texts named, {window}: 2\n" in table
@@ -86,7 +86,7 @@ def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
-    options = ("--candidates", folder / "words.txt", "--simultaneous")
+    options = ("--with", f"candidates={folder / 'words.txt'}", "--with", "simultaneous")
     for metric in json.loads(report(folder, "--format", "json", *options))["metrics"]:
         texts = {share["value"]: share for share in metric["texts"]["found"]}
         assert set(texts) == {"", "the", "zebra", "congratulati…"}
@@ -104,14 +104,14 @@ def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_made_up_reports_are_counted_and_groups_are_tested(folder: Path) -> None:
-    (first, _) = json.loads(report(folder, "--format", "json", "--fakes", "0.01"))["metrics"]
+    (first, _) = json.loads(report(folder, "--format", "json", "--with", "poisoning=0.01"))["metrics"]
     assert 100 < first["texts"]["made_up"] < 3000
     assert not first["fakes"]["test"]["impossible"]
-    assert "made-up reports," in " ".join(report(folder, "--fakes", "0.01").split())
+    assert "made-up reports," in " ".join(report(folder, "--with", "poisoning=0.01").split())
 
 
 def test_a_page_has_the_texts(folder: Path) -> None:
-    report(folder, "--html", folder / "page.html")
+    report(folder, "--output", folder / "page.html")
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "Texts found" in page
     assert "zebra" in page
@@ -134,7 +134,7 @@ def test_candidates_that_cannot_be_had_are_refused(
     if content is not None:
         path.write_bytes(content)
     words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
-    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(path)])
+    result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={path}"])
     assert result.exit_code != 0
     assert said in result.output
 
@@ -163,9 +163,11 @@ def test_a_line_is_a_text_whoever_wrote_the_file(tmp_path: Path, content: bytes,
 def test_of_many_named_texts_that_nobody_has_none_is_said_to_occur(folder: Path, tmp_path: Path) -> None:
     words = [*map("".join, islice(product("abcdefghij", repeat=4), 3000)), "zebra"]
     (tmp_path / "words.txt").write_text("\n".join(words))
-    said = " ".join(report(folder, "--candidates", tmp_path / "words.txt").split())
+    said = " ".join(report(folder, "--with", f"candidates={tmp_path / 'words.txt'}").split())
     assert "Of 3,001 texts that you named, 1 surely occur" in said
-    for metric in json.loads(report(folder, "--format", "json", "--candidates", tmp_path / "words.txt"))["metrics"]:
+    for metric in json.loads(report(folder, "--format", "json", "--with", f"candidates={tmp_path / 'words.txt'}"))[
+        "metrics"
+    ]:
         assert metric["texts"]["certain"] == 1
         assert sum(share["low"] > 0 for share in metric["texts"]["named"]) > 20  # each interval by itself
 
@@ -176,7 +178,7 @@ def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
     monkeypatch.setattr(report_module, "MOST_NUMBERS", 2 * SURVIVORS * NUMBERS_A_SHARE)
     report(folder)
     words = ["report", "--registry", folder / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
-    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(folder / "words.txt")])
+    result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
     assert result.exit_code == 1
     assert f"would be {2 * (SURVIVORS + 2) * NUMBERS_A_SHARE:,} numbers, too many at once" in result.output
 
@@ -184,7 +186,7 @@ def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
 def test_candidates_need_a_question_about_texts(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(registry_text(a={"purpose": "Why?", "kind": "boolean", "epsilon": 1}))
     words = ["report", "--registry", tmp_path / "metrics.toml", "--tallies", folder / "tallies.ndjson"]
-    result = CliRunner().invoke(command, [*map(str, words), "--candidates", str(folder / "words.txt")])
+    result = CliRunner().invoke(command, [*map(str, words), "--with", f"candidates={folder / 'words.txt'}"])
     assert 'candidates are for questions of kind = "text"' in result.output
 
 

@@ -46,22 +46,32 @@ BAD = {
     "--loss": ("0", "0.6", *NUMBERS),
     "--from": WINDOWS,
     "--to": WINDOWS,
-    "--central-delta": ("0", "1", *NUMBERS),
-    "--fakes": ("0", "1", *NUMBERS),
-    "--installs": ("0", *NUMBERS),
-    "--asked": ("0", "1.1", *NUMBERS),
+    "--with": (
+        *(
+            "",
+            "x",
+            "clusters,x",
+            "clusters=1",
+            "central",
+            "central=1e-6,central=1e-6",
+            "candidates=",
+            "candidates=none",
+        ),
+        *(f"{name}={value}" for name in ("central", "poisoning") for value in ("0", "1", *NUMBERS)),
+        *(f"installs={value}" for value in ("0", *NUMBERS)),
+        *(f"asked={value}" for value in ("0", "1.1", *NUMBERS)),
+    ),
     "--language": ("", "tlh"),
-    "--every": ("", "day"),
-    "--watch": ("9", "86401", *NUMBERS),
+    "--every": ("9", "86401", *NUMBERS),
     "--alert": ("", "x", "dark", "dark.mean", "dark.mean > x", "other.mean > 1"),
     "--collector": ("", "x", "ftp://h", "http://u:p@h", "https://["),
 }
 """Bad values of options and arguments."""
 
-PATHS = {"--registry", "--csv", "--shares", "--against", "--tallies", "--candidates", "--html", "--output", "--out"}
+PATHS = {"--registry", "--csv", "--shares", "--against", "--tallies", "--output", "folder"}
 """Any text may name a file: what is in it has tests of its own."""
 
-SEVERAL = {"--range": ("dark", "1", "x"), "--model": ("other", "model.skops")}
+SEVERAL = {"--range": ("dark", "1", "x")}
 """A bad value of what takes several words."""
 
 NEEDED = {
@@ -69,7 +79,9 @@ NEEDED = {
     "plan": (),
     "rehearse": ("--population", "1000"),
     "rehearse-model": ("--csv", "people.csv", "--metric", "dark"),
+    "archive": ("reports", "--tallies", "tallies.ndjson"),
     "report": ("--tallies", "tallies.ndjson"),
+    "watch": ("--collector", "http://127.0.0.1:9"),
 }
 """What each command needs besides a registry."""
 

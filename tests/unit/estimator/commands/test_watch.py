@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from estimator.commands.cli import command
-from estimator.commands.watch_loop import Watch
+from estimator.commands.watch import Watch
 from estimator.errors import CollectorDownError, TalliesError
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 from tests.support.services.processes import START_DEADLINE_S, wait_until
@@ -126,7 +126,7 @@ def registry(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: Path, tmp_path: Path) -> None:
     output = tmp_path / "watched.txt"
-    words = ("report", "--registry", str(registry), "--collector", collector, "--watch")
+    words = ("watch", "--registry", str(registry), "--collector", collector)
     with output.open("wb") as sink:
         watching = subprocess.Popen(
             [sys.executable, "-m", "estimator", *words],
@@ -152,12 +152,12 @@ def test_a_running_collection_is_watched_until_ctrl_c(collector: str, registry: 
 
 
 def _watch(registry: Path, *more: str, token: str = TOKEN) -> Result:
-    words = ["report", "--registry", str(registry), *more]
+    words = ["watch", "--registry", str(registry), *more]
     return CliRunner(env={"HEARSAY_READ_TOKEN": token}).invoke(command, words)
 
 
 def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
-    result = _watch(registry, "--collector", collector, "--watch", token="mellon")  # noqa: S106 a test's token
+    result = _watch(registry, "--collector", collector, token="mellon")  # noqa: S106 a test's token
     assert result.exit_code == 1
     assert "does not know the read token" in result.stderr
     assert "mellon" not in result.output
@@ -166,9 +166,11 @@ def test_a_wrong_token_is_a_plain_error(collector: str, registry: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        (("--tallies", "x", "--watch"), "--watch draws the table of a collector"),
-        (("--collector", "https://a", "--watch", "--format", "json"), "--watch draws the table of a collector"),
-        (("--collector", "https://a", "--watch", "1"), "1 is not in the range 10<=x<=86400"),
+        ((), "Missing option '--collector'"),
+        (("--tallies", "x"), "No such option '--tallies'"),
+        (("--collector", "https://a", "--with", "covariance"), "the format table has no place for it"),
+        (("--collector", "http://a"), "--collector must be an https:// URL"),
+        (("--collector", "https://a", "--every", "1"), "1 is not in the range 10<=x<=86400"),
     ],
 )
 def test_what_cannot_be_watched_is_wrong_usage(registry: Path, more: tuple[str, ...], problem: str) -> None:

@@ -204,7 +204,19 @@ def test_json_is_read_back_as_it_was(requested: str, reports: int, tmp_path: Pat
 
 @pytest.mark.slow
 def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
-    options = ("--preliminary", "--pool", "--from", "2026-11-20", "--range", "steps", "10", "20", "--format", "json")
+    options = (
+        "--preliminary",
+        "--with",
+        "pooled",
+        "--from",
+        "2026-11-20",
+        "--range",
+        "steps",
+        "10",
+        "20",
+        "--format",
+        "json",
+    )
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
     request: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}

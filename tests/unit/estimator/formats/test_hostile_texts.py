@@ -143,7 +143,7 @@ def test_the_archive_guards_its_csv_and_keeps_every_text_in_its_other_files(tmp_
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
     (tmp_path / "tallies").write_text(tallies())
     places = ("--registry", str(tmp_path / "metrics.toml"), "--tallies", str(tmp_path / "tallies"))
-    words = ["report", *places, "--out", str(tmp_path / "reports"), "--every", "window"]
+    words = ["archive", str(tmp_path / "reports"), *places]
     ended = CliRunner().invoke(command, words)
     assert ended.exit_code == 0, ended.output
     assert ended.output.replace("\n", "").isprintable()

@@ -77,14 +77,22 @@ def test_nothing_is_shown_unless_it_is_requested(form: str) -> None:
 def test_a_spreadsheet_has_no_place_for_it(tmp_path: Path) -> None:
     run = CliRunner().invoke(
         command,
-        ["report", "--registry", "metrics.toml", "--tallies", str(tmp_path), "--fakes", "0.1", "--format", "csv"],
+        [
+            "report",
+            "--tallies",
+            str(tmp_path),
+            "--with",
+            "poisoning=0.1",
+            "--format",
+            "csv",
+        ],
     )
     assert run.exit_code == 2
-    assert "take --format table or json" in run.output
+    assert "the format csv has no place for it; choose another --format: table, html, json" in run.output
 
 
 @pytest.mark.parametrize("fraction", ["0", "1", "-0.1", "nan", "much"])
 def test_a_fraction_that_is_none_is_refused(fraction: str) -> None:
-    run = CliRunner().invoke(command, ["report", "--registry", "metrics.toml", "--tallies", "t", f"--fakes={fraction}"])
+    run = CliRunner().invoke(command, ["report", "--tallies", "t", f"--with=poisoning={fraction}"])
     assert run.exit_code == 2
-    assert "--fakes" in run.output
+    assert "'--with'" in run.output

@@ -113,10 +113,10 @@ def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None
     with pytest.raises(OutputError, match="9998-12-31 would have 2,932,532 places"):
         as_html(make_report(REGISTRY, decode(FAR_APART.splitlines())), REGISTRY)
     page = tmp_path / "report.html"
-    refused = report(tmp_path, FAR_APART, "--html", str(page))
+    refused = report(tmp_path, FAR_APART, "--output", str(page))
     assert (refused.exit_code, page.exists()) == (1, False)
     assert refused.stderr.startswith("Error: a page of 1970-01-01 to 9998-12-31")
-    assert report(tmp_path, FAR_APART, "--html", str(page), "--from", "2000-01-01").exit_code == 0
+    assert report(tmp_path, FAR_APART, "--output", str(page), "--from", "2000-01-01").exit_code == 0
     assert page.stat().st_size < 10**6
 
 
@@ -124,7 +124,7 @@ def test_a_page_of_windows_that_lie_far_apart_is_refused(tmp_path: Path) -> None
 def test_windows_that_lie_far_apart_are_no_more_work_than_others_in_forms_without_a_calendar(
     tmp_path: Path, form: str
 ) -> None:
-    result = report(tmp_path, FAR_APART, "--format", form, "--pool")
+    result = report(tmp_path, FAR_APART, "--format", form, "--with", "pooled")
     assert result.exit_code == 0
     assert len(result.stdout) < 10_000
 

@@ -1,0 +1,37 @@
+"""The exit statuses of all three programs, for shells, cron and systemd."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class ExitStatus(IntEnum):
+    """What a command tells the program that started it."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOTHING_NEW = 3
+    PARTLY_FAILED = 4
+    ALERT = 5
+
+
+MEANINGS: Final[dict[ExitStatus, str]] = {
+    ExitStatus.DONE: "The command did what it was asked to do.",
+    ExitStatus.FAILED: (
+        "The command failed, or found what it looks for: a mistake in a registry, a failed check, a refuted claim. "
+        "Standard error says what to do."
+    ),
+    ExitStatus.USAGE: "The command line is wrong, or the estimator cannot use a file that the command line names.",
+    ExitStatus.NOTHING_NEW: (
+        "`report`: there is no tally of a closed window. `archive`: every closed window is there already, or another "
+        "run is at work."
+    ),
+    ExitStatus.PARTLY_FAILED: "`archive`: some windows were written and others failed. The next run tries those again.",
+    ExitStatus.ALERT: (
+        "`report` and `archive`: an alert fired. This takes precedence over 0 and 4, because no later run of `archive` "
+        "judges a window again."
+    ),
+}
+"""One sentence or two for each, as the reference page shows them."""
