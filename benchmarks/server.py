@@ -4,7 +4,6 @@ server.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 from flask import Flask, Response
@@ -36,4 +35,4 @@ if __name__ == "__main__":
     from benchmarks import server
 
     service.worker_app = server.app_with_empty_post
-    sys.exit(main())
+    main()

@@ -10,51 +10,59 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from time import time
+from typing import NoReturn
 
 from client_sdk import show
 from client_sdk.commands import Outcome, registry_commands
 from client_sdk.labels import Labeler
 from client_sdk.ledger import erase, explanations, registries
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol.errors import LanguageError
+from client_sdk.protocol.errors import LanguageError, RegistryError
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.sentences import ENGLISH, LANGUAGE
 
 EXAMPLES = {
     "show": "--data-dir app-data --pending",
     "forget": "--data-dir app-data",
-    "check": "metrics.toml",
-    "init": "metrics.toml --app acme-notes",
-    "codegen": "metrics.toml --output questions.py",
-    "compile": "metrics.toml --target web --output hearsay.js",
+    "check": "--registry metrics.toml",
+    "init": "--app acme-notes",
+    "codegen": "--output questions.py",
+    "compile": "--target web --output hearsay.js",
     "schema": "",
     "completion": "bash",
 }
 """An example of each command."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit code: 1 if there is no sound ledger or no output."""
-    arguments = _parser().parse_args(argv)
+def main(argv: Sequence[str] | None = None) -> ExitStatus:
+    """Run the command and return its exit status."""
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     if "work" in arguments:
-        return _end(arguments.work(arguments))
+        try:
+            outcome = arguments.work(arguments)
+        except RegistryError as error:
+            arguments.refuse(f"the registry cannot be used:\n{error}")
+        return _end(outcome)
     path = Path(arguments.data_dir).absolute() / ledger_file.FILE_NAME
     try:
         return _print(arguments.command(path, arguments))
     except KeyboardInterrupt:  # whoever follows has seen enough
-        return 0
+        return ExitStatus.DONE
     except LanguageError as error:
         return _fail(str(error))
     except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
         return _fail(str(explanations.explain(error, path)))
 
 
-def _end(outcome: Outcome) -> int:
+def _end(outcome: Outcome) -> ExitStatus:
     """Print what a command about a registry has to say."""
     sys.stderr.writelines(f"{problem}\n" for problem in outcome.problems)
-    return _print(outcome.text.splitlines()) or (1 if outcome.problems else 0)
+    return _print(outcome.text.splitlines()) or (ExitStatus.FAILED if outcome.problems else ExitStatus.DONE)
 
 
-def _print(lines: Iterable[str]) -> int:
+def _print(lines: Iterable[str]) -> ExitStatus:
     """Print each line as soon as it is known."""
     if sys.stdout is None:
         return _fail("there is no standard output; give the answer a place to go")
@@ -71,12 +79,21 @@ def _print(lines: Iterable[str]) -> int:
             # Otherwise the interpreter would write the buffer again at its end, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
-    return 0
+    return ExitStatus.DONE
 
 
-def _fail(sentence: str) -> int:
-    sys.stderr.write(f"hearsay-client: {sentence}\n")
-    return 1
+def _fail(sentence: str) -> ExitStatus:
+    sys.stderr.write(f"Error: {sentence}\n")
+    return ExitStatus.FAILED
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports usage errors as the other programs do, which parse by click."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage, where to find help, and what is wrong."""
+        usage = self.format_usage().partition(": ")[2]
+        self.exit(ExitStatus.USAGE, f"Usage: {usage}Try '{self.prog} --help' for help.\n\nError: {message}\n")
 
 
 class _Version(argparse.Action):
@@ -89,16 +106,18 @@ class _Version(argparse.Action):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="hearsay-client", description="What left this device, opting out, and registries."
+    parser: argparse.ArgumentParser = _Parser(
+        prog="hearsay-client",
+        usage="%(prog)s [OPTIONS] COMMAND [ARGS]...",
+        description="Show what left this device, opt out, and check registries.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
     for name, command, purpose in (
         ("show", _show, "show what has left this device, what waits, what it cost, and what was dropped"),
         ("forget", _forget, "wipe queue, history and secret; what was spent stays spent"),
     ):
-        subparser = commands.add_parser(name, help=purpose, description=purpose)
+        subparser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="the app's data directory")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
@@ -115,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
         )
     registry_commands.add_to(commands)
     for name, example in EXAMPLES.items():
+        commands.choices[name].set_defaults(refuse=commands.choices[name].error)
         commands.choices[name].epilog = f"example: hearsay-client {name} {example}".rstrip()
     return parser
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 
-MISSING_EXTRA = 2
 
-
-def main() -> int:
+def main() -> None:
     """Run the command line. If a package is missing, say how to install it."""
     try:
         from collector.commands.cli import cli  # noqa: PLC0415 click may be missing
 
         cli(prog_name="hearsay-collector")
     except ModuleNotFoundError as error:
-        sys.stderr.write(
+        sys.exit(
             f"hearsay-collector needs the package {error.name}, which is not installed; install the collector with:\n"
-            "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install ./client_sdk '.[collector]')\n"
+            "  pip install 'hearsay-ldp[collector]'    (from a checkout: pip install ./client_sdk '.[collector]')"
         )
-        return MISSING_EXTRA
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

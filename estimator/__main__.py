@@ -16,11 +16,10 @@ def main() -> None:
     """Run the command line, or say how to install what it needs."""
     missing = [package for package in ("client_sdk", "click", "numpy") if importlib.util.find_spec(package) is None]
     if missing:
-        sys.stderr.write(
+        sys.exit(
             f"hearsay-estimator needs {' and '.join(missing)}: pip install 'hearsay-ldp[estimator]'"
-            " (from a checkout: pip install ./client_sdk '.[estimator]')\n"
+            " (from a checkout: pip install ./client_sdk '.[estimator]')"
         )
-        raise SystemExit(2)
     os.environ.setdefault(*ONE_THREAD)
     from estimator.commands.cli import command  # noqa: PLC0415 it needs what was just looked for
 

@@ -59,8 +59,8 @@ def windows() -> str:
     symbols = question.metric.channel.symbols
     return (
         f"\nThe whole of `hearsay-estimator report --format html` of one window of {symbols:,} symbols: start,\n"
-        f"reading, decoding, table and page. The second column is the length of the tally's line; medians of {PROCESSES}\n"
-        f"processes.\n\n"
+        f"reading, decoding, table and page. The second column is the length of the tally's line; medians of\n"
+        f"{PROCESSES} processes.\n\n"
         + table(("devices", "million characters", "seconds", "passed", "MB"), rows)
         + "\nThe slowest: "
         + verdict(slowest_s <= REPORT_S, f"{slowest_s:.2f} s", f"≤ {REPORT_S} s")

@@ -13,9 +13,10 @@ from client_sdk.protocol.registry.registry import Registry
 
 def check(path: Path, today: date) -> Outcome:
     """Return a line for each mistake of a registry, or else each objection to releasing it."""
-    registry, problems = read(path)
-    if registry is None:
-        return Outcome(problems=problems)
+    try:
+        registry = Registry.read(path)
+    except RegistryError as error:
+        return Outcome(problems=tuple(str(error).splitlines()))
     sentences = registry.objections(today)
     if sentences:
         return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
@@ -24,11 +25,3 @@ def check(path: Path, today: date) -> Outcome:
     sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in sentences))
-
-
-def read(path: Path) -> tuple[Registry | None, tuple[str, ...]]:
-    """Return the registry of a file, or a line for each of its mistakes."""
-    try:
-        return Registry.read(path), ()
-    except RegistryError as error:
-        return None, tuple(str(error).splitlines())

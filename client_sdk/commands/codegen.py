@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from client_sdk.commands import Outcome
-from client_sdk.commands.check import read
 from client_sdk.protocol.kinds.kind import literals
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -76,10 +75,13 @@ _CLASSES = "class Question(Generic[Answer]):"
 
 
 def codegen(path: Path, output: Path | None) -> Outcome:
-    """Write the module to a file, or else return it."""
-    registry, problems = read(path)
-    if registry is None:
-        return Outcome(problems=problems)
+    """Write the module to a file, or else return it.
+
+    Raises:
+        RegistryError: if the registry cannot be used.
+
+    """
+    registry = Registry.read(path)
     text = module_of(registry)
     if output is None:
         return Outcome(text)

@@ -11,7 +11,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from client_sdk.commands import Outcome
-from client_sdk.commands.check import read
 from client_sdk.commands.javascript import HEAD, MECHANISMS, module_of, types_of
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import NANOS
@@ -32,10 +31,12 @@ def compile_registry(path: Path, target: Target, output: Path | None, *, check: 
     """Write the module and its types, or compare them with what is there.
 
     Without a file, return the module.
+
+    Raises:
+        RegistryError: if the registry cannot be used.
+
     """
-    registry, problems = read(path)
-    if registry is None:
-        return Outcome(problems=problems)
+    registry = Registry.read(path)
     problems = tuple(f"{path}: {problem}" for problem in refusals(registry, target))
     if problems:
         return Outcome(problems=problems)

@@ -31,7 +31,7 @@ def init(path: Path, app: str | None, today: date) -> Outcome:
         return Outcome(problems=(f"{path} exists and is left as it is; name another file",))
     except OSError as error:
         return Outcome(problems=(f"{path} cannot be written: {error.strerror}; name another file",))
-    return Outcome(f"wrote {path}; put your own questions into it, then: hearsay-client check {path}\n")
+    return Outcome(f"wrote {path}; put your own questions into it, then: hearsay-client check --registry {path}\n")
 
 
 def _write_new(path: Path, content: bytes) -> None:

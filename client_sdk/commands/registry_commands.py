@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from client_sdk.commands import Outcome
 from client_sdk.commands.check import check
@@ -28,7 +28,7 @@ def add_to(commands: Subparsers) -> None:
         commands,
         "check",
         "name every mistake of a registry, and whether it can work",
-        lambda given: check(given.file, _today()),
+        lambda given: check(given.registry, _today()),
     )
     starting = _add(commands, "init", "write a registry to begin with", _init)
     starting.add_argument("--app", metavar="NAME", type=_app_name, help="the app's name")
@@ -36,21 +36,23 @@ def add_to(commands: Subparsers) -> None:
         commands,
         "codegen",
         "write a typed Python module of its questions",
-        lambda given: codegen(given.file, given.output),
+        lambda given: codegen(given.registry, given.output),
     )
     writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
     compiling = _add(
         commands,
         "compile",
         "write the questions for the SDK of browsers and Node",
-        lambda given: _compile(given, compiling.error),
+        _compile,
     )
     compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="where the app runs")
     compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
     compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
-    of_schema = commands.add_parser("schema", help=_SCHEMA, description=_SCHEMA)
+    of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
-    completing = commands.add_parser("completion", help=_COMPLETION, description=_COMPLETION)
+    completing = commands.add_parser(
+        "completion", usage="%(prog)s [OPTIONS] SHELL", help=_COMPLETION, description=_COMPLETION
+    )
     completing.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
     completing.set_defaults(work=lambda given: completion(given.shell, words_of(commands.choices)))
 
@@ -62,9 +64,9 @@ _COMPLETION = "print the script with which a shell completes commands and option
 def _add(
     commands: Subparsers, name: str, purpose: str, work: Callable[[argparse.Namespace], Outcome]
 ) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=purpose, description=purpose)
+    parser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
     parser.add_argument(
-        "file", metavar="REGISTRY", type=Path, nargs="?", default=_REGISTRY, help="default: %(default)s"
+        "--registry", metavar="FILE", type=Path, default=_REGISTRY, help="the file of metrics; default: %(default)s"
     )
     parser.set_defaults(work=work)
     return parser
@@ -76,14 +78,14 @@ def _app_name(text: str) -> str:
     return text
 
 
-def _compile(given: argparse.Namespace, refuse: Callable[[str], NoReturn]) -> Outcome:
+def _compile(given: argparse.Namespace) -> Outcome:
     if given.check and given.output is None:
-        refuse("--check needs the file of --output")
-    return compile_registry(given.file, Target(given.target), given.output, check=given.check)
+        given.refuse("--check needs the file of --output")
+    return compile_registry(given.registry, Target(given.target), given.output, check=given.check)
 
 
 def _init(given: argparse.Namespace) -> Outcome:
-    return init(given.file, given.app, _today())
+    return init(given.registry, given.app, _today())
 
 
 def _today() -> date:

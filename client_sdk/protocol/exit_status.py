@@ -21,12 +21,16 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
     ExitStatus.DONE: "The command did what it was asked to do.",
     ExitStatus.FAILED: (
         "The command failed, or found what it looks for: a mistake in a registry, a failed check, a refuted claim. "
-        "Standard error says what to do."
+        "`report`: none of the tallies could be estimated. `archive`: every attempted window failed. Standard error "
+        "says what to do."
     ),
-    ExitStatus.USAGE: "The command line is wrong, or the estimator cannot use a file that the command line names.",
+    ExitStatus.USAGE: (
+        "The command line is wrong, or the command cannot use the registry or the file of answers that it names. Only "
+        "`check` reports a mistake in the registry with 1."
+    ),
     ExitStatus.NOTHING_NEW: (
-        "`report`: there is no tally of a closed window. `archive`: every closed window is there already, or another "
-        "run is at work."
+        "`report`: there is no tally of a closed window; with `--preliminary`, no tally at all. `archive`: every "
+        "closed window is there already, or another run is at work."
     ),
     ExitStatus.PARTLY_FAILED: "`archive`: some windows were written and others failed. The next run tries those again.",
     ExitStatus.ALERT: (
@@ -34,4 +38,4 @@ MEANINGS: Final[dict[ExitStatus, str]] = {
         "judges a window again."
     ),
 }
-"""One sentence or two for each, as the reference page shows them."""
+"""A sentence or two for each, as the reference page shows them."""

@@ -49,7 +49,10 @@ STDOUT = Path("-")
     help="The file to write; standard output by default. It replaces no file but a backup.",
 )
 @click.option(
-    "--registry", type=click.Path(path_type=Path), help="The file of definitions: it names the app of the backup."
+    "--registry",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Refuse a store of another app than this file's. By default no registry is read.",
 )
 @data_dir_option
 @redis_option
@@ -90,8 +93,9 @@ def export_store(
 @click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The file that export wrote.")
 @click.option(
     "--registry",
+    metavar="FILE",
     type=click.Path(path_type=Path),
-    help="The file of definitions: the backup must be of its app, with its alphabets.",
+    help="Refuse a backup of another app or other alphabets than this file's. By default no registry is read.",
 )
 @data_dir_option
 @redis_option

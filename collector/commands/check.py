@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from collector.access_keys import new_secret
 from collector.check.access import check_access
@@ -26,6 +27,7 @@ from collector.commands.options import (
     examples,
     grace_option,
     redis_option,
+    registry_option,
     store_memory_option,
 )
 from collector.config import CollectorConfig
@@ -39,7 +41,7 @@ from collector.store.tally_memory import TallyMemory
 
 
 @click.command(epilog=examples("hearsay-collector check --registry metrics.toml --data-dir hearsay-data"))
-@click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@registry_option
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys.")
 @data_dir_option
 @redis_option
@@ -61,7 +63,7 @@ def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 ea
     for result in chain(registry_results, access_results, _store(config, registry)):
         click.echo(f"{result.level:<8}{result.subject}: {result.text}")
         failed = failed or result.level is Level.FAILED
-    sys.exit(int(failed))
+    sys.exit(ExitStatus.FAILED if failed else ExitStatus.DONE)
 
 
 def _store(config: CollectorConfig, registry: Registry | None) -> Iterator[CheckResult]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.errors import HearsayError
+from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.exit_status import ExitStatus
 from collector.atomic_file import NO_ROOM
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
@@ -23,10 +24,7 @@ from collector.errors import OptionError
 
 
 class ErrorReportingGroup(click.Group):
-    """Prints an error that the user can mend on standard error, and exits with status 1.
-
-    The status is 2 if the command line cannot be understood, as click has it.
-    """
+    """Turns errors into messages and exit statuses."""
 
     def main(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 as in the base
         """Run the command line. If its output finds no room, say so."""
@@ -37,26 +35,37 @@ class ErrorReportingGroup(click.Group):
                 raise
             # Otherwise the interpreter would write the buffer again at its end, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            _say(f"the output cannot be written: {error.strerror}; give it another place to go")
-            sys.exit(1)
+            problem = f"the output cannot be written: {error.strerror}; give it another place to go"
+            click.ClickException(problem).show()
+            sys.exit(ExitStatus.FAILED)
 
-    def invoke(self, context: click.Context) -> Any:  # noqa: ANN401 as in the base
-        """Run the command."""
-        status = 1
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 as in the base
+        """Run a command.
+
+        Raises:
+            click.UsageError: if the command line or the registry cannot be used.
+            click.ClickException: if something else fails.
+
+        """
         try:
-            return super().invoke(context)
+            return super().invoke(ctx)
+        except OptionError as error:
+            raise click.UsageError(str(error), self._context_of_subcommand(ctx)) from error
+        except RegistryError as error:
+            message = f"the registry cannot be used:\n{error}"
+            raise click.UsageError(message, self._context_of_subcommand(ctx)) from error
         except HearsayError as error:
-            problem, status = str(error), 2 if isinstance(error, OptionError) else 1
+            raise click.ClickException(str(error)) from error
         except OSError as error:  # such as a folder that may not be entered
             if error.filename is None:
                 raise
-            problem = f"{error.filename} cannot be used: {error.strerror}"
-        _say(problem)
-        sys.exit(status)
+            raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}") from error
 
-
-def _say(problem: str) -> None:
-    click.echo(f"hearsay-collector: {problem}", err=True)
+    def _context_of_subcommand(self, ctx: click.Context) -> click.Context:
+        """Return the context whose usage line stands above a message."""
+        name = ctx.invoked_subcommand or ""
+        subcommand = self.get_command(ctx, name)
+        return ctx if subcommand is None else click.Context(subcommand, ctx, name)
 
 
 @click.group(cls=ErrorReportingGroup)

@@ -44,6 +44,15 @@ def window_of(_context: click.Context, option: click.Parameter, name: str) -> Wi
         raise OptionError(f"{option.opts[0]}: {error}") from None
 
 
+registry_option = click.option(
+    "--registry",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    default=Path("metrics.toml"),
+    show_default=True,
+    help="The file of metrics.",
+)
+
 data_dir_option = click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),

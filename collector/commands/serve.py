@@ -17,6 +17,7 @@ from collector.commands.options import (
     grace_option,
     log_format_option,
     redis_option,
+    registry_option,
     store_memory_option,
 )
 from collector.commands.secret import read_secret
@@ -31,7 +32,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
         "hearsay-collector serve --registry metrics.toml --bind 0.0.0.0:8080 --access access.toml",
     )
 )
-@click.option("--registry", type=click.Path(path_type=Path), required=True, help="The file of definitions.")
+@registry_option
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
 @click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
 @click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.request import requests_of
@@ -77,7 +78,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
         refuted = _attack(questions, reports or default_reports(questions), form, program)
     for sentence in refuted:
         click.echo(sentence, err=True)
-    context.exit(1 if refuted else 0)
+    context.exit(ExitStatus.FAILED if refuted else ExitStatus.DONE)
 
 
 def _attack(questions: Registry, reports: int, form: str, program: str | None) -> list[str]:

@@ -1,8 +1,4 @@
-"""The command ``hearsay-estimator``: its subcommands, and what errors print.
-
-Exit statuses: 0 done; 1 an error, no tallies or estimates, or an accusation; 2 a mistake in the
-command line or in a file that it names.
-"""
+"""The command ``hearsay-estimator``: its subcommands, and what errors print."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from typing import Any, Final
 import click
 
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
+from client_sdk.protocol.exit_status import ExitStatus
 from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 
 COMMANDS: Final = {
@@ -62,7 +59,7 @@ class Commands(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             problem = f"the output cannot be written: {error.strerror}; give it another place to go"
             click.ClickException(problem).show()
-            sys.exit(1)
+            sys.exit(ExitStatus.FAILED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 the same in every context
         """Return the names of all commands."""
@@ -80,8 +77,8 @@ class Commands(click.Group):
         """Run a command.
 
         Raises:
-            click.UsageError: if what the command line names cannot be used; exit status 2.
-            click.ClickException: if something else fails; exit status 1.
+            click.UsageError: if what the command line names cannot be used.
+            click.ClickException: if something else fails.
 
         """
         try:

@@ -1,7 +1,4 @@
-"""The command ``hearsay-estimator plan``.
-
-Exit statuses: 0 done, 1 warnings of ``--check``, 2 a usage error.
-"""
+"""The command ``hearsay-estimator plan``."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ import click
 
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import LanguageError
+from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
@@ -223,4 +221,4 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     for sentence in sentences:
         click.echo(sentence, err=True)
     if sentences:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(ExitStatus.FAILED)

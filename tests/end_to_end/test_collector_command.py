@@ -70,7 +70,7 @@ def test_an_unwritable_data_directory_is_named(registry_file: Path) -> None:
 def test_a_broken_registry_is_named_by_metric_and_key(registry_file: Path, tmp_path: Path) -> None:
     registry_file.write_text(registry_file.read_text().replace('kind = "boolean"', 'kind = "bolean"', 1))
     result = serve(registry_file, "--data-dir", tmp_path / "data")
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "metric.dark_mode.kind: must be one of" in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -172,7 +172,7 @@ def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Pa
 def test_a_command_whose_extra_is_missing_says_how_to_install_it(module: str) -> None:
     hidden = f"import sys; sys.modules['{module}'] = None; from collector.__main__ import main; sys.exit(main())"
     result = run_command([sys.executable, "-c", hidden, "serve", "--registry", "none.toml"])
-    assert result.returncode == 2
+    assert result.returncode == 1
     assert "pip install 'hearsay-ldp[collector]'" in result.stderr
     assert "Traceback" not in result.stderr
 

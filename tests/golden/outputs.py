@@ -37,12 +37,12 @@ _EVERYTHING: Final = (
 )
 
 COMMANDS: Final = {
-    "check.txt": "client check metrics.toml",
+    "check.txt": "client check --registry metrics.toml",
     "schema.json": "client schema",
-    "codegen.py.txt": "client codegen metrics.toml",
-    "refused_for_web.txt": "client compile metrics.toml --target web",
-    "compiled_for_web.js": "client compile web.toml --target web",
-    "compiled_for_node.js": "client compile web.toml --target node",
+    "codegen.py.txt": "client codegen --registry metrics.toml",
+    "refused_for_web.txt": "client compile --registry metrics.toml --target web",
+    "compiled_for_web.js": "client compile --registry web.toml --target web",
+    "compiled_for_node.js": "client compile --registry web.toml --target node",
     "statement.en.md": f"{_PLAN} --statement",
     "statement.de.md": f"{_PLAN} --statement --language de",
     "plan.txt": _PLAN,

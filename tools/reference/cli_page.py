@@ -9,21 +9,33 @@ from typing import Any, Final
 import click
 
 from client_sdk.cli import _parser as client_parser
+from client_sdk.protocol.exit_status import MEANINGS
 from collector.commands.cli import cli as collector
 from estimator.commands.cli import command as estimator
+from estimator.commands.extras import EXTRAS, written
+from estimator.commands.report import report
 from tools.reference.markdown import in_markdown, paragraphs, table
 
 HEAD: Final = """\
 # Commands
 
-Every command and option, as `--help` shows them. `python -m tools.reference` writes this page from the commands. Each
-command ends with status 0 if it did what was asked, and with 2 if it could not understand the command line.
+Every command and option, as `--help` shows them. `python -m tools.reference` writes this page from the commands.
+
+All programs read the registry from `metrics.toml` in the working directory, unless `--registry FILE` names another
+file, and end with the same [exit statuses](#exit-statuses).
+"""
+
+STATUSES: Final = """
+## Exit statuses
+
 """
 
 
 def page() -> str:
     """Return the page in Markdown."""
-    return HEAD + _client() + _of_click("hearsay-collector", collector) + _of_click("hearsay-estimator", estimator)
+    programs = _of_click("hearsay-collector", collector) + _of_click("hearsay-estimator", estimator)
+    statuses = table(("exit status", "means"), [(f"{status:d}", meaning) for status, meaning in MEANINGS.items()])
+    return HEAD + _client() + programs + STATUSES + statuses
 
 
 def _client() -> str:
@@ -40,10 +52,10 @@ def _argument(action: argparse.Action) -> tuple[str, str, str] | None:
     if isinstance(action, argparse._HelpAction):  # noqa: SLF001 as above
         return None
     name = f"`{' '.join(filter(None, (', '.join(action.option_strings), _metavar(action))))}`"
-    says = str(action.help or "")
+    says = str(action.help or "").partition("; default: ")[0]
     required = "required" if action.required and action.option_strings else ""
     default = "" if action.default in (None, False, argparse.SUPPRESS) else f"`{action.default}`"
-    return name, "" if says.startswith("default:") else says, required or default
+    return name, says, required or default
 
 
 def _metavar(action: argparse.Action) -> str:
@@ -56,6 +68,9 @@ def _of_click(name: str, group: click.Group) -> str:
     for command_name, command in _commands(group, context):
         rows = [_option(parameter, context) for parameter in command.params]
         parts.append(_command(f"{name} {command_name}", paragraphs(command.help or ""), rows))
+        if command is report:
+            extras = [(f"`{written(name)}`", in_markdown(extra.does)) for name, extra in EXTRAS.items()]
+            parts.append(f"\n{table(('extra of `--with`', 'adds'), extras)}")
     return "".join(parts)
 
 

@@ -32,7 +32,7 @@ export class Collector {
   compile(toml: string): string {
     const [registry, output] = [join(this.folder, "metrics.toml"), join(this.folder, "hearsay.js")];
     writeFileSync(registry, toml);
-    execFileSync(join(BIN, "hearsay-client"), ["compile", registry, "--target", "web", "--output", output]);
+    execFileSync(join(BIN, "hearsay-client"), ["compile", "--registry", registry, "--target", "web", "--output", output]);
     return output;
   }
 

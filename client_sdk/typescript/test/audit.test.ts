@@ -34,7 +34,7 @@ mkdirSync(join(folder, "node_modules"));
 symlinkSync(PACKAGE, join(folder, "node_modules", "hearsay-ldp"));
 const [registry, compiled] = [join(folder, "metrics.toml"), join(folder, "hearsay.mjs")];
 writeFileSync(registry, TOML);
-execFileSync(join(BIN, "hearsay-client"), ["compile", registry, "--target", "node", "--output", compiled]);
+execFileSync(join(BIN, "hearsay-client"), ["compile", "--registry", registry, "--target", "node", "--output", compiled]);
 
 function audited(program: string): { status: number | null; stderr: string } {
   const options = ["audit", "--registry", registry, "--reports", String(REPORTS), "--sdk", program];

@@ -170,7 +170,7 @@ def test_where_there_is_no_ledger_none_is_made(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([command, "--data-dir", str(tmp_path)]) == 1
-    assert "hearsay-client: there is no ledger at " in capsys.readouterr().err
+    assert "Error: there is no ledger at " in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -238,7 +238,7 @@ def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     finally:
         os.close(writer)
     assert shown.returncode == 1
-    assert shown.stderr == "hearsay-client: the answer cannot be written: Broken pipe; give it another place to go\n"
+    assert shown.stderr == "Error: the answer cannot be written: Broken pipe; give it another place to go\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["show"], ["shew", "--data-dir", "."]])
@@ -277,4 +277,4 @@ def test_a_completion_knows_every_command(capsys: pytest.CaptureFixture[str], sh
 def test_a_closed_stdout_is_one_sentence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", None)
     assert main(["schema"]) == 1
-    assert capsys.readouterr().err == ("hearsay-client: there is no standard output; give the answer a place to go\n")
+    assert capsys.readouterr().err == ("Error: there is no standard output; give the answer a place to go\n")

@@ -42,7 +42,7 @@ YEAR = "web_year = 162\n"
 def run(tmp_path: Path, text: str, *options: str) -> int:
     path = tmp_path / "metrics.toml"
     path.write_text(text, encoding="utf-8")
-    return main(["compile", str(path), *options])
+    return main(["compile", "--registry", str(path), *options])
 
 
 def test_the_module_holds_every_question_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

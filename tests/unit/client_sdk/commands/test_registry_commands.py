@@ -65,7 +65,7 @@ def write(folder: Path, text: str) -> Path:
 
 def test_check_says_that_a_registry_is_sound(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path, registry_text(a=BOOLEAN))
-    assert main(["check", str(path)]) == 0
+    assert main(["check", "--registry", str(path)]) == 0
     assert capsys.readouterr().out == (
         f"{path} is sound: 1 question of acme; a device can pay for a first answer to each\n"
         f"{path}: above the limits, budget; the reason given: It exists in tests only.\n"
@@ -88,7 +88,7 @@ def test_check_fails_for_a_registry_that_cannot_work(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, text)
-    assert main(["check", str(path)]) == 1
+    assert main(["check", "--registry", str(path)]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
     assert f"{path}{said}" in shown.err
@@ -98,16 +98,16 @@ def test_init_writes_a_registry_that_works_and_never_replaces_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "metrics.toml"
-    assert main(["init", str(path), "--app", 'say "hi"']) == 0
+    assert main(["init", "--registry", str(path), "--app", 'say "hi"']) == 0
     registry = Registry.load(path)
     assert registry.app == 'say "hi"'
     expires = {metric.expires for metric in registry.metrics.values()}
     assert {day.year - datetime.now(UTC).year for day in expires if day} == {1}
     written = path.read_text(encoding="utf-8")
-    assert main(["init", str(path)]) == 1
+    assert main(["init", "--registry", str(path)]) == 1
     assert f"{path} exists" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == written
-    assert main(["init", str(tmp_path / "none" / "metrics.toml")]) == 1
+    assert main(["init", "--registry", str(tmp_path / "none" / "metrics.toml")]) == 1
     assert "cannot be written: No such file" in capsys.readouterr().err
 
 
@@ -117,12 +117,12 @@ def test_init_refuses_a_name_that_check_would_refuse_and_writes_nothing(
 ) -> None:
     path = tmp_path / "metrics.toml"
     with pytest.raises(SystemExit) as refused:
-        main(["init", str(path), "--app", app])
+        main(["init", "--registry", str(path), "--app", app])
     assert refused.value.code == 2
     assert "--app: must be a text of 1 to 500 printable characters" in capsys.readouterr().err
     assert not path.exists()
-    assert main(["init", str(path), "--app", "\u00fc \\ '"]) == 0
-    assert main(["check", str(path)]) == 0
+    assert main(["init", "--registry", str(path), "--app", "\u00fc \\ '"]) == 0
+    assert main(["check", "--registry", str(path)]) == 0
 
 
 def test_init_leaves_no_file_that_it_could_not_fill(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_init_leaves_no_file_that_it_could_not_fill(tmp_path: Path) -> None:
         "import resource, signal, sys; from client_sdk.cli import main; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
     )
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); sys.exit(main(sys.argv[1:]))"
-    command = [sys.executable, "-B", "-c", f"{code}; {limit}", "init", str(path)]
+    command = [sys.executable, "-B", "-c", f"{code}; {limit}", "init", "--registry", str(path)]
     shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert shown.returncode == 1, shown.stderr
     assert "metrics.toml cannot be written: File too large" in shown.stderr
@@ -154,7 +154,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         registry_text(**KINDS, **orders)
         + '[metric."class"]\npurpose = "Quote: \'\'\'"\nkind = "boolean"\nepsilon = 1\n'
     )
-    assert main(["codegen", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
+    assert main(["codegen", "--registry", str(write(folder, text)), "--output", str(folder / "questions.py")]) == 0
     return folder
 
 
@@ -240,11 +240,13 @@ def test_odd_names_and_long_lists_make_a_module_all_the_same() -> None:
 
 
 def test_codegen_names_the_mistakes_of_a_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["codegen", str(write(tmp_path, "schema = 3"))]) == 1
+    with pytest.raises(SystemExit) as refused:
+        main(["codegen", "--registry", str(write(tmp_path, "schema = 3"))])
+    assert refused.value.code == 2
     assert "schema: must be 1, the schema" in capsys.readouterr().err
-    assert main(["codegen", str(STARTER)]) == 0
+    assert main(["codegen", "--registry", str(STARTER)]) == 0
     assert "self.startup_ms: " in capsys.readouterr().out
-    assert main(["codegen", str(STARTER), "--output", str(tmp_path)]) == 1
+    assert main(["codegen", "--registry", str(STARTER), "--output", str(tmp_path)]) == 1
     assert "cannot be written" in capsys.readouterr().err
 
 
@@ -257,7 +259,7 @@ def test_a_module_never_replaces_its_registry(
     path = write(tmp_path, text)
     link(tmp_path / "questions.d.ts", path)
     for output in (path, tmp_path / "questions.d.ts"):
-        assert main([*arguments, str(path), "--output", str(output)]) == 1
+        assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
         assert "is the registry, and the module would replace it" in capsys.readouterr().err
     assert path.read_text() == text
 
@@ -277,25 +279,25 @@ def test_a_module_replaces_only_what_its_command_wrote(
     output = other.with_name(name.replace(".d.ts", ".js"))
     for content in ("schema = 1\n", "-----BEGIN PRIVATE KEY-----\n", "export const mine = 1;\n", "import os\n"):
         other.write_text(content)
-        assert main([*arguments, str(path), "--output", str(output)]) == 1
+        assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 1
         assert f"{other} was not written by {arguments[0]}, and is left as it is" in capsys.readouterr().err
         assert other.read_text() == content
     other.write_text("")
     for _ in range(2):
-        assert main([*arguments, str(path), "--output", str(output)]) == 0
+        assert main([*arguments, "--registry", str(path), "--output", str(output)]) == 0
 
 
 def test_types_never_replace_the_registry(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.d.ts"
     path.write_text(registry_text(m=BOOLEAN))
-    assert main(["compile", str(path), "--target", "node", "--output", str(tmp_path / "metrics.js")]) == 1
+    assert main(["compile", "--registry", str(path), "--target", "node", "--output", str(tmp_path / "metrics.js")]) == 1
     assert "is the registry, and the module would replace it" in capsys.readouterr().err
     assert path.read_text() == registry_text(m=BOOLEAN)
     assert not (tmp_path / "metrics.js").exists()
 
 
 def test_checking_needs_no_library_of_the_services() -> None:
-    work = f"assert main(['check', {str(STARTER)!r}]) == 0"
+    work = f"assert main(['check', '--registry', {str(STARTER)!r}]) == 0"
     code = f"import sys\nfrom client_sdk.cli import main\n{work}\nprint(*sys.modules)"
     assert {"numpy", "click", "flask", "requests"}.isdisjoint(run_python(code).split())
 
@@ -303,7 +305,7 @@ def test_checking_needs_no_library_of_the_services() -> None:
 def test_a_question_that_has_expired_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(m=BOOLEAN | {"expires": Toml("2020-01-01")}), encoding="utf-8")
-    assert main(["check", str(path)]) == 0
+    assert main(["check", "--registry", str(path)]) == 0
     assert "metric.m expired on 2020-01-01: remove it, or set a later day\n" in capsys.readouterr().out
 
 

@@ -164,5 +164,5 @@ def test_output_that_finds_no_room_is_one_sentence(command: str, unbuffered: str
     said = [line for line in ended.stderr.splitlines() if not line.startswith("the secret of")]
     assert (ended.returncode, said) == (
         1,
-        ["hearsay-collector: the output cannot be written: No space left on device; give it another place to go"],
+        ["Error: the output cannot be written: No space left on device; give it another place to go"],
     )

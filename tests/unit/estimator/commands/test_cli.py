@@ -362,15 +362,12 @@ def test_a_token_that_no_header_can_carry_is_wrong_usage(registry: Path) -> None
 
 
 @pytest.mark.parametrize("package", ["click", "numpy"])
-def test_a_missing_extra_is_named_with_the_line_that_installs_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], package: str
-) -> None:
+def test_a_missing_extra_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find_spec(name))
     with pytest.raises(SystemExit) as caught:
         main()
-    assert caught.value.code == 2
-    assert f"needs {package}: pip install 'hearsay-ldp[estimator]'" in capsys.readouterr().err
+    assert f"needs {package}: pip install 'hearsay-ldp[estimator]'" in str(caught.value.code)
 
 
 def test_the_command_runs_where_nothing_is_missing(
