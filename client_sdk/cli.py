@@ -111,26 +111,26 @@ def _parser() -> argparse.ArgumentParser:
         usage="%(prog)s [OPTIONS] COMMAND [ARGS]...",
         description="Show what left this device, opt out, and check registries.",
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    parser.add_argument("--version", action=_Version, nargs=0, help="Show the version and exit.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog)
     for name, command, purpose in (
-        ("show", _show, "show what has left this device, what waits, what it cost, and what was dropped"),
-        ("forget", _forget, "wipe queue, history and secret; what was spent stays spent"),
+        ("show", _show, "Show what has left this device, what is waiting, what it cost, and what was dropped."),
+        ("forget", _forget, "Delete queue, history and secret. What was spent stays spent."),
     ):
         subparser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
-        subparser.add_argument("--data-dir", required=True, metavar="DIR", help="the app's data directory")
+        subparser.add_argument("--data-dir", required=True, metavar="DIR", help="The app's data directory.")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
-    showing.add_argument("--pending", action="store_true", help="show only what waits: why, and until when")
-    showing.add_argument("--json", action="store_true", help="print an object of JSON, for programs")
-    showing.add_argument("--follow", action="store_true", help="go on, and show what changes, until it is interrupted")
+    showing.add_argument("--pending", action="store_true", help="Show only what is waiting: why, and until when.")
+    showing.add_argument("--json", action="store_true", help="Print a JSON object, for programs.")
+    showing.add_argument("--follow", action="store_true", help="Keep running, and show changes until interrupted.")
     for reading in (showing, commands.choices["forget"]):
         reading.add_argument(
             "--language",
             metavar="TAG",
             type=_language,
             default=ENGLISH,
-            help="of the sentences, such as de; default: %(default)s",
+            help="The language, such as de.  [default: %(default)s]",
         )
     registry_commands.add_to(commands)
     for name, example in EXAMPLES.items():

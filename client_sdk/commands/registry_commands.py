@@ -27,38 +27,40 @@ def add_to(commands: Subparsers) -> None:
     _add(
         commands,
         "check",
-        "name every mistake of a registry, and whether it can work",
+        "List every mistake in a registry, and check whether it can work.",
         lambda given: check(given.registry, _today()),
     )
-    starting = _add(commands, "init", "write a registry to begin with", _init)
-    starting.add_argument("--app", metavar="NAME", type=_app_name, help="the app's name")
+    starting = _add(commands, "init", "Write a registry to start from.", _init)
+    starting.add_argument("--app", metavar="NAME", type=_app_name, help="The app's name.")
     writing = _add(
         commands,
         "codegen",
-        "write a typed Python module of its questions",
+        "Write a typed Python module of its metrics.",
         lambda given: codegen(given.registry, given.output),
     )
-    writing.add_argument("--output", metavar="FILE", type=Path, help="where to write it; by default it is printed")
+    writing.add_argument("--output", metavar="FILE", type=Path, help="The file to write.  [default: standard output]")
     compiling = _add(
         commands,
         "compile",
-        "write the questions for the SDK of browsers and Node",
+        "Compile the metrics for the SDK for browsers and Node.",
         _compile,
     )
-    compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="where the app runs")
-    compiling.add_argument("--output", metavar="FILE.js", type=Path, help="where to write it; by default it is printed")
-    compiling.add_argument("--check", action="store_true", help="only say whether the file is up to date")
+    compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="Where the app runs.")
+    compiling.add_argument(
+        "--output", metavar="FILE.js", type=Path, help="The file to write.  [default: standard output]"
+    )
+    compiling.add_argument("--check", action="store_true", help="Only check whether the file is up to date.")
     of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
     completing = commands.add_parser(
         "completion", usage="%(prog)s [OPTIONS] SHELL", help=_COMPLETION, description=_COMPLETION
     )
-    completing.add_argument("shell", choices=SHELLS, help="the shell that reads the script")
+    completing.add_argument("shell", choices=SHELLS, help="The shell.")
     completing.set_defaults(work=lambda given: completion(given.shell, words_of(commands.choices)))
 
 
-_SCHEMA = "print the JSON Schema of registries, for editors"
-_COMPLETION = "print the script with which a shell completes commands and options"
+_SCHEMA = "Print the JSON Schema of registries, for editors."
+_COMPLETION = "Print the script that completes commands and options in a shell."
 
 
 def _add(
@@ -66,7 +68,7 @@ def _add(
 ) -> argparse.ArgumentParser:
     parser = commands.add_parser(name, usage="%(prog)s [OPTIONS]", help=purpose, description=purpose)
     parser.add_argument(
-        "--registry", metavar="FILE", type=Path, default=_REGISTRY, help="the file of metrics; default: %(default)s"
+        "--registry", metavar="FILE", type=Path, default=_REGISTRY, help="The file of metrics.  [default: %(default)s]"
     )
     parser.set_defaults(work=work)
     return parser

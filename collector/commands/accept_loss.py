@@ -21,10 +21,10 @@ from collector.store.lost_shards import accept_lost_shards
 @redis_option
 @cluster_option
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
-    """Go on with what is left of a store that a collector refused; the missing part stays lost.
+    """Start from the readable part of a damaged store. Missing data is lost for good.
 
-    The unreadable part of an embedded store is cut off: copy the directory first if somebody is to
-    examine it. In a cluster, shards whose servers came back empty start again from nothing.
+    The unreadable part of an embedded store is cut off. Copy the directory first if anyone needs to
+    examine it. In a cluster, shards whose servers came back empty start over.
     """
     with contextlib.ExitStack() as stack:
         losses, url = [], redis_url

@@ -46,13 +46,13 @@ STDOUT = Path("-")
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
-    help="The file to write; standard output by default. It replaces no file but a backup.",
+    help="The file to write. It replaces nothing but a backup.  [default: standard output]",
 )
 @click.option(
     "--registry",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Refuse a store of another app than this file's. By default no registry is read.",
+    help="Refuse to export the store of another app than this registry's.  [default: no check]",
 )
 @data_dir_option
 @redis_option
@@ -60,9 +60,9 @@ STDOUT = Path("-")
 def export_store(
     to: Path | None, registry: Path | None, data_dir: Path, redis_url: str | None, *, is_cluster: bool
 ) -> None:
-    """Write a backup of the store: tallies, closed windows, remembered upload ids.
+    """Write a backup of the store: tallies, closed windows and remembered upload ids.
 
-    The store may go on counting.
+    A collector may be running on the store.
 
     Protect the file as you protect the store: it shows how often each symbol was reported in open
     windows.
@@ -90,12 +90,12 @@ def export_store(
 
 
 @click.command("import", epilog=examples("hearsay-collector import --from backup.ndjson --data-dir hearsay-data"))
-@click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The file that export wrote.")
+@click.option("--from", "path", type=click.Path(path_type=Path), required=True, help="The backup to restore.")
 @click.option(
     "--registry",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Refuse a backup of another app or other alphabets than this file's. By default no registry is read.",
+    help="Refuse a backup of another app or other alphabets than this registry's.  [default: no check]",
 )
 @data_dir_option
 @redis_option
@@ -110,10 +110,10 @@ def import_store(  # noqa: PLR0913 the options, by name
     is_cluster: bool,
     store_memory_bytes: int | None,
 ) -> None:
-    """Put a backup into an empty store, while no collector runs on it.
+    """Restore a backup to an empty store. No collector may be running on it.
 
-    The whole file is checked first, against the registry if you name it, and whether the store has
-    room. If the import is interrupted, start it again in the same way: nothing is counted twice.
+    The whole file and the free memory of the store are checked first. If the import is interrupted,
+    start it again in the same way: nothing is counted twice.
     """
     require_store_memory(store_memory_bytes, redis_url)
     definitions = None if registry is None else Registry.read(registry)

@@ -51,10 +51,10 @@ from collector.store.tally_memory import TallyMemory
 @grace_option
 @store_memory_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig
-    """Look at registry, keys and store before a deployment, and try to write.
+    """Check registry, keys and store before a deployment.
 
-    It prints one line per check. What it writes means nothing and is removed at once. The exit
-    status is 1 if any check failed. A collector may be running.
+    Print one line per check, and exit with status 1 if any check fails. A trial record is written
+    and removed at once. A collector may be running.
     """
     config = CollectorConfig(host="127.0.0.1", port=8080, read_token=new_secret(), **settings)
     registry, registry_results = check_registry(config.registry, datetime.now(UTC).date())

@@ -35,19 +35,19 @@ from collector.store.redis_store import RedisStore
     required=True,
     metavar="WINDOW",
     callback=window_of,
-    help="Such as 2026-11-20, 2026-W47 or 2026-11.",
+    help="The window, such as 2026-11-20, 2026-W47 or 2026-11.",
 )
-@click.option("--yes", is_flag=True, help="Close it without asking; for scripts.")
+@click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Close a window early and for good: it takes no further report, and its tallies are final.
+    """Close a window early and for good: it accepts no more reports, and its tallies are final.
 
-    It says what it seals, and asks first. Give the --durability and --copies of the service: the
-    closing is kept as safely as reports are.
+    Show what the window holds, and ask for confirmation. Use the service's --durability and
+    --copies, so that the closing is stored as safely as reports are.
     """
     if window.starts_at > time.time():
         raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")

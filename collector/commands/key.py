@@ -18,9 +18,9 @@ WITHOUT_UPLOAD_KEYS = (
 @click.argument("name")
 @click.option("--role", **member_option(Role, Role.UPLOAD), help="What the key is for.")
 def key(name: str, role: Role) -> None:
-    """Make a new secret, and show it once on standard error.
+    """Create a key, and show its secret once on standard error.
 
-    Its entry for the access file goes to standard output.
+    The key's entry for the access file goes to standard output.
     """
     require_option(NAME.fullmatch(name) is not None, f"NAME {NAME_RULE}")
     secret = new_secret()

@@ -58,7 +58,7 @@ data_dir_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("hearsay-data"),
     show_default=True,
-    help="Directory of the embedded store.",
+    help="The directory of the embedded store.",
 )
 
 
@@ -84,15 +84,17 @@ redis_option = click.option(
     "redis_url",
     metavar="URL",
     callback=_redis_url,
-    help="Use this Redis or Valkey server instead; also HEARSAY_REDIS_URL, or a file named by HEARSAY_REDIS_URL_FILE.",
+    help="Use this Redis or Valkey server instead. Or set HEARSAY_REDIS_URL, or HEARSAY_REDIS_URL_FILE to a file.",
 )
 
-cluster_option = click.option("--cluster", "is_cluster", is_flag=True, help="The server of --redis is in a cluster.")
+cluster_option = click.option(
+    "--cluster", "is_cluster", is_flag=True, help="The server of --redis belongs to a cluster."
+)
 
 durability_option = click.option(
     "--durability",
     **member_option(Durability, Durability.FSYNC),
-    help="What an acknowledgement promises: on the store's disk, on its replicas' disks too, or in its memory.",
+    help="Where a report is before it is acknowledged: on disk, on the disks of replicas too, or in memory.",
 )
 
 copies_option = click.option(
@@ -100,7 +102,7 @@ copies_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="Replicas that must have a report, with --durability replicated.",
+    help="With --durability replicated: how many replicas must have a report.",
 )
 
 grace_option = click.option(
@@ -110,7 +112,7 @@ grace_option = click.option(
     default=GRACE_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long after its end a window still takes reports.",
+    help="How long a window accepts reports after its end.",
 )
 
 store_memory_option = click.option(
@@ -118,11 +120,11 @@ store_memory_option = click.option(
     "store_memory_bytes",
     metavar="SIZE",
     callback=lambda _context, _option, size: None if size is None else parse_size(size, "--store-memory"),
-    help="Memory that the embedded store may use, such as 2G; by default half of the machine's.",
+    help="The memory limit of the embedded store, such as 2G.  [default: half of the machine's]",
 )
 
 log_format_option = click.option(
     "--log-format",
     **member_option(LogFormat, LogFormat.TEXT),
-    help="How lines on standard error are written: as text for people, or as one JSON object per line.",
+    help="The format of the log: text for people, or one JSON object per line.",
 )

@@ -25,16 +25,18 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 @click.option(
     "--allow-plain-http",
     is_flag=True,
-    help="Send uploads to another machine over http, where everybody on the way can read them.",
+    help="Accept an http:// URL of another machine. Anyone on the network path can read uploads.",
 )
 @click.option("--key-file", type=click.Path(path_type=Path), help="A file that holds the relay key.")
 @click.option(
     "--state",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="The file of stopped questions that the relay hands out. It is begun if there is none, and must not get lost.",
+    help="The file of stopped metrics that devices receive. It is created if missing, and must not get lost.",
 )
-@click.option("--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@click.option(
+    "--bind", default="127.0.0.1:8081", show_default=True, metavar="HOST:PORT", help="The address to listen on."
+)
 @click.option(
     "--gather",
     "gather_s",
@@ -42,14 +44,12 @@ KEY_VARIABLE = "HEARSAY_RELAY_KEY"
     default=DEFAULT_GATHER_S,
     show_default=True,
     metavar="SECONDS",
-    help="How long uploads gather at most before they are sent on.",
+    help="The longest time that an upload waits to be mixed.",
 )
-@click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="Uploads held at once, at most.")
+@click.option("--held", type=int, default=DEFAULT_HELD, show_default=True, help="The most uploads in memory at once.")
 @log_format_option
 def relay(collector: str, key_file: Path | None, bind: str, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by RelayConfig
-    """Take uploads from devices, mix them, and hand them on.
-
-    So the collector sees no device's address.
+    """Forward uploads from devices, mixed, so that the collector sees no device's address.
 
     The relay's key comes from the environment variable HEARSAY_RELAY_KEY, or from a file that
     --key-file or HEARSAY_RELAY_KEY_FILE names. The collector must know it.

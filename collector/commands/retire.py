@@ -31,20 +31,20 @@ from collector.upkeep.retention import TallyName, before
     required=True,
     metavar="WINDOW",
     callback=window_of,
-    help="The first window that stays.",
+    help="The first window to keep.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would go, and remove nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
 @data_dir_option
 @redis_option
 @cluster_option
 @durability_option
 @copies_option
 def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
-    """Remove the tallies of all closed windows that ended before a window, for good.
+    """Delete the tallies of all windows that closed before a window, for good.
 
-    A removal that broke off is finished, whatever window it was given. The windows stay closed:
-    late reports of them are refused. Open windows are left alone, however old they are. Give the
-    --durability and --copies of the service: the removal is kept as safely as reports are.
+    A removal that was interrupted is completed first. The windows stay closed, so late reports are
+    refused. Open windows are never removed. Use the service's --durability and --copies, so that
+    the removal is stored as safely as reports are.
     """
     retirement = RedisRetirement(open_store(**store))
     names = sorted(retirement.begun().union(before(retirement, first_kept)))

@@ -35,7 +35,9 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @registry_option
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys: who may do what.")
 @click.option("--read-token-file", type=click.Path(path_type=Path), help="A file that holds the read token.")
-@click.option("--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="Where to listen.")
+@click.option(
+    "--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="The address to listen on."
+)
 @data_dir_option
 @redis_option
 @cluster_option
@@ -49,39 +51,37 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
     default=HOUR_S,
     show_default=True,
     metavar="SECONDS",
-    help="Minimum time between two looks at open windows.",
+    help="The least time between two snapshots of open windows.",
 )
 @click.option(
     "--cors-origin",
     "cors_origins",
     multiple=True,
     metavar="ORIGIN",
-    help="Origin of web pages that may report; may be repeated.",
+    help="An origin whose web pages may report. Repeatable.",
 )
 @click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
-@click.option(
-    "--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Threads per worker that handle requests."
-)
+@click.option("--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Request threads per worker.")
 @click.option(
     "--rename-app",
     "renames_app",
     is_flag=True,
-    help="Take over the store of an app that has a new name: the registry's.",
+    help="Accept a store of an app that was renamed to the registry's.",
 )
 @log_format_option
 @store_memory_option
-@click.option("--metrics-bind", metavar="HOST:PORT", help="Where to serve Prometheus metrics; nowhere by default.")
+@click.option("--metrics-bind", metavar="HOST:PORT", help="The address of Prometheus metrics.  [default: none]")
 def serve(
     bind: str,
     metrics_bind: str | None,
     read_token_file: Path | None,
     **settings: Any,  # noqa: ANN401 each is typed by its option and by CollectorConfig
 ) -> None:
-    """Run the service; it prints one line when it is ready.
+    """Run the service. It prints one line when it is ready.
 
-    Without --access anybody may report, and tallies are read with the token in the environment
-    variable HEARSAY_READ_TOKEN or in a file that --read-token-file or HEARSAY_READ_TOKEN_FILE
-    names. If there is no token, one is made and shown once.
+    Without --access anyone may report, and the read token comes from the environment variable
+    HEARSAY_READ_TOKEN, or from a file that --read-token-file or HEARSAY_READ_TOKEN_FILE names. If
+    there is no token, one is generated and shown once.
     """
     from collector.service import serve as run  # noqa: PLC0415 saves the other commands 114 ms
 

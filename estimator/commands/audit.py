@@ -37,18 +37,24 @@ MAX_REPORTS = 10**7
     "--reports",
     metavar="N",
     type=click.IntRange(LEAST_REPORTS, MAX_REPORTS),
-    help="Reports of each answer; by default as many as take a few minutes.",
+    help="Reports per answer.  [default: as many as take a few minutes]",
 )
-@click.option("--exact", is_flag=True, help="Prove instead: walk every path of coins through what perturbs an answer.")
-@click.option("--all-inputs", is_flag=True, help="With --exact: no sample of large alphabets, however long it takes.")
-@click.option("--metric", "names", metavar="NAME", multiple=True, help="Only this metric; may be repeated.")
+@click.option(
+    "--exact", is_flag=True, help="Prove the claims instead: walk every path of coins through the randomization."
+)
+@click.option(
+    "--all-inputs", is_flag=True, help="With --exact: walk large alphabets as a whole, however long it takes."
+)
+@click.option("--metric", "names", metavar="NAME", multiple=True, help="Audit only this metric. Repeatable.")
 @click.option(
     "--sdk",
     "program",
     metavar="COMMAND",
-    help="Play another SDK instead, by a program that speaks JSON on its pipes.",
+    help="Audit another SDK, through a program that exchanges JSON on its pipes.",
 )
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
+)
 @click.pass_context
 def audit_command(  # noqa: PLR0913 the options of the command
     context: click.Context,
@@ -63,7 +69,7 @@ def audit_command(  # noqa: PLR0913 the options of the command
 ) -> None:
     """Try to refute the installed SDK's claims of privacy, or prove them.
 
-    Exit with 1 if a claim is refuted.
+    Exit with status 1 if a claim is refuted.
     """
     if exact and reports is not None:
         raise click.UsageError("--reports is for samples; --exact walks all paths, so leave it out")

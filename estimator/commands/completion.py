@@ -19,10 +19,10 @@ SHELLS: Final = ("bash", "zsh", "fish")
 
 @click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
 @click.argument("shell", type=click.Choice(SHELLS))
-@click.option("--install", is_flag=True, help="Write it where the shell looks for completions of this user.")
+@click.option("--install", is_flag=True, help="Install the script for the current user.")
 @click.pass_context
 def completion(context: click.Context, shell: str, *, install: bool) -> None:
-    """Print what makes a shell complete this program's commands and options, or install it."""
+    """Print or install the script that completes this program's commands and options."""
     script = script_for(context.find_root().command, shell)
     if not install:
         click.echo(script, nl=False)

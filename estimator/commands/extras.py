@@ -24,7 +24,7 @@ MOST_CANDIDATES_BYTES: Final = 2**24
 
 
 @dataclass(frozen=True, slots=True)
-class Extra:
+class RequestedExtra:
     """One name that ``--with`` knows.
 
     Attributes:
@@ -45,14 +45,18 @@ class Extra:
     absent: frozenset[str] = frozenset()
 
 
-EXTRAS: Final[dict[str, Extra]] = {
-    "simultaneous": Extra("simultaneous", "Intervals that contain the true values of all figures of a tally at once."),
-    "pooled": Extra("pool", "All windows of a metric together, and the change between windows."),
-    "clusters": Extra(
+EXTRAS: Final[dict[str, RequestedExtra]] = {
+    "simultaneous": RequestedExtra(
+        "simultaneous", "Intervals that contain the true values of all figures of a tally at once."
+    ),
+    "pooled": RequestedExtra("pool", "All windows of a metric together, and the change between windows."),
+    "clusters": RequestedExtra(
         "clusters", "Clusters of numbers, scales, counts and pairs, and how many there are.", absent=ROWS
     ),
-    "covariance": Extra("covariance", "The covariance matrix of all shares of a metric.", absent=ROWS | FOR_PEOPLE),
-    "poisoning": Extra(
+    "covariance": RequestedExtra(
+        "covariance", "The covariance matrix of all shares of a metric.", absent=ROWS | FOR_PEOPLE
+    ),
+    "poisoning": RequestedExtra(
         "fakes",
         "How far this fraction of fabricated reports could move each share, and a test of each tally.",
         BETWEEN_0_AND_1,
@@ -60,7 +64,7 @@ EXTRAS: Final[dict[str, Extra]] = {
         "0.01",
         ROWS,
     ),
-    "central": Extra(
+    "central": RequestedExtra(
         "central_delta",
         "The epsilon of each closed tally at this delta, if only tallies are published.",
         BETWEEN_0_AND_1,
@@ -68,21 +72,21 @@ EXTRAS: Final[dict[str, Extra]] = {
         "1e-6",
         ROWS,
     ),
-    "installs": Extra(
+    "installs": RequestedExtra(
         "installs",
         "Bounds for all N installations, including devices that report nothing.",
         click.IntRange(1),
         "N",
         "5000",
     ),
-    "asked": Extra(
+    "asked": RequestedExtra(
         "asked",
         "The share of devices that are asked in a window, where the schedule does not determine it.",
         NumberRange(0, 1, min_open=True),
         "SHARE",
         "0.5",
     ),
-    "candidates": Extra(
+    "candidates": RequestedExtra(
         "candidates",
         "The share of each text in this file, one per line, for metrics of texts.",
         click.Path(path_type=Path),
@@ -143,7 +147,7 @@ WITH: Final = click.option(
     multiple=True,
     type=ExtraList(),
     callback=_without_repeats,
-    help="Add figures, such as clusters,central=1e-6. The extras are listed below. Repeatable.",
+    help="Add figures, such as clusters,central=1e-6: see Extras. Repeatable.",
 )
 
 

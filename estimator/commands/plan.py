@@ -74,28 +74,28 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     )
 )
 @REGISTRY
-@click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="How many devices there are.")
+@click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="The number of devices.")
 @click.option(
     "--wanted-error",
     "errors",
     metavar="METRIC=VALUE",
     type=MetricValue(ERRORS),
     multiple=True,
-    help="A standard error.",
+    help="The standard error that a metric should have. Repeatable.",
 )
 @click.option(
     "--delta",
     type=NumberRange(LEAST_DELTA, 0.1),
     default=DELTA,
     show_default=True,
-    help="The delta of the figures for many reports.",
+    help="The delta of the figures for many reports together.",
 )
 @click.option(
     "--allocate",
     "total",
     metavar="TOTAL",
     type=NumberRange(0, 1000, min_open=True),
-    help="Print a patch with the epsilons that make the worst error least within this epsilon a window.",
+    help="Print a patch that splits this epsilon per window so that the largest error is as small as possible.",
 )
 @click.option(
     "--weight",
@@ -103,26 +103,35 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     metavar="METRIC=W",
     type=MetricValue(WEIGHTS),
     multiple=True,
-    help="Of an error, with --allocate.",
+    help="With --allocate: how much the error of a metric counts. Repeatable.",
 )
-@click.option("--check", is_flag=True, help="Print warnings on stderr, one a line; then the exit status is 1.")
+@click.option(
+    "--check", is_flag=True, help="Print warnings on stderr, one per line, and exit with status 1 if there are any."
+)
 @click.option(
     "--at-most",
     metavar="EPSILON",
     type=NumberRange(0, 1000, min_open=True),
     help="With --check: warn if a device may reveal more within a year.",
 )
-@click.option("--against", metavar="OLD", type=click.Path(path_type=Path), help="With --check: warn of what grew.")
-@click.option("--statement", "page", is_flag=True, help="Print a page for users, as Markdown.")
+@click.option(
+    "--against",
+    metavar="OLD",
+    type=click.Path(path_type=Path),
+    help="With --check: warn if anything reveals more than under this older registry.",
+)
+@click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
 @click.option(
     "--language",
     metavar="TAG",
-    help="With --statement: en, which is the default, de, or one of [sentences] in the registry.",
+    help="With --statement: en, de or a language of [sentences] in the registry.  [default: en]",
 )
 @click.option(
-    "--today", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day that counts as the present one."
+    "--today", metavar="DATE", type=click.DateTime(["%Y-%m-%d"]), help="The UTC day to plan from.  [default: today]"
 )
-@click.option("--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(list(PLAN_FORMATS)), default="table", show_default=True, help="The format."
+)
 def plan(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
@@ -139,7 +148,7 @@ def plan(  # noqa: PLR0913 one argument an option
     today: datetime | None,
     form: str,
 ) -> None:
-    """Show in advance how precise each metric will be and what a device reveals at most."""
+    """Predict how precise each metric will be, and how much a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, page=page)
     if not check and (against is not None or at_most is not None):
         raise click.UsageError("--against and --at-most belong to --check")

@@ -35,21 +35,32 @@ SEED_BITS = 32
     "table",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="True answers: a column a metric, a row a device.",
-)
-@click.option("--repeat", metavar="N", type=DEVICES, help="With --csv: how many devices a row stands for (1).")
-@click.option("--population", metavar="N", type=DEVICES, help="Draw N devices instead, uniformly or from --shares.")
-@click.option(
-    "--shares", metavar="FILE", type=click.Path(path_type=Path), help="TOML or JSON: metric to answer to its share."
+    help="True answers: one column per metric, one row per device.",
 )
 @click.option(
-    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output; else a fresh one."
+    "--repeat", metavar="N", type=DEVICES, help="With --csv: how many devices each row represents.  [default: 1]"
+)
+@click.option("--population", metavar="N", type=DEVICES, help="Draw N devices instead, uniformly or by --shares.")
+@click.option(
+    "--shares",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --population: the share of each answer of each metric, in TOML or JSON.",
 )
 @click.option(
-    "--rounds", metavar="N", type=click.IntRange(0), default=0, help="Repeat the draw N times to measure coverage."
+    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
+)
+@click.option(
+    "--rounds",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    help="Repeat the draw N times to measure how often intervals contain the truth.",
 )
 @RANGES
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
+)
 def rehearse(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
@@ -62,7 +73,7 @@ def rehearse(  # noqa: PLR0913 one argument an option
     ranges: tuple[tuple[str, float, float], ...],
     form: str,
 ) -> None:
-    """Run known answers through the real mechanisms and print truth beside estimate."""
+    """Run known answers through the real mechanisms, and print estimates next to the truth."""
     definitions = Registry.read(registry)
     check_ranges(definitions, ranges)
     truth = _ground_truth(definitions, table, repeat, population, shares)

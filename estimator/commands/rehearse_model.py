@@ -47,9 +47,9 @@ FACTORS: Final = (0.5, 1, 2)
     metavar="FILE",
     required=True,
     type=click.Path(path_type=Path),
-    help="True answers: a column a feature, one with the metric's name for the label; person for repeated rows.",
+    help="True answers: one column per feature and one named like the metric for the label; person marks repetitions.",
 )
-@click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric with a label of yes or no.")
+@click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric whose label is yes or no.")
 @click.option(
     "--devices",
     metavar="N",
@@ -57,7 +57,7 @@ FACTORS: Final = (0.5, 1, 2)
     multiple=True,
     default=(10_000, 100_000),
     show_default=True,
-    help="How many devices report; may be repeated.",
+    help="The number of devices that report. Repeatable.",
 )
 @click.option(
     "--epsilon",
@@ -65,16 +65,20 @@ FACTORS: Final = (0.5, 1, 2)
     metavar="EPSILON",
     type=float,
     multiple=True,
-    help="An epsilon to try; may be repeated.  [default: the registry's, and without --loss half and twice of it]",
+    help="An epsilon to try. Repeatable.  [default: the registry's, and without --loss half and twice of it]",
 )
 @click.option(
     "--loss",
     metavar="AUC",
     type=NumberRange(0, 0.5, min_open=True),
-    help="Search for the fewest devices with which privacy costs no more AUC; takes the place of --devices.",
+    help="Search for the fewest devices at which privacy costs no more AUC than this, in place of --devices.",
 )
-@click.option("--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="Draws of people.")
-@click.option("--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.")
+@click.option(
+    "--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="How often people are drawn."
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
+)
 def rehearse_models(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
@@ -86,7 +90,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     rounds: int,
     seed: int | None,
 ) -> None:
-    """Say how well a model predicts people it was not learned from, with privacy and without."""
+    """Measure how well a model predicts people it was not trained on, with privacy and without."""
     definitions = Registry.read(registry)
     if name not in definitions.metrics:
         raise click.UsageError(f"the registry has no metric {name!r}; name one of: {', '.join(definitions.metrics)}")

@@ -44,7 +44,7 @@ def _client() -> str:
     parts = [f"\n## `hearsay-client`\n\n{parser.description}\n"]
     for name, subparser in commands.choices.items():
         rows = [row for row in map(_argument, subparser._actions) if row]  # noqa: SLF001 as above
-        parts.append(_command(f"hearsay-client {name}", f"{_capital(str(subparser.description))}.", rows))
+        parts.append(_command(f"hearsay-client {name}", str(subparser.description), rows))
     return "".join(parts)
 
 
@@ -52,10 +52,10 @@ def _argument(action: argparse.Action) -> tuple[str, str, str] | None:
     if isinstance(action, argparse._HelpAction):  # noqa: SLF001 as above
         return None
     name = f"`{' '.join(filter(None, (', '.join(action.option_strings), _metavar(action))))}`"
-    says = str(action.help or "").partition("; default: ")[0]
+    says, _, described = str(action.help or "").partition("  [default: ")
     required = "required" if action.required and action.option_strings else ""
-    default = "" if action.default in (None, False, argparse.SUPPRESS) else f"`{action.default}`"
-    return name, says, required or default
+    default = described.removesuffix("]") if action.default is None else f"`{action.default}`"
+    return name, says, required or ("" if action.default in (False, argparse.SUPPRESS) else default)
 
 
 def _metavar(action: argparse.Action) -> str:
@@ -87,14 +87,13 @@ def _option(parameter: click.Parameter, context: click.Context) -> tuple[str, st
     name = " ".join(filter(None, (", ".join(parameter.opts) if isinstance(parameter, click.Option) else "", kind)))
     default = record["default"]
     shown = default is not None and default is not False and default != () and getattr(parameter, "show_default", None)
-    says = in_markdown(str(record.get("help") or ""))
+    text, _, described = str(record.get("help") or "").partition("  [default: ")
+    says = in_markdown(text)
+    if described:
+        return f"`{name}`", says, described.removesuffix("]")
     return f"`{name}`", says, "required" if record["required"] else f"`{default}`" if shown else ""
 
 
 def _command(name: str, says: str, rows: list[tuple[str, str, str]]) -> str:
     options = f"\n{table(('option', 'does', 'default'), rows)}" if rows else ""
     return f"\n### `{name}`\n\n{says}\n{options}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
