@@ -72,9 +72,9 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     preliminary: bool = False,
     simultaneous: bool = False,
     covariance: bool = False,
-    pool: bool = False,
-    central_delta: float | None = None,
-    fakes: float | None = None,
+    pooled: bool = False,
+    central: float | None = None,
+    poisoning: float | None = None,
     clusters: bool = False,
     ranges: Sequence[tuple[str, float, float]] = (),
     candidates: Sequence[str] = (),
@@ -98,10 +98,9 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         preliminary: also estimate windows that are still open; ``closed`` marks them.
         simultaneous: intervals that hold together for all figures of a tally.
         covariance: also the covariance of all shares of a metric.
-        pool: also all windows of a metric together, and the change.
-        central_delta: the delta of each closed tally's central epsilon, above 0 and below 1; or
-            None.
-        fakes: the assumed fraction of made-up reports, above 0 and below 1; or None.
+        pooled: also all windows of a metric together, and the change.
+        central: the delta of each closed tally's central epsilon, above 0 and below 1; or None.
+        poisoning: the assumed fraction of fabricated reports, above 0 and below 1; or None.
         clusters: also clusters of numbers, scales and pairs.
         ranges: also the share of answers between two numbers, both included: the metric, the start
             and the end of each.
@@ -119,15 +118,14 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
             ``first`` or ``last`` neither a text nor a date.
         UnknownMetricError: if a range is of a metric that the registry does not define.
-        ValueError: if ``central_delta`` or ``fakes`` is not between 0 and 1, if ``installs`` or
-            ``asked`` is out of range, if there are not
-            either tallies or a collector with its token, or if the collector has an ``http://`` URL
-            of another machine.
+        ValueError: if ``central`` or ``poisoning`` is not between 0 and 1, if ``installs`` or
+            ``asked`` is out of range, if there are not either tallies or a collector with its
+            token, or if the collector has an ``http://`` URL of another machine.
         WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last``
             has ended.
 
     """
-    for name, fraction in (("central_delta", central_delta), ("fakes", fakes)):
+    for name, fraction in (("central", central), ("poisoning", poisoning)):
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"{name} must be above 0 and below 1")
     if (installs is not None and installs < 1) or (asked is not None and not 0 < asked <= 1):
@@ -142,9 +140,9 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,
-        central_delta=central_delta,
-        pool=pool,
-        fakes=fakes,
+        central_delta=central,
+        pool=pooled,
+        fakes=poisoning,
         clusters=clusters,
         ranges=tuple(ranges),
         candidates=tuple(candidates),
