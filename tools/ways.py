@@ -96,6 +96,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
         Step("estimator/tallies/read.py:read", "reads them strictly, within bounds"),
+        Step(
+            "estimator/commands/sources.py:read_tallies",
+            "returns those of the chosen windows",
+            by="estimator/commands/sources.py",
+        ),
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/estimates/metric.py:estimates", "estimates all tallies of one metric together"),
         Step("estimator/estimates/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from estimator.commands.extras import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
 from tools.reference.registry_page import BUDGET, METRIC
@@ -98,5 +99,5 @@ def test_every_setting_that_a_row_names_exists() -> None:
     options = set(re.findall(r"--[a-z-]+", COMMANDS))
     settings = {setting for row in THREATS for setting in re.findall(r"`([^`]+)`", row[3])}
     names = {setting.split()[-1] for setting in settings}
-    assert names <= options | set(BUDGET) | set(METRIC) | {"show"}
+    assert names <= options | set(EXTRAS) | set(BUDGET) | set(METRIC) | {"show"}
     assert {"epsilon", "lifetime", "--gather", "central"} <= names
