@@ -175,8 +175,8 @@ def request_for(extras: Mapping[str, Any], ranges: tuple[tuple[str, float, float
 
     """
     for name in extras:
-        if form in EXTRAS[name].absent:
-            others = [each for each in ("table", "html", "json", "csv", "parquet") if each not in EXTRAS[name].absent]
+        others = [each for each in ("table", "html", "json", "csv", "parquet") if each not in EXTRAS[name].absent]
+        if form not in others:
             raise click.UsageError(
                 f"--with {name}: the format {form} has no place for it; choose another --format: {', '.join(others)}"
             )

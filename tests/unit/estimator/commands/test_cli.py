@@ -302,6 +302,7 @@ def test_nothing_to_report_is_said_and_is_an_exit_status(
             ("--tallies", "a", "--with", "central=1e-6", "--format", "csv"),
             "the format csv has no place for it; choose another --format: table, html, json",
         ),
+        (("--tallies", "a", "--with", "pooled", "--format", "model"), "the format model has no place for it"),
         (("--tallies", "a", "--with", "centrum"), "there is no extra 'centrum'; choose from: simultaneous, pooled,"),
         (("--tallies", "a", "--with", ""), "there is no extra ''; choose from: "),
         (("--tallies", "a", "--with", "clusters,"), "there is no extra ''; choose from: "),
