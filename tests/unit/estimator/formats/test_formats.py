@@ -219,13 +219,13 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     )
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
-    request: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pool": True, "ranges": [("steps", 10, 20)]}
+    request: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pooled": True, "ranges": [("steps", 10, 20)]}
     report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **request)
     assert estimator.load_report(io.StringIO(printed)) == report
     assert {metric.window for metric in report.metrics} == {"2026-11-20", "2026-11-21"}
 
 
-@pytest.mark.parametrize("part", [{"central_delta": 0.0}, {"central_delta": float("nan")}, {"fakes": 1.0}])
+@pytest.mark.parametrize("part", [{"central": 0.0}, {"central": float("nan")}, {"poisoning": 1.0}])
 def test_a_part_that_is_none_is_refused(part: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(part))} must be above 0 and below 1"):
         estimator.estimate(REGISTRY, [], **part)
