@@ -219,7 +219,8 @@ def test_the_job_for_programs_says_what_the_command_says(folder: Path) -> None:
     )
     places = ("--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies.ndjson"))
     printed = CliRunner().invoke(command, ["report", *places, *options]).stdout
-    request: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pooled": True, "ranges": [("steps", 10, 20)]}
+    about: dict[str, Any] = {"first": "2026-11-20", "preliminary": True, "pooled": True}
+    request = about | {"ranges": [("steps", 10, 20)]}
     report = estimator.estimate(REGISTRY, folder / "tallies.ndjson", **request)
     assert estimator.load_report(io.StringIO(printed)) == report
     assert {metric.window for metric in report.metrics} == {"2026-11-20", "2026-11-21"}
