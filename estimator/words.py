@@ -1,10 +1,11 @@
-"""Numbers of things in words for people."""
+"""How people read values and numbers of things, in every form of a report."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.label import word
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:
@@ -25,9 +26,32 @@ OF_MEANS: Final = {
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
 
 
-def parts(value: Label) -> str | tuple[str, ...]:
+LONGEST_LABEL: Final = 80
+"""How many characters of a value are shown. JSON and CSV have all of them."""
+
+
+def label_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
+    """Return a value as people read it. Truth values become yes and no."""
+    if isinstance(value, tuple):
+        return ", ".join(label_of(part) for part in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return short(word(value))
+
+
+def is_yes_or_no(labels: Sequence[object]) -> bool:
+    """Whether a question is answered by yes or no, so that the share of yes says everything."""
+    return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no
+
+
+def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what a figure is of
     """Return a value as text, or a pair as two, which a narrow line can cut each by itself."""
-    return tuple(map(word, value)) if isinstance(value, tuple) else word(value)
+    return tuple(map(label_of, value)) if isinstance(value, tuple) else label_of(value)
+
+
+def short(text: str, most: int = LONGEST_LABEL) -> str:
+    """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def mean_word(kind: str) -> str:

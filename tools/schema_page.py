@@ -5,54 +5,20 @@ Run as ``python -m tools.schema_page``.
 
 from __future__ import annotations
 
-import inspect
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from estimator.render.text.rehearsal import OF_DISTRIBUTIONS
-from estimator.results import (
-    central,
-    changes,
-    clusters,
-    distribution,
-    estimate,
-    joint,
-    learned,
-    metric,
-    participation,
-    poisoning,
-    pooled,
-    row,
-    texts,
-)
-from estimator.results import report as whole
+from estimator.results import row
+from estimator.results.estimate import Figure
 from estimator.results.report import SCHEMA, EstimateReport
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
-
-MODULES: Final = (
-    whole,
-    metric,
-    estimate,
-    distribution,
-    joint,
-    texts,
-    learned,
-    changes,
-    pooled,
-    clusters,
-    central,
-    participation,
-    poisoning,
-)
-"""The modules whose records make up a report."""
 
 NOT_IN_JSON: Final = "highlights"
 
@@ -62,11 +28,17 @@ OF_A_REHEARSAL: Final[dict[str, Any]] = {
     "truth": {"type": ["number", "null"], "description": "of a rehearsal: what is true; null without any device"},
     "holds": {"type": ["boolean", "null"], "description": "of a rehearsal: whether the interval holds the truth"},
 }
-BAND_HOLDS: Final[dict[str, Any]] = {
+OF_REHEARSED: Final[dict[str, Any]] = {
+    "coverage": {
+        "type": "object",
+        "additionalProperties": {"$ref": "#/$defs/Coverage"},
+        "description": "of a rehearsal with rounds: how often intervals held the truth, by statistic; `band` is that "
+        "of `at_most` at all its points together",
+    },
     "band_holds": {
-        "type": ["boolean", "null"],
+        "type": "boolean",
         "description": "of a rehearsal: whether the band holds the truth at all its points",
-    }
+    },
 }
 MISSED_AND_FALSE: Final[dict[str, Any]] = {
     "false": {
@@ -95,14 +67,6 @@ COVERAGE: Final[dict[str, Any]] = {
         "noise_alone": {"type": "number", "description": "of the same devices each time"},
     },
     "required": ["rounds", "population", "noise_alone"],
-    "additionalProperties": False,
-}
-
-DISTRIBUTION_COVERAGE: Final[dict[str, Any]] = {
-    "title": "DistributionCoverage",
-    "description": "How often each kind of interval of a distribution held the truth in a rehearsal.",
-    "type": "object",
-    "required": list(OF_DISTRIBUTIONS.values()),
     "additionalProperties": False,
 }
 
@@ -149,12 +113,14 @@ STATISTICS_HEAD: Final = """
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a report, and of a rehearsal, which adds its own fields."""
-    shares = {"type": "array", "items": {"$ref": "#/$defs/Share"}}
-    _, definitions = msgspec.json.schema_components((EstimateReport,), schema_hook=lambda _: shares)
+    figures = {"type": "array", "items": {"$ref": "#/$defs/Figure"}}
+    _, definitions = msgspec.json.schema_components((EstimateReport, Figure), schema_hook=lambda _: figures)
     definitions.pop("Highlight")
     definitions.pop("Precision")
-    for name, definition in definitions.items():
-        _describe(definition, _record(name))
+    for definition in definitions.values():
+        definition["description"] = definition["description"].partition("\n")[0]
+        for field in definition["properties"].values():
+            field.pop("default", None)
     report = definitions.pop("EstimateReport")
     del report["properties"][NOT_IN_JSON]
     report["properties"] = {
@@ -171,59 +137,13 @@ def schema() -> dict[str, Any]:
 
 
 def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
-    for name in ("Estimate", "Share", "Figure", "Quantile", "AtMost", "Bin", "Range"):
-        definitions[name]["properties"] |= OF_A_REHEARSAL
+    definitions["Figure"]["properties"] |= OF_A_REHEARSAL
     for name in ("MetricEstimate", "Skipped"):
         definitions[name]["properties"]["window"]["type"] = ["string", "null"]
         definitions[name]["properties"]["window"]["description"] += " Null in a rehearsal, which has none."
-    described = {"description": "of a rehearsal with rounds: how often intervals held the truth; else null"}
-    coverage = {"anyOf": [{"$ref": "#/$defs/Coverage"}, {"type": "null"}]} | described
-    of_distributions = {"$ref": "#/$defs/DistributionCoverage"} | {"description": "of a rehearsal: the same, by kind"}
-    definitions["MetricEstimate"]["properties"] |= {
-        "coverage": coverage,
-        "at_least_coverage": coverage,
-        "group_means_coverage": coverage,
-        "texts_coverage": coverage,
-        "distribution_coverage": of_distributions,
-    }
-    definitions["Distribution"]["properties"] |= BAND_HOLDS
+    definitions["MetricEstimate"]["properties"] |= OF_REHEARSED
     definitions["TextFindings"]["properties"] |= MISSED_AND_FALSE
-    by_kind = {name: coverage | {"description": str(kind)} for kind, name in OF_DISTRIBUTIONS.items()}
-    return definitions | {"Coverage": COVERAGE, "DistributionCoverage": DISTRIBUTION_COVERAGE | {"properties": by_kind}}
-
-
-def _record(name: str) -> type:
-    (record, *_) = (getattr(module, name) for module in MODULES if hasattr(module, name))
-    assert isinstance(record, type)  # noqa: S101 the schema names classes
-    return record
-
-
-def _describe(definition: dict[str, Any], record: type) -> None:
-    """Copy a record's field descriptions from its docstring; names may differ in JSON."""
-    words: dict[str, str] = {}
-    for parent in reversed(record.__mro__):
-        words |= _attributes(inspect.getdoc(parent) or "")
-    encoded = dict(zip(record.__struct_fields__, record.__struct_encode_fields__, strict=True))  # type: ignore[attr-defined]
-    definition["description"] = (inspect.getdoc(record) or "").partition("\n")[0]
-    for field, name in encoded.items():
-        if field in words:
-            definition["properties"][name]["description"] = words[field]
-        definition["properties"][name].pop("default", None)
-
-
-def _attributes(docstring: str) -> dict[str, str]:
-    """Return the description of each attribute."""
-    _, _, section = docstring.partition("Attributes:\n")
-    attributes: dict[str, str] = {}
-    name = ""
-    for line in section.splitlines():
-        match = re.fullmatch(r"    (\w+): (.*)", line)
-        if match:
-            name = match[1]
-            attributes[name] = match[2]
-        elif name and line.startswith("        "):
-            attributes[name] += f" {line.strip()}"
-    return attributes
+    return definitions | {"Coverage": COVERAGE}
 
 
 def page() -> str:
@@ -242,7 +162,7 @@ def schema_text() -> str:
 def _section(name: str, definition: Mapping[str, Any]) -> str:
     lines = [f"\n### {name}\n", f"\n{definition['description']}\n"]
     lines += ["\n| field | holds | |\n| --- | --- | --- |\n"]
-    lines += [_field(field, says, definition["required"]) for field, says in definition["properties"].items()]
+    lines += [_field(field, says, definition.get("required", [])) for field, says in definition["properties"].items()]
     return "".join(lines)
 
 
@@ -272,7 +192,7 @@ def _columns() -> Iterator[str]:
 
 
 def _statistics() -> Iterator[str]:
-    yield from (f"| `{name}` | {says} |\n" for name, says in row.STATISTICS.items())
+    yield from (f"| `{name}` | {says} |\n" for name, says in row.DESCRIPTIONS.items())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders.inversions import inverse_of
 from estimator.estimates.group_means import group_means
-from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
@@ -71,9 +70,8 @@ def held_by(  # noqa: PLR0917 of one cell
     def held(draws: int, generator: np.random.Generator) -> Held:
         intervals = []
         for counts in tallies(law, reports, draws, generator):
-            joint = group_means(domain, inverse, counts)
-            estimates: list[Estimate] = [group.estimates[0] for group in joint.groups]
-            shown = [*joint.differences] if differences else estimates
+            of_groups, between = group_means(domain, inverse, counts, unit="")
+            shown = (between if differences else of_groups).figures
             intervals.append([(estimate.low, estimate.high) for estimate in shown])
         ends = np.array(intervals)
         return holds(ends[..., 0], ends[..., 1], truths)

@@ -16,7 +16,6 @@ from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders.inversions import inverse_of
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
-from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import HOSTILE, POPULATIONS
@@ -65,8 +64,7 @@ def _held(  # noqa: PLR0917 of one cell
         for counts in tallies(law, reports, draws, generator):
             sample = Sample.of(inverse, counts)
             joint = joint_of(cross, inverse.shares(counts, reports), sample.covariance(inverse), sample)
-            within_groups = [share for group in joint.groups for share in group.estimates]
-            estimates: list[Estimate] = [*joint.differences] if differences else [*within_groups]
+            estimates = joint.figures("difference" if differences else "share_within")
             intervals.append([(estimate.low, estimate.high) for estimate in estimates])
         ends = np.array(intervals)
         return holds(ends[..., 0], ends[..., 1], truths)

@@ -71,8 +71,7 @@ def held_by(
             shares, covariance = inverse.shares(counts, reports), sample.covariance(inverse)
             estimates: list[Estimate] = [auc_of_pairs(shares, covariance, sample, Z)]
             if points:
-                roc = roc_of_pairs(SCALE, shares, covariance, sample, Z)
-                estimates = [share for point in roc for share in (point.no, point.yes)]
+                estimates = [*roc_of_pairs(SCALE, shares, covariance, sample, Z)]
             intervals.append([(estimate.low, estimate.high) for estimate in estimates])
         ends = np.array(intervals)
         return holds(ends[..., 0], ends[..., 1], truths)

@@ -122,14 +122,14 @@ def of_pooled() -> Iterator[Cell]:
 def _changes_held(survey: Survey, draws: int, generator: np.random.Generator) -> Held:
     metrics = {survey.metric.name: survey.metric}
     changes = [changes_of(windows, metrics)[0] for windows in survey.estimated(draws, generator)]
-    ends = np.array([[(change.low, change.high) for change in each] for each in changes])
+    ends = np.array([[(change.low, change.high) for _, change in each] for each in changes])
     return holds(ends[..., 0], ends[..., 1], survey.true_changes)
 
 
 def _pooled_held(survey: Survey, draws: int, generator: np.random.Generator) -> Held:
     metric, people = survey.metric, survey.people
     together = [pooled(windows, {metric.name: metric})[0] for windows in survey.estimated(draws, generator)]
-    figures = [[*estimate.estimates, *([] if estimate.mean is None else [estimate.mean])] for estimate in together]
+    figures = [[figure for group in estimate.groups for figure in group.figures] for estimate in together]
     ends = np.array([[(figure.low, figure.high) for figure in each] for each in figures])
     truths = np.array([9 * people.mean]) if isinstance(metric.kind, Number) else people.on_grid(metric.channel.inputs)
     return holds(ends[..., 0], ends[..., 1], truths)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,8 @@ from client_sdk.protocol.texts.text import Text
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText, candidates_of
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.statistics.confidence import tail_of
-
-_NOTHING: Final = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +29,7 @@ class Texts:
 
     """
 
-    shares: Shares
+    shares: Figures
     unclear: tuple[str, ...]
     candidates: int
     certain: int
@@ -87,7 +84,7 @@ def confirm(kind: Text, tables: GroupTables, texts: Iterable[str], *, simultaneo
     named = [CandidateText(number, 0, tail_of(len(numbers))) for number in numbers]
     labels = [kind.label_of(number) for number in numbers]
     if not tables.reports.any():
-        return Texts(Shares.unknown(labels), (), len(named), 0)
+        return Texts(Figures.unknown(labels), (), len(named), 0)
     confirmation = _confirmed(kind, tables, named)
     heard = np.flatnonzero(confirmation.reports > 0)
     shares = _shares(kind, confirmation, heard, [labels[place] for place in heard], len(named) if simultaneous else 1)
@@ -108,9 +105,9 @@ def _confirmed(kind: Text, tables: GroupTables, candidates: list[CandidateText])
 
 def _shares(
     kind: Text, confirmation: Confirmation, places: NDArray[np.int64], labels: list[str], family: int
-) -> Shares:
+) -> Figures:
     """Return the shares of the texts at ``places``; of sets, of devices whose set has the text."""
     lows, highs = (ends[places] for ends in confirmation.intervals(family))
     shares, errors = confirmation.shares[places], confirmation.standard_errors[places]
-    drawn = Shares(tuple(labels), lows, highs, shares, errors, _NOTHING, _NOTHING)
+    drawn = Figures(tuple(labels), lows, highs, shares, errors)
     return drawn.of_members(drawn.labels, kind.max_items)

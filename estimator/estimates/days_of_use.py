@@ -5,7 +5,8 @@ from __future__ import annotations
 from client_sdk.protocol.kinds.number import Activity
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.means import Contrast, mean_of
-from estimator.results.estimate import Share
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import SHARES, FigureGroup
 from estimator.statistics.arrays import Counts, Floats
 
 
@@ -15,7 +16,7 @@ def thresholds(kind: Activity) -> tuple[int, ...]:
     return (1, -(-days // 4), -(-days // 2), days)
 
 
-def at_least(kind: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1) -> tuple[Share, ...]:
+def at_least(kind: Activity, inverse: Inverse, counts: Counts, likeliest: Floats, family: int = 1) -> FigureGroup:
     """Return the share at or above each threshold.
 
     It is a mean of answers that are worth 1 from the threshold on, and 0 below.
@@ -33,5 +34,5 @@ def at_least(kind: Activity, inverse: Inverse, counts: Counts, likeliest: Floats
         worth = tuple(float(days >= least) for days in kind.labels)
         mean = mean_of(Contrast.remembered(inverse, worth), counts, int(counts.sum()), family)
         likely = min(1.0, float(likeliest[least:].sum())) if likeliest.size else None
-        shares.append(Share(*mean, maximum_likelihood=likely, value=least))
-    return tuple(shares)
+        shares.append(Figure(*mean, maximum_likelihood=likely, value=least))
+    return FigureGroup("share_at_least", Figures.from_rows(shares), "", SHARES)

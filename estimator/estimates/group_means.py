@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-import msgspec
 import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
@@ -25,8 +24,8 @@ from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.ratios import Ratios
 from estimator.estimates.shrinkage import FEWEST, shrunken_shares
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.results.estimate import Shares
-from estimator.results.joint import MEAN, Difference, GroupShares, Joint
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import FigureGroup
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 
@@ -44,7 +43,9 @@ def group_weights(kind: MeanByGroup, group: int) -> Floats:
     return np.repeat(np.arange(kind.first.size) == group, kind.points).astype(np.float64)
 
 
-def group_shares(kind: MeanByGroup, inverse: Inverse, counts: Counts, reports: Counts, family: int) -> Iterator[Shares]:
+def group_shares(
+    kind: MeanByGroup, inverse: Inverse, counts: Counts, reports: Counts, family: int
+) -> Iterator[Figures]:
     """Yield the shares of the groups in each tally.
 
     Args:
@@ -62,27 +63,32 @@ def group_shares(kind: MeanByGroup, inverse: Inverse, counts: Counts, reports: C
     likeliest = maximum_likelihood(inverse, counts).reshape(len(counts), len(groups), -1).sum(axis=2)
     shrunken = shrunken_shares(unbiased, errors) if len(groups) >= FEWEST else np.zeros((len(counts), 0))
     for columns in zip(lows, highs, unbiased, errors, np.minimum(likeliest, 1.0), shrunken, strict=True):
-        yield Shares(kind.first.labels, *columns)
+        yield Figures(kind.first.labels, *columns)
 
 
-def group_means(kind: MeanByGroup, inverse: Inverse, counts: Counts, family: int = 1) -> Joint:
-    """Return the mean of each group and the differences between groups, in the number's units.
+def group_means(
+    kind: MeanByGroup, inverse: Inverse, counts: Counts, unit: str, family: int = 1
+) -> Iterator[FigureGroup]:
+    """Yield the mean of each group and the differences between groups, in the number's units.
 
     Args:
         kind: the groups and the number.
         inverse: of the channel.
         counts: of each symbol of one tally, shape (m,), at least one above 0.
+        unit: of the number.
         family: the number of intervals that are to hold together.
 
     """
     table, is_enough = ratios_of(kind, inverse, counts)
     z = z_of(family) if is_enough else math.inf
     low, high = float(kind.second.low), float(kind.second.high)
-    groups = tuple(
-        GroupShares(label, (table.estimate(group, AT_HIGH, z).between(low, high).of(MEAN),))
+    means = [
+        table.estimate(group, AT_HIGH, z).between(low, high).labelled(label)
         for group, label in enumerate(kind.first.labels)
-    )
-    return Joint(groups, tuple(_differences(kind, table, z, high - low)), None, kind.names)
+    ]
+    yield FigureGroup("mean_within", Figures.from_rows(means), unit, (low, high))
+    differences = Figures.from_rows(_differences(kind, table, z, high - low))
+    yield FigureGroup("difference_of_means", differences, unit, (low - high, high - low))
 
 
 def ratios_of(kind: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Ratios, bool]:
@@ -102,7 +108,7 @@ def _ends(points: int) -> Floats:
     return np.array([1.0 - places, places])
 
 
-def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Difference]:
+def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> Iterator[Figure]:
     """Yield the comparison of the means of every two groups."""
     labels = kind.first.labels
     pairs = list(combinations(range(len(labels)), 2))
@@ -111,10 +117,9 @@ def _differences(kind: MeanByGroup, table: Ratios, z: float, width: float) -> It
     firsts, seconds = np.array(known, dtype=np.intp).reshape(-1, 2).T
     p_values = dict(zip(known, table.p_values(firsts, seconds, np.full(len(known), AT_HIGH)), strict=True))
     for pair, difference in zip(pairs, differences, strict=True):
-        yield Difference(
-            **msgspec.structs.asdict(difference.times(width)),
-            groups=(labels[pair[0]], labels[pair[1]]),
-            value=MEAN,
+        scaled = difference.times(width)
+        yield Figure(
+            *(scaled.estimate, scaled.standard_error, scaled.low, scaled.high),
+            value=(labels[pair[0]], labels[pair[1]]),
             p_value=p_values.get(pair),
-            p_value_corrected=None,
         )

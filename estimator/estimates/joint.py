@@ -27,7 +27,8 @@ and their covariance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
@@ -38,8 +39,9 @@ from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import Distances, Ratios
-from estimator.results.estimate import Estimate
-from estimator.results.joint import Difference, GroupShares, Independence, Joint, RocPoint
+from estimator.results.estimate import Estimate, Figure, Figures
+from estimator.results.group import SHARES, Figured, FigureGroup
+from estimator.results.metric import Independence
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.holm import PAIR
@@ -59,8 +61,18 @@ def _is_ranking(cross: Cross) -> bool:
     return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
 
+@dataclass(frozen=True, slots=True)
+class Joint(Figured):
+    """What follows from answers that were given together: figures, and a test of independence."""
+
+    groups: tuple[FigureGroup, ...]
+    independence: Independence | None = None
+
+
 def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
-    """Return the figures that follow from the estimated shares of pairs.
+    """Return the figures that follow from the estimated shares of pairs, and the test.
+
+    With fewer than `EXACT_BELOW` reports no group has an estimate, and there is no test.
 
     Args:
         cross: the two questions.
@@ -72,22 +84,25 @@ def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, f
     """
     is_enough = sample.reports >= EXACT_BELOW
     z = z_of(family) if is_enough else math.inf
-    outcomes = cross.second.size
-    table = Ratios.of(shares, covariance, cross.first.size, outcomes)
+    table = Ratios.of(shares, covariance, cross.first.size, cross.second.size)
     table = table.widened(sample) if is_enough else table
-    groups = tuple(
-        GroupShares(label, tuple(table.estimate(row, j, z).of(value) for j, value in enumerate(cross.second.labels)))
-        for row, label in enumerate(cross.first.labels)
-    )
-    differences = tuple(_differences(cross, table, z))
+    within = [
+        table.estimate(row, j, z).labelled((group, value))
+        for row, group in enumerate(cross.first.labels)
+        for j, value in enumerate(cross.second.labels)
+    ]
+    differences = list(_differences(cross, table, z))
     independence = _cautious(_independence(table), table, differences) if is_enough else None
-    if not _is_ranking(cross):
-        return Joint(groups, differences, independence, cross.names)
-    auc, roc = auc_of_pairs(shares, covariance, sample, z), tuple(roc_of_pairs(cross, shares, covariance, sample, z))
-    return Joint(groups, differences, independence, cross.names, auc, roc)
+    groups = [FigureGroup("share_within", Figures.from_rows(within), "", SHARES)]
+    if _is_ranking(cross):
+        auc, roc = auc_of_pairs(shares, covariance, sample, z), roc_of_pairs(cross, shares, covariance, sample, z)
+        groups.append(FigureGroup("auc_of_steps", Figures.from_rows([auc.labelled()]), "", SHARES))
+        groups.append(FigureGroup("share_from", Figures.from_rows(roc), "", SHARES))
+    groups.append(FigureGroup("difference", Figures.from_rows(differences), "", (-1.0, 1.0)))
+    return Joint(tuple(groups), independence)
 
 
-def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Difference]:
+def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
     """Yield the comparison of every two groups. Two outcomes have the p-value of the first."""
     labels, outcomes = cross.first.labels, cross.second.labels
     places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
@@ -97,13 +112,11 @@ def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Difference]:
     p_values[is_known] = table.p_values(*np.array(places)[is_known].T)
     if len(outcomes) == PAIR:
         p_values[1::PAIR] = p_values[::PAIR]
-    for (first, second, j), difference, p_value in zip(places, differences, p_values.tolist(), strict=True):
-        yield Difference(
-            **msgspec.structs.asdict(difference),
-            groups=(labels[first], labels[second]),
-            value=outcomes[j],
-            p_value=None if difference.estimate is None else p_value,
-            p_value_corrected=None,
+    for (first, second, j), each, p_value in zip(places, differences, p_values.tolist(), strict=True):
+        yield Figure(
+            *(each.estimate, each.standard_error, each.low, each.high),
+            value=(outcomes[j], labels[first], labels[second]),
+            p_value=None if each.estimate is None else p_value,
         )
 
 
@@ -129,7 +142,7 @@ def _independence(table: Ratios) -> Independence:
     return Independence(statistic, tested.size, float(chi_square_tail(statistic, tested.size)))
 
 
-def _cautious(independence: Independence, table: Ratios, differences: tuple[Difference, ...]) -> Independence:
+def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
     """Return the test, which where few people decide must also find a difference (Bonferroni)."""
     if not table.is_widened:
         return independence
@@ -139,10 +152,10 @@ def _cautious(independence: Independence, table: Ratios, differences: tuple[Diff
     return msgspec.structs.replace(independence, p_value=max(independence.p_value, least))
 
 
-def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[RocPoint]:
-    """Yield the point of each step but the first.
+def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
+    """Yield two shares for each step but the first, of those who say no and of those who say yes.
 
-    Its shares are those at that step or above, within those who say no and yes.
+    They are the shares at that step or above.
     """
     steps = cross.first.size
     for step in range(1, steps):
@@ -151,7 +164,8 @@ def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sampl
         quarters = [(is_yes == yes) & (is_above == above) for yes in (False, True) for above in (False, True)]
         added = np.array(quarters, dtype=np.float64)
         table = _added_up(added, shares, covariance, sample, z)
-        yield RocPoint(cross.first.labels[step], table.estimate(0, 1, z), table.estimate(1, 1, z))
+        for row, said in enumerate((False, True)):
+            yield table.estimate(row, 1, z).labelled((said, cross.first.labels[step]))
 
 
 def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:

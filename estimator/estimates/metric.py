@@ -41,12 +41,14 @@ from estimator.estimates.texts import text_estimates
 from estimator.estimates.vectors import vector_estimates
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit, fits_of
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import SHARES, FigureGroup, in_order
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import PLAIN, Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies.tally import Tally
+from estimator.words import mean_word
 
 AT_ONCE: Final = 2**14
 """Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
@@ -115,7 +117,6 @@ def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN
 
 def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
     family = _family(metric, request) if request.simultaneous else 1
-    is_grouped = isinstance(metric.kind, MeanByGroup)
     at_once = max(1, AT_ONCE // metric.channel.symbols)
     for first in range(0, len(tallies), at_once):
         batch = tallies[first : first + at_once]
@@ -127,12 +128,26 @@ def _without_histograms(metric: Metric, tallies: Sequence[Tally], request: Reque
                 window=tally.window.text,
                 closed=tally.closed,
                 reports=tally.reports,
-                estimates=shares,
-                mean=mean,
-                mean_range=None if mean is None and not is_grouped else mean_range_of(metric),
-                sum=mean.times(tally.reports) if mean is not None and _adds_up(metric) and tally.reports else None,
+                groups=tuple(_shares_and_mean(metric, tally, shares, mean)),
             )
             yield _with_more(metric, plain, of_tally, request)
+
+
+def _shares_and_mean(
+    metric: Metric, tally: Tally, shares: Figures | None, mean: Estimate | None
+) -> Iterator[FigureGroup]:
+    if shares is not None:
+        yield FigureGroup("share", shares, "", SHARES)
+    if mean is not None:
+        ends = mean_range_of(metric)
+        yield FigureGroup(mean_statistic(metric), Figures.from_rows([mean.labelled()]), metric.unit, ends)
+        if _adds_up(metric) and tally.reports:
+            yield FigureGroup("sum", Figures.from_rows([mean.times(tally.reports).labelled()]), metric.unit)
+
+
+def mean_statistic(metric: Metric) -> str:
+    """Return the statistic that the mean of a metric is."""
+    return mean_word(metric.kind.name).replace(" ", "_")
 
 
 def _histogram_of(metric: Metric) -> Histogram | None:
@@ -146,16 +161,16 @@ def _histogram_of(metric: Metric) -> Histogram | None:
 def _with_histogram(
     estimated: MetricEstimate, histogram: Histogram, counts: Counts, fit: Fit | None, request: Request
 ) -> MetricEstimate:
-    assert estimated.mean is not None  # noqa: S101 numbers on a grid have one
-    ranges = _ranges_of(estimated.metric, request)
-    estimated = replace(
-        estimated,
-        mean=replace(estimated.mean, maximum_likelihood=mean_of(histogram, fit)),
-        distribution=distribution_of(histogram, counts, fit, ranges, simultaneous=request.simultaneous),
-    )
-    if request.clusters and fit:
-        return replace(estimated, clusters=clusters_of_histogram(histogram, counts, fit))
-    return estimated
+    ranges, likeliest = _ranges_of(estimated.metric, request), mean_of(histogram, fit)
+    groups = [_with_likeliest(group, likeliest) if group.about.is_mean else group for group in estimated.groups]
+    distribution = distribution_of(histogram, counts, fit, ranges, estimated.unit, simultaneous=request.simultaneous)
+    clusters = clusters_of_histogram(histogram, counts, fit) if request.clusters and fit else None
+    return replace(estimated, groups=in_order([*groups, *distribution]), clusters=clusters)
+
+
+def _with_likeliest(group: FigureGroup, likeliest: float | None) -> FigureGroup:
+    (mean,) = group.figures
+    return replace(group, figures=Figures.from_rows([replace(mean, maximum_likelihood=likeliest)]))
 
 
 def _ranges_of(name: str, request: Request) -> list[tuple[float, float]]:
@@ -205,46 +220,47 @@ def _family(metric: Metric, request: Request) -> int:
 def _with_more(metric: Metric, estimated: MetricEstimate, counts: Counts, request: Request) -> MetricEstimate:
     """Return the estimates with the requested figures of the tally as a whole."""
     domain, shares = metric.kind, estimated.estimates
+    more: list[FigureGroup] = []
     if isinstance(domain, Activity) and shares is not None:
         family = _family(metric, request) if request.simultaneous else 1
-        days = at_least(domain, inverse_of(metric.channel), counts, shares.maximum_likelihood, family)
-        estimated = replace(estimated, at_least=days)
-    if estimated.reports == 0:
-        return estimated
-    if shares is not None:
+        more.append(at_least(domain, inverse_of(metric.channel), counts, shares.maximum_likelihood, family))
+    if estimated.reports and request.fakes is not None:
+        estimated = replace(estimated, fakes=fakes_of(metric, counts, estimated.compared, request.fakes))
+    if estimated.reports and shares is not None:
         estimated = _with_more_of_shares(metric, estimated, shares, counts, request)
-    if request.fakes is not None:
-        labels = None if shares is None else shares.labels
-        estimated = replace(estimated, fakes=fakes_of(metric, counts, labels, estimated.unbiased, request.fakes))
-    return estimated
+    return replace(estimated, groups=in_order([*estimated.groups, *more]))
 
 
 def _with_more_of_shares(
-    metric: Metric, estimated: MetricEstimate, shares: Shares, counts: Counts, request: Request
+    metric: Metric, estimated: MetricEstimate, shares: Figures, counts: Counts, request: Request
 ) -> MetricEstimate:
     domain, inverse = metric.kind, inverse_of(metric.channel)
+    more: list[FigureGroup] = []
     if request.clusters:
         estimated = replace(estimated, clusters=clusters_of_values(metric, inverse, counts, shares.maximum_likelihood))
     is_filled = metric.has_no_answer
     is_joint = isinstance(domain, Cross) and request.joint and not is_filled
-    if isinstance(domain, MeanByGroup) and request.joint:
-        family = _family(metric, request) if request.simultaneous else 1
-        estimated = replace(estimated, joint=group_means(domain, inverse, counts, family))
-    if metric.channel.inputs > MOST_VALUES or not (request.covariance or is_joint or is_filled):
-        return estimated
     family = _family(metric, request) if request.simultaneous else 1
-    sample = Sample.of(inverse, counts)
-    covariance = sample.covariance(inverse)
-    if isinstance(domain, Cross) and is_joint:
-        estimated = replace(estimated, joint=joint_of(domain, shares.unbiased, covariance, sample, family))
-    if is_filled:
-        answered = _answered(shares, covariance, sample, family)
-        labelled = (share.of(value) for value, share in zip(domain.labels, answered, strict=True))
-        estimated = replace(estimated, answered=tuple(labelled))
-    return replace(estimated, covariance=tuple(map(tuple, covariance.tolist()))) if request.covariance else estimated
+    if isinstance(domain, MeanByGroup) and request.joint:
+        more += group_means(domain, inverse, counts, metric.unit, family)
+        estimated = replace(estimated, names=domain.names)
+    if metric.channel.inputs <= MOST_VALUES and (request.covariance or is_joint or is_filled):
+        sample = Sample.of(inverse, counts)
+        covariance = sample.covariance(inverse)
+        if isinstance(domain, Cross) and is_joint:
+            joint = joint_of(domain, shares.unbiased, covariance, sample, family)
+            more += joint.groups
+            estimated = replace(estimated, names=domain.names, independence=joint.independence)
+        if is_filled:
+            answered = zip(domain.labels, _answered(shares, covariance, sample, family), strict=True)
+            figures = Figures.from_rows(share.labelled(value) for value, share in answered)
+            more.append(FigureGroup("share_of_answered", figures, "", SHARES))
+        if request.covariance:
+            estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
+    return replace(estimated, groups=(*estimated.groups, *more))
 
 
-def _answered(shares: Shares, covariance: Floats, sample: Sample, family: int) -> list[Estimate]:
+def _answered(shares: Figures, covariance: Floats, sample: Sample, family: int) -> list[Estimate]:
     """Return the shares among those who answered: within the group of all inputs but the last."""
     answers = len(shares) - 1
     ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)

@@ -17,39 +17,33 @@ import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.estimates.channel_range import range_test
 from estimator.estimates.group_means import group_weights
 from estimator.estimates.mean_scale import positions_of, scale_of
-from estimator.results.poisoning import Fakes, Move, ShareMove
+from estimator.results.group import FigureGroup
+from estimator.results.poisoning import Fakes, Move
 from estimator.statistics.arrays import Counts, Floats
 
 
-def fakes_of(
-    metric: Metric, counts: Counts, labels: Sequence[Label] | None, unbiased: Floats, fraction: float
-) -> Fakes:
+def fakes_of(metric: Metric, counts: Counts, groups: Sequence[FigureGroup], fraction: float) -> Fakes:
     """Return what made-up reports could have done to a tally.
 
     Args:
         metric: the question.
         counts: of each symbol, shape (m,), at least one above 0.
-        labels: of the estimated shares, or None.
-        unbiased: the estimates of those shares, then of the mean, if there is one.
+        groups: the estimated shares, the mean, or both in this order.
         fraction: the assumed fraction of made-up reports.
 
     """
+    keys = [key for group in groups for key in group.keys]
+    unbiased = np.concatenate([group.figures.unbiased for group in groups])
     downs, ups = reach_of(metric, unbiased, fraction)
-    moves = list(zip(downs.tolist(), ups.tolist(), strict=True))  # the mean's is the last
-    of_shares = None if labels is None else zip(labels, moves, strict=False)
-    return Fakes(
-        fraction=fraction,
-        estimates=None if of_shares is None else tuple(ShareMove(*move, value=value) for value, move in of_shares),
-        mean=Move(*moves[-1]) if len(moves) > len(labels or ()) else None,
-        test=range_test(metric.channel, counts),
-    )
+    moved = zip(keys, downs.tolist(), ups.tolist(), strict=True)
+    moves = tuple(Move(key.statistic, down, up, key.value) for key, down, up in moved)
+    return Fakes(fraction=fraction, moves=moves, test=range_test(metric.channel, counts))
 
 
 def reach_of(metric: Metric, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:

@@ -22,13 +22,13 @@ from estimator.estimates.mean_scale import positions_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.shrinkage import FEWEST, shrunken_shares
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Figures
 from estimator.statistics.arrays import Counts, Floats
 
-Figures = tuple[Shares | None, Estimate | None]
+SharesAndMean = tuple[Figures | None, Estimate | None]
 
 
-def shares_and_means(metric: Metric, counts: Counts, reports: Counts, family: int = 1) -> Iterator[Figures]:
+def shares_and_means(metric: Metric, counts: Counts, reports: Counts, family: int = 1) -> Iterator[SharesAndMean]:
     """Yield the shares and the mean of each tally, or None if its answers have none.
 
     Args:
@@ -62,16 +62,16 @@ def labels_of(metric: Metric) -> Sequence[Label]:
     return metric.labels if has_shares(metric) else ()
 
 
-def _unknown(metric: Metric) -> Figures:
+def _unknown(metric: Metric) -> SharesAndMean:
     domain = metric.kind
     if isinstance(domain, Grid) and not has_shares(metric):
         return None, Estimate(None, None, float(domain.low), float(domain.high), None)
     positions = positions_of(metric)
     mean = None if positions is None else Estimate(None, None, float(positions.min()), float(positions.max()), None)
-    return Shares.unknown(labels_of(metric)), mean
+    return Figures.unknown(labels_of(metric)), mean
 
 
-def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
+def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[SharesAndMean]:
     domain, decoder = metric.kind, decoder_of(metric.channel)
     assert isinstance(domain, Grid)  # noqa: S101 only numbers have no shares
     if decoder is None:
@@ -83,7 +83,7 @@ def _of_number(metric: Metric, counts: Counts, reports: Counts, family: int) -> 
         yield None, mean.between(float(domain.low), float(domain.high))
 
 
-def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[Figures]:
+def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> Iterator[SharesAndMean]:
     domain, positions, inverse = metric.kind, positions_of(metric), inverse_of(metric.channel)
     if isinstance(domain, MeanByGroup):
         yield from ((shares, None) for shares in group_shares(domain, inverse, counts, reports, family))
@@ -98,18 +98,18 @@ def _of_values(metric: Metric, counts: Counts, reports: Counts, family: int) -> 
         yield (shares.of_members(domain.labels, domain.max_items) if isinstance(domain, Subset) else shares), mean
 
 
-def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: Counts, family: int) -> list[Shares]:
+def _shares(labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: Counts, family: int) -> list[Figures]:
     lows, highs = inverse.intervals(counts, reports, family)
     unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
     likeliest = maximum_likelihood(inverse, counts)
     shrunken = shrunken_shares(unbiased, errors) if unbiased.shape[-1] >= FEWEST else np.zeros((len(counts), 0))
     return [
-        Shares(labels, *columns) for columns in zip(lows, highs, unbiased, errors, likeliest, shrunken, strict=True)
+        Figures(labels, *columns) for columns in zip(lows, highs, unbiased, errors, likeliest, shrunken, strict=True)
     ]
 
 
 def _means(  # noqa: PLR0913, PLR0917 what shares were estimated from
-    positions: Floats, inverse: Inverse, shares: Sequence[Shares], counts: Counts, reports: Counts, family: int
+    positions: Floats, inverse: Inverse, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int
 ) -> list[Estimate]:
     least, greatest = float(positions.min()), float(positions.max())
     weights = (positions - least) / (greatest - least)

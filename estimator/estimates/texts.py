@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
-from msgspec.structs import replace
 
 from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.metric import Metric
@@ -17,6 +16,7 @@ from estimator.discovery.poisoning import made_up_reports
 from estimator.discovery.power import Power
 from estimator.discovery.texts import confirm, discover
 from estimator.estimates.question_fields import question_fields
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, RangeTest
 from estimator.results.request import Request
@@ -56,35 +56,28 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
     assert isinstance(domain, Text)  # noqa: S101 whoever asks knows the kind
     assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
     tables = GroupTables.of(channel, tally.dense(channel.symbols))
-    findings = _findings(domain, tables, request)
-    if domain.discover and tally.reports:
-        least = Power(domain, channel).least_shares(tally.reports)
-        made_up = None if request.fakes is None else made_up_reports(domain, tables)
-        findings = replace(findings, least=least, made_up=made_up)
+    discovered = discover(domain, tables, simultaneous=request.simultaneous) if domain.discover else None
+    texts = fitting(domain, request.candidates)
+    named = confirm(domain, tables, texts, simultaneous=request.simultaneous) if texts else None
+    parts = {"found_text": discovered, "named_text": named}
+    has_power, is_faked = domain.discover and tally.reports > 0, request.fakes is not None
     return MetricEstimate(
         **question_fields(metric),
         window=tally.window.text,
         closed=tally.closed,
         reports=tally.reports,
-        texts=findings,
+        groups=tuple(FigureGroup(name, part.shares, "", SHARES) for name, part in parts.items() if part is not None),
+        texts=TextFindings(
+            candidates=discovered.candidates if discovered else 0,
+            certain=named.certain if named else 0,
+            unclear=tuple(dict.fromkeys(text for part in parts.values() if part for text in part.unclear)),
+            least=Power(domain, channel).least_shares(tally.reports) if has_power else (),
+            max_length=domain.max_length,
+            made_up=made_up_reports(domain, tables) if has_power and is_faked else None,
+        ),
         fakes=None
         if request.fakes is None or not tally.reports
         else Fakes(fraction=request.fakes, test=_groups_as_drawn(channel, tables)),
-    )
-
-
-def _findings(domain: Text, tables: GroupTables, request: Request) -> TextFindings:
-    discovered = discover(domain, tables, simultaneous=request.simultaneous) if domain.discover else None
-    texts = fitting(domain, request.candidates)
-    named = confirm(domain, tables, texts, simultaneous=request.simultaneous) if texts else None
-    unclear = [text for part in (discovered, named) if part for text in part.unclear]
-    return TextFindings(
-        found=discovered.shares if discovered else None,
-        candidates=discovered.candidates if discovered else 0,
-        named=named.shares if named else None,
-        certain=named.certain if named else 0,
-        unclear=tuple(dict.fromkeys(unclear)),
-        max_length=domain.max_length,
     )
 
 

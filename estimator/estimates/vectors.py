@@ -21,7 +21,8 @@ from client_sdk.protocol.vectors.vector import Ball
 from estimator.errors import RequestError
 from estimator.estimates.question_fields import question_fields
 from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, Move, RangeTest
 from estimator.results.request import Request
@@ -35,8 +36,6 @@ MADE_UP = 1e-6
 
 LEAST_OF_BLOCK = 5
 """Expected reports of a block from which the chi-square law holds well enough to accuse."""
-
-NOTHING = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +86,12 @@ class VectorMean:
         most = length * self.norm
         return Estimate(estimate, float(error), max(-most, estimate - reach), min(most, estimate + reach))
 
-    def shares(self, family: int = 1) -> Shares:
+    def shares(self, family: int = 1) -> Figures:
         """Return the estimate of each coordinate, counted from 0."""
         errors = self._error(self.strays, self.noise)
         reaches = self._errors_within(family) * errors
         lows, highs = (np.clip(self.coordinates + side * reaches, -self.norm, self.norm) for side in (-1, 1))
-        return Shares(range(len(self.coordinates)), lows, highs, self.coordinates, errors, NOTHING, NOTHING)
+        return Figures(range(len(self.coordinates)), lows, highs, self.coordinates, errors)
 
     def _errors_within(self, family: int) -> float:
         """Return how many standard errors an interval reaches to either side."""
@@ -176,38 +175,34 @@ def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
     domain = metric.kind
     assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
     norm, mean = float(domain.norm), VectorMean.of(metric, tally) if tally.reports else None
-    coordinates = (
-        _unknown(domain.length, norm) if mean is None else mean.shares(domain.length if request.simultaneous else 1)
-    )
-    fakes = None if mean is None or request.fakes is None else fakes_of(metric, tally, mean, request.fakes)
+    if mean is None:
+        coordinates = Figures.unknown(range(domain.length), -norm, norm)
+    else:
+        coordinates = mean.shares(domain.length if request.simultaneous else 1)
+    fakes = None
+    if mean is not None and request.fakes is not None:
+        length, test = length_moved(metric, tally, mean, request.fakes)
+        fakes = Fakes(fraction=request.fakes, moves=(Move("coordinate", length, length),), test=test)
     return MetricEstimate(
         **question_fields(metric),
         window=tally.window.text,
         closed=tally.closed,
         reports=tally.reports,
-        coordinates=coordinates,
-        norm=norm,
+        groups=(FigureGroup("coordinate", coordinates, "", (-norm, norm)),),
         fakes=fakes,
     )
 
 
-def _unknown(length: int, norm: float) -> Shares:
-    """Return the coordinates of vectors nobody reported: everything within the norm is possible."""
-    ends = np.full(length, norm)
-    return Shares(range(length), -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
-
-
-def fakes_of(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> Fakes:
+def length_moved(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
     """Return the length by which made-up reports could have moved the mean, in whatever direction.
 
     The estimate of one report has the length norm / gain. The argument is that of
-    `estimates.poisoning`, with lengths in place of ends.
+    `estimates.poisoning`, with lengths in place of ends. The test is of the tally.
     """
     channel = metric.channel
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     reach = mean.norm / gain_of(channel) + float(np.linalg.norm(mean.coordinates))
-    most = fraction / (1 - fraction) * reach
-    return Fakes(fraction=fraction, mean=Move(most, most), test=_even_rotations(channel, tally))
+    return fraction / (1 - fraction) * reach, _even_rotations(channel, tally)
 
 
 def _even_rotations(channel: RotatedAxes, tally: Tally) -> RangeTest:

@@ -13,9 +13,10 @@ import msgspec
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from estimator.errors import ReportError
-from estimator.results.estimate import Share, Shares
+from estimator.results.estimate import Figure, Figures
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import SCHEMA, EstimateReport
+from estimator.results.statistic import STATISTICS
 
 FEWEST_VALUES: Final = 2
 """Of a question with shares: one value asks nothing."""
@@ -59,7 +60,7 @@ def decode(document: object) -> EstimateReport:
     if type(schema) is not int or schema != SCHEMA:
         raise ReportError(f"its schema is not {SCHEMA}, the one known here; use the version that made it")
     try:
-        report = msgspec.convert(document, EstimateReport, dec_hook=_shares)
+        report = msgspec.convert(document, EstimateReport, dec_hook=_figures)
     except msgspec.ValidationError as error:
         raise ReportError(_explained(str(error))) from None
     for position, estimated in enumerate(report.metrics):
@@ -80,13 +81,14 @@ def _check(estimated: MetricEstimate, place: str) -> None:
         Window.parse(estimated.window)
     except WindowError as error:
         raise ReportError(f"{place}.window: is not a window: {error}") from None
-    shares = estimated.estimates
-    if shares is not None and (len(shares) < FEWEST_VALUES or (estimated.reports and not shares.unbiased.size)):
-        raise ReportError(
-            f"{place}.estimates: must be of two values or more, each with an estimate if there are reports"
-        )
-    if estimated.joint is not None and not estimated.joint.groups:
-        raise ReportError(f"{place}.joint.groups: must not be empty")
+    for number, group in enumerate(estimated.groups):
+        if group.statistic not in STATISTICS:
+            raise ReportError(f"{place}.groups[{number}].statistic: is not a statistic of this version")
+        is_estimated = not estimated.reports or all(figure.estimate is not None for figure in group.figures)
+        if group.statistic == "share" and (len(group.figures) < FEWEST_VALUES or not is_estimated):
+            raise ReportError(
+                f"{place}.groups[{number}]: must be of two values or more, each with an estimate if there are reports"
+            )
 
 
 def _finite(text: str) -> float:
@@ -99,9 +101,9 @@ def _refused(text: str) -> NoReturn:
     raise ValueError(f"{text} is no finite number")
 
 
-def _shares(_: type, rows: Any) -> Shares:  # noqa: ANN401 what JSON holds
-    """Return shares from a list. `Shares` is the only type that msgspec does not know."""
-    return Shares.of(msgspec.convert(rows, list[Share]))
+def _figures(_: type, rows: Any) -> Figures:  # noqa: ANN401 what JSON holds
+    """Return figures from a list. `Figures` is the only type that msgspec does not know."""
+    return Figures.from_rows(msgspec.convert(rows, list[Figure]))
 
 
 def _explained(message: str) -> str:

@@ -31,7 +31,7 @@ def document_of(report: EstimateReport) -> dict[str, Any]:
 
 def builtins_of(record: Record) -> dict[str, Any]:
     """Return a record of a report as JSON types."""
-    # a list of shares for `Shares`
+    # a list of figures for `Figures`
     document: dict[str, Any] = msgspec.to_builtins(record, enc_hook=list)
     return document
 

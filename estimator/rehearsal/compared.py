@@ -1,85 +1,53 @@
-"""What a rehearsal compares with the truth: kinds of figures, and how often they hold it."""
+"""What a rehearsal compares with the truth, and how often intervals hold it."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Final
 
-from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate
+from estimator.rehearsal.truths import Truths
+from estimator.results.estimate import Estimate, Figure
+from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 
+WHOLE_BAND: Final = "band"
+"""The name of the coverage of a distribution function at all its points together."""
 
-class FigureKind(StrEnum):
-    """A kind of figure that has a truth."""
-
-    SHARES_AND_MEAN = "shares and mean"
-    COORDINATES = "coordinates"
-    VARIANCE = "variance"
-    QUANTILES = "quantiles"
-    BAND_POINTS = "points of the band, each alone"
-    BAND = "band as a whole"
-    BINS = "bins"
-    RANGES = "ranges"
-    AT_LEAST = "at least n days"
-    GROUP_MEANS = "means of groups"
-    TEXTS = "texts that were found"
+BAND: Final = "at_most"
+"""The statistic of its points."""
 
 
-Figures = Mapping[FigureKind, Sequence[Estimate | Figure]]
-Truths = Mapping[FigureKind, Sequence[float]]
-
-
-def figures_of(estimated: MetricEstimate) -> Figures:
-    """Return the figures that have a truth, in the order of the report's rows."""
-    figures: dict[FigureKind, Sequence[Estimate | Figure]] = {FigureKind.SHARES_AND_MEAN: estimated.shares_and_mean}
-    if estimated.coordinates is not None:
-        figures[FigureKind.COORDINATES] = tuple(estimated.coordinates)
-    if estimated.texts is not None:
-        figures[FigureKind.TEXTS] = tuple(estimated.texts.found or ())
-    distribution = estimated.distribution
-    if distribution is not None:
-        figures |= {
-            FigureKind.VARIANCE: (distribution.variance,),
-            FigureKind.QUANTILES: distribution.quantiles,
-            FigureKind.BAND_POINTS: distribution.band,
-            FigureKind.BINS: distribution.bins,
-            FigureKind.RANGES: distribution.ranges,
-        }
-    if estimated.at_least:
-        figures[FigureKind.AT_LEAST] = estimated.at_least
-    if estimated.joint is not None and estimated.joint.is_of_means:
-        figures[FigureKind.GROUP_MEANS] = [group.estimates[0] for group in estimated.joint.groups]
-    return figures
-
-
-def holds(figure: Estimate | Figure, truth: float) -> bool:
+def holds(figure: Estimate, truth: float) -> bool:
     """Return whether the interval of a figure holds the truth."""
     return figure.low <= truth <= figure.high
 
 
-def held(figures: Figures, truths: Truths) -> dict[FigureKind, float]:
-    """Return the fraction of each kind's intervals that hold their truths.
+def compared(estimated: MetricEstimate, truths: Truths) -> Iterator[tuple[FigureKey, Figure, float]]:
+    """Yield each figure of which the truth is known, with its key and the truth."""
+    for group in estimated.groups:
+        for key, figure in zip(group.keys, group.figures, strict=True):
+            if key in truths:
+                yield key, figure, truths[key]
 
-    The band as a whole has 1 if all its points hold, and 0 otherwise. Kinds without figures are
-    left out.
+
+def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
+    """Return, by statistic, the fraction of the intervals that hold their truths.
+
+    The band as a whole has 1 if all its points hold, and 0 otherwise.
     """
-    fractions = {kind: _fraction(of_kind, truths[kind]) for kind, of_kind in figures.items() if of_kind}
-    if FigureKind.BAND_POINTS in fractions:
-        fractions[FigureKind.BAND] = float(fractions[FigureKind.BAND_POINTS] == 1)
+    by_statistic: dict[str, list[bool]] = {}
+    for key, figure, truth in compared(estimated, truths):
+        by_statistic.setdefault(key.statistic, []).append(holds(figure, truth))
+    fractions = {statistic: sum(each) / len(each) for statistic, each in by_statistic.items()}
+    if BAND in fractions:
+        fractions[WHOLE_BAND] = float(fractions[BAND] == 1)
     return fractions
-
-
-def _fraction(figures: Sequence[Estimate | Figure], truths: Sequence[float]) -> float:
-    known = [holds(figure, truth) for figure, truth in zip(figures, truths, strict=True) if not math.isnan(truth)]
-    return sum(known) / len(known)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How often intervals held the truth, averaged over the figures of a kind.
+    """How often intervals held the truth, averaged over the figures of a statistic.
 
     Attributes:
         rounds: how many times everything was drawn anew.
@@ -96,26 +64,14 @@ class Coverage:
 
 
 def coverages_of(
-    of_population: Sequence[Mapping[FigureKind, float]], of_devices: Sequence[Mapping[FigureKind, float]]
-) -> dict[FigureKind, Coverage]:
-    """Return the coverage of each kind, from what each round `held`; {} without rounds."""
+    of_population: Sequence[Mapping[str, float]], of_devices: Sequence[Mapping[str, float]]
+) -> dict[str, Coverage]:
+    """Return the coverage of each statistic, from what each round `held`; {} without rounds."""
     rounds = len(of_population)
-    kinds = [kind for kind in FigureKind if of_population and kind in of_population[0]]
 
-    def mean(each_round: Sequence[Mapping[FigureKind, float]], kind: FigureKind) -> float:
-        return sum(fractions[kind] for fractions in each_round) / rounds
+    def mean(each_round: Sequence[Mapping[str, float]], statistic: str) -> float:
+        known = [fractions[statistic] for fractions in each_round if statistic in fractions]
+        return sum(known) / max(1, len(known))
 
-    return {kind: Coverage(rounds, mean(of_population, kind), mean(of_devices, kind)) for kind in kinds}
-
-
-def pairs_of(figures: Figures, truths: Truths) -> Iterator[tuple[Estimate | Figure, float | None]]:
-    """Yield each figure with its truth, in the order of the report's rows.
-
-    Args:
-        figures: of one metric.
-        truths: of the same figures; empty without any device.
-
-    """
-    for kind, of_kind in figures.items():
-        for figure, truth in zip(of_kind, truths.get(kind, (math.nan,) * len(of_kind)), strict=True):
-            yield figure, None if math.isnan(truth) else truth
+    statistics = of_population[0] if of_population else {}
+    return {each: Coverage(rounds, mean(of_population, each), mean(of_devices, each)) for each in statistics}

@@ -11,10 +11,9 @@ import numpy as np
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.label import Label
-from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from estimator.decoders.inversions import decoder_of
+from client_sdk.protocol.texts.text import Text
 from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
@@ -86,45 +85,52 @@ class Crowd:
         mean: Floats = weights @ vectors / weights.sum()
         return mean
 
-    def truths(self, weights: Floats | Counts) -> tuple[float, ...]:
-        """Return the truth of weighted answers: any shares of labels, then any mean.
+    def shares_of(self, weights: Floats | Counts) -> dict[Value, float]:
+        """Return the share of the devices that have each value that occurs.
 
-        Of sets these are the share of devices that have each member, and the mean size.
+        Of sets and texts it is that of each member, of a number by group that of each group.
 
         Args:
             weights: of the answers, shape (len(answers),).
 
         """
-        total = math.fsum(weights.tolist())
-        pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
-        domain = self.metric.kind
-        if isinstance(domain, Grid):
-            mean = math.fsum(float(domain.within(value)) * share for value, share in pairs)
-            labels = domain.labels if decoder_of(self.metric.channel) is None else ()
-            return (*_shares(labels, pairs), mean)
-        if isinstance(domain, Subset):
-            members = [(member, share) for value, share in pairs for member in parts(value)]
-            return (*_shares(domain.labels, members), math.fsum(share for _, share in members))
-        if isinstance(domain, MeanByGroup):
-            return _shares(domain.first.labels, [(parts(value)[0], share) for value, share in pairs])
-        shares = _shares(self.metric.labels, pairs)
-        if isinstance(domain, Ordinal) and not self.metric.has_no_answer:
-            return (*shares, math.fsum(position * share for position, share in enumerate(shares, start=1)))
+        total, shares = math.fsum(weights.tolist()), dict[Value, float]()
+        for answer, weight in zip(self.answers, weights.tolist(), strict=True):
+            for value in self._counted(answer.value):
+                shares[value] = shares.get(value, 0.0) + weight / total
         return shares
 
-    def group_means(self, weights: Floats | Counts) -> list[float]:
+    def _counted(self, value: Value) -> Sequence[Value]:
+        """Return the values of a report's shares for which an answer counts."""
+        kind = self.metric.kind
+        if isinstance(kind, Subset | Text):
+            return parts(value)
+        return parts(value)[:1] if isinstance(kind, MeanByGroup) else (value,)
+
+    def mean(self, weights: Floats | Counts) -> float:
+        """Return the mean of numbers, of positions on a scale from 1, or of the sizes of sets."""
+        total, kind = math.fsum(weights.tolist()), self.metric.kind
+        pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
+        if isinstance(kind, Grid):
+            return math.fsum(float(kind.within(value)) * share for value, share in pairs)
+        if isinstance(kind, Subset):
+            return math.fsum(len(parts(value)) * share for value, share in pairs)
+        labels = list(self.metric.labels)
+        return math.fsum((labels.index(value) + 1) * share for value, share in pairs)  # type: ignore[arg-type] # a step
+
+    def group_means(self, weights: Floats | Counts, groups: Sequence[Label]) -> list[float]:
         """Return the mean of each group's numbers; NaN for a group without any device.
 
         Args:
             weights: of the answers, which are pairs of group and number, shape (len(answers),).
+            groups: in the order wanted.
 
         """
-        assert isinstance(self.metric.kind, MeanByGroup)  # noqa: S101 no other question has them
         of_groups: dict[Value, list[tuple[Value, float]]] = {}
         for answer, weight in zip(self.answers, weights.tolist(), strict=True):
             group, number = parts(answer.value)
             of_groups.setdefault(group, []).append((number, weight))
-        return [_mean(of_groups.get(label, ())) for label in self.metric.kind.first.labels]
+        return [_mean(of_groups.get(label, ())) for label in groups]
 
     def texts(self, counts: Counts, generator: np.random.Generator) -> dict[int, int]:
         """Return how many devices report each text, by its integer.
@@ -141,19 +147,6 @@ class Crowd:
                 devices[number] = devices.get(number, 0) + drawn
         return devices
 
-    def text_shares(self, weights: Floats | Counts) -> dict[str, float]:
-        """Return the share of the devices that have each text, by its label.
-
-        Args:
-            weights: of the answers, shape (len(answers),).
-
-        """
-        total, shares = math.fsum(weights.tolist()), dict[str, float]()
-        for answer, weight in zip(self.answers, weights.tolist(), strict=True):
-            for label in parts(answer.value):
-                shares[str(label)] = shares.get(str(label), 0.0) + weight / total
-        return shares
-
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
         """Return the answers, which are numbers, with their weights of shape (len(answers),)."""
         return WeightedNumbers.of([as_float(answer.value) for answer in self.answers], weights)
@@ -162,10 +155,3 @@ class Crowd:
 def _mean(numbers: Sequence[tuple[Value, float]]) -> float:
     total = math.fsum(weight for _, weight in numbers)
     return math.fsum(as_float(number) * weight for number, weight in numbers) / total if total else math.nan
-
-
-def _shares(labels: Sequence[Label], pairs: Sequence[tuple[Value, float]]) -> tuple[float, ...]:
-    by_label: dict[Value, float] = {}
-    for value, share in pairs:
-        by_label[value] = by_label.get(value, 0.0) + share
-    return tuple(by_label.get(label, 0.0) for label in labels)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.label import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
@@ -17,11 +15,12 @@ from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
 from estimator.decoders.inversions import sampler_of
 from estimator.estimates.metric import estimate
-from estimator.rehearsal.compared import Coverage, FigureKind, Truths, coverages_of, figures_of, held, holds
+from estimator.rehearsal.compared import BAND, Coverage, compared, coverages_of, held, holds
 from estimator.rehearsal.ground_truth import GroundTruth, Missing
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.texts import TextOutcome
+from estimator.rehearsal.truths import Truths, truths_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
@@ -48,23 +47,26 @@ class Rehearsed:
 
     Attributes:
         estimated: its estimates.
-        truths: the population's truth for each of the ``figures_of`` the estimates. Empty without
-            any device.
-        coverages: of each kind of figure; empty if they were not measured.
+        truths: the population's truth, by figure. Empty without any device.
+        coverages: by statistic; empty if they were not measured.
         texts: what was found of texts. None for other kinds.
 
     """
 
     estimated: MetricEstimate
     truths: Truths
-    coverages: Mapping[FigureKind, Coverage]
+    coverages: Mapping[str, Coverage]
     texts: TextOutcome | None = None
 
     @property
     def is_band_held(self) -> bool | None:
         """Whether the band holds the truth at all its points. None without a band or its truth."""
-        band = () if self.estimated.distribution is None else self.estimated.distribution.band
-        return all(map(holds, band, self.truths[FigureKind.BAND_POINTS])) if band and self.truths else None
+        band = [
+            holds(figure, truth)
+            for key, figure, truth in compared(self.estimated, self.truths)
+            if key.statistic == BAND
+        ]
+        return all(band) if band else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,54 +139,25 @@ def _rehearse(
     estimated = _report(crowd, at_hand, 0, sampler, generator, Request(ranges=ranges))
     if crowd.devices == 0:
         return Rehearsed(estimated, {}, {})
-    truths, truths_at_hand = _truths(crowd, crowd.shares, estimated), _truths(crowd, at_hand, estimated)
+    truths, truths_at_hand = (truths_of(crowd, weights, estimated) for weights in (crowd.shares, at_hand))
     has_means = isinstance(crowd.metric.kind, MeanByGroup)
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
-    def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[FigureKind, float]:
+    def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
         drawn = _report(crowd, counts, number, sampler, generator, request)
         if drawn.texts is not None:  # other texts are found in every round
-            truths = _truths(crowd, weights, drawn)
-        return held(figures_of(drawn), truths)
+            truths = truths_of(crowd, weights, drawn)
+        return held(drawn, truths)
 
     of_population, of_devices = [], []
     for number in range(1, rounds + 1):
         of_population.append(held_by(crowd.draw(generator), crowd.shares, truths, number))
         of_devices.append(held_by(at_hand, at_hand, truths_at_hand, number))
         after_round()
-    texts = None if estimated.texts is None else TextOutcome.of(estimated.texts, crowd.text_shares(crowd.shares))
+    found = estimated.group("found_text") if estimated.texts is not None else None
+    listed = () if found is None else found.figures.labels
+    texts = None if estimated.texts is None else TextOutcome.of(listed, crowd.shares_of(crowd.shares))
     return Rehearsed(estimated, truths, coverages_of(of_population, of_devices), texts)
-
-
-def _truths(crowd: Crowd, weights: Floats | Counts, estimated: MetricEstimate) -> Truths:
-    distribution = estimated.distribution
-    if estimated.texts is not None:
-        shares = crowd.text_shares(weights)
-        texts = estimated.texts.found or ()
-        return {FigureKind.SHARES_AND_MEAN: (), FigureKind.TEXTS: [shares.get(str(each.value), 0.0) for each in texts]}
-    of_values = crowd.truths(weights)
-    truths: dict[FigureKind, Sequence[float]] = {FigureKind.SHARES_AND_MEAN: of_values}
-    days = len(estimated.estimates or ())
-    truths[FigureKind.AT_LEAST] = [math.fsum(of_values[_days(share.value) : days]) for share in estimated.at_least]
-    if crowd.metric.channel.turns:
-        truths[FigureKind.COORDINATES] = crowd.coordinates(weights).tolist()
-    if isinstance(crowd.metric.kind, MeanByGroup):
-        truths[FigureKind.GROUP_MEANS] = crowd.group_means(weights)
-    if distribution is not None:
-        answers = crowd.numbers(weights)
-        truths |= {
-            FigureKind.VARIANCE: (answers.variance,),
-            FigureKind.QUANTILES: answers.quantiles([quantile.quantile for quantile in distribution.quantiles]),
-            FigureKind.BAND_POINTS: answers.at_most([point.at for point in distribution.band]),
-            FigureKind.BINS: answers.bins([share.start for share in distribution.bins]),
-            FigureKind.RANGES: answers.ranges([(share.start, share.end) for share in distribution.ranges]),
-        }
-    return truths
-
-
-def _days(value: Label) -> int:
-    assert isinstance(value, int)  # noqa: S101 a threshold of days of use
-    return value
 
 
 def _report(  # noqa: PLR0913, PLR0917 what one round is made of

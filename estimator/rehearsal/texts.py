@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from estimator.results.texts import TextFindings
+from estimator.rehearsal.true_answers import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class TextOutcome:
     commonest: tuple[str, float] | None
 
     @classmethod
-    def of(cls, findings: TextFindings, truth: Mapping[str, float]) -> TextOutcome:
+    def of(cls, found: Iterable[object], shares: Mapping[Value, float]) -> TextOutcome:
         """Compare the found texts with the shares of all that occur."""
-        listed = {str(share.value) for share in findings.found or ()}
+        listed, truth = set(map(str, found)), {str(text): share for text, share in shares.items()}
         least = min((truth[text] for text in listed & truth.keys()), default=1.0)
         others = sorted(
             ((text, share) for text, share in truth.items() if text not in listed), key=lambda each: -each[1]

@@ -14,17 +14,18 @@ from typing import Final
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.label import Label, word
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.inversions import decoder_of
 from estimator.errors import RequestError
 from estimator.estimates.distribution import QUANTILES
-from estimator.estimates.metric import mean_range_of
+from estimator.estimates.metric import mean_range_of, mean_statistic
 from estimator.estimates.shares_and_means import labels_of
 from estimator.report.strata import apart, stratum_name
 from estimator.results.alert import Alert, Operator
+from estimator.results.group import FigureKey
 
 _EXPRESSION: Final = re.compile(
     r"\s*(?P<metric>[^\s.\[]+)(?:\[(?P<stratum>[^\]]+)\])?\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
@@ -36,9 +37,6 @@ _GRAMMAR: Final = (
     "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2', 'theme.share[dark] >= 0.5' "
     "or, for a public stratum, 'crashes[platform=ios].mean > 2'"
 )
-
-_QUANTILES: Final = tuple(f"p{100 * quantile:.0f}" for quantile in QUANTILES)
-"""Their names, in the order of a report's quantiles."""
 
 _NAMED: Final = 12
 """The most values that are named."""
@@ -65,13 +63,8 @@ def read_alert(registry: Registry, text: str) -> Alert:
     if match is None:
         raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
     metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
-    statistic = _statistic(metric, match["figure"], match["value"], text)
-    position = 0
-    if statistic in {"share", "group_mean"}:
-        position = _position(metric, match["value"], text)
-    elif statistic == "quantile":
-        position = _QUANTILES.index(match["figure"])
-    alert = Alert(metric.name, match["figure"], statistic, position, Operator(match["operator"]), float(match["bound"]))
+    key = _key(metric, match["figure"], match["value"], text)
+    alert = Alert(metric.name, match["figure"], key, Operator(match["operator"]), float(match["bound"]))
     _check_bound(metric, alert, text)
     return alert
 
@@ -89,12 +82,13 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
     return apart(registry).metric(in_stratum)
 
 
-def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str:
-    """Return the statistic that a figure is, if the metric has it."""
+def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
+    """Return the key of a figure, if the metric has it."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
     known = _figures(metric)
     if name in known:
-        return known[name]
+        key = known[name]
+        return key if value is None else FigureKey(key.statistic, _label(metric, value, text))
     if not known:
         raise RequestError(
             f"the alert {text!r} cannot be had: {metric.name} has no mean and no shares; take another metric"
@@ -103,16 +97,16 @@ def _statistic(metric: Metric, figure: str, value: str | None, text: str) -> str
     raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
 
 
-def _figures(metric: Metric) -> dict[str, str]:
-    """Return the statistic of each figure that a metric has, by how it is written."""
+def _figures(metric: Metric) -> dict[str, FigureKey]:
+    """Return the key of each figure that a metric has, by how it is written; values are missing."""
     number = metric.kind if isinstance(metric.kind, Grid) else None
     has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
     return (
-        ({"mean": "mean"} if _has_mean(metric) else {})
-        | ({"sum": "sum"} if number and not isinstance(number, OrdinalMean) else {})
-        | ({_GROUP_MEANS: "group_mean"} if isinstance(metric.kind, MeanByGroup) else {})
-        | ({_SHARES: "share"} if labels_of(metric) else {})
-        | (dict.fromkeys(_QUANTILES, "quantile") if has_quantiles else {})
+        ({"mean": FigureKey(mean_statistic(metric))} if _has_mean(metric) else {})
+        | ({"sum": FigureKey("sum")} if number and not isinstance(number, OrdinalMean) else {})
+        | ({_GROUP_MEANS: FigureKey("mean_within")} if isinstance(metric.kind, MeanByGroup) else {})
+        | ({_SHARES: FigureKey("share")} if labels_of(metric) else {})
+        | ({f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES} if has_quantiles else {})
     )
 
 
@@ -127,27 +121,25 @@ def _has_mean(metric: Metric) -> bool:
     return True
 
 
-def _position(metric: Metric, value: str, text: str) -> int:
-    """Return the position of the value of this name.
+def _label(metric: Metric, value: str, text: str) -> Label:
+    """Return the value of this name.
 
     Two pairs can have one name, which then names neither.
     """
     labels = labels_of(metric)
-    positions = [position for position, label in enumerate(labels) if word(label) == value]
-    if len(positions) == 1:
-        return positions[0]
-    if positions:
-        raise RequestError(
-            f"the alert {text!r} names a value that {len(positions)} answers are written as; take another"
-        )
-    named = ", ".join(word(label) for label in islice(labels, _NAMED))
+    named = [label for label in labels if word(label) == value]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise RequestError(f"the alert {text!r} names a value that {len(named)} answers are written as; take another")
+    known = ", ".join(word(label) for label in islice(labels, _NAMED))
     more = ", …" if len(labels) > _NAMED else ""
-    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {named}{more}")
+    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}")
 
 
 def _check_bound(metric: Metric, alert: Alert, text: str) -> None:
     """Refuse a bound that no figure, or every figure, is beyond."""
-    least, greatest = _ends(metric, alert.statistic)
+    least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
     is_inside = least < alert.bound < greatest
     is_end = alert.bound == (greatest if is_open_below else least)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from estimator.results.alert import Alert, JudgedAlert, Operator
-from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import EXACT_BELOW
 
@@ -35,7 +33,7 @@ def judged(alerts: Sequence[Alert], estimates: Iterable[MetricEstimate]) -> list
 
 
 def _judged(alert: Alert, estimated: MetricEstimate) -> JudgedAlert:
-    figure = _figure(alert, estimated)
+    figure = estimated.figure(alert.key)
     estimate, low, high = (None, None, None) if figure is None else (figure.estimate, figure.low, figure.high)
     is_outside = low is not None and high is not None and is_beyond(alert, low, high)
     return JudgedAlert(
@@ -63,17 +61,3 @@ def is_beyond(alert: Alert, low: float, high: float) -> bool:
             return high < alert.bound
         case Operator.AT_MOST:
             return high <= alert.bound
-
-
-def _figure(alert: Alert, estimated: MetricEstimate) -> Estimate | Figure | None:
-    """Return the figure that an alert is about. None for a sum or a group without reports."""
-    match alert.statistic:
-        case "mean":
-            return estimated.mean
-        case "sum":
-            return estimated.sum
-        case "group_mean":
-            return None if estimated.joint is None else estimated.joint.groups[alert.position].estimates[0]
-        case "share":
-            return None if estimated.estimates is None else estimated.estimates[alert.position]
-    return None if estimated.distribution is None else estimated.distribution.quantiles[alert.position]

@@ -28,30 +28,38 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from client_sdk.protocol.metric import Metric
 from estimator.report.same_people import SamePeople
-from estimator.results.changes import Change, Changes, ShareChange
-from estimator.results.estimate import Estimate
+from estimator.results.changes import Changes
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.row import OF_MODELS
 from estimator.statistics.confidence import EXACT_BELOW, Z
 from estimator.statistics.holm import PAIR, holm
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two tallies of one question, with their differences and uncorrected p-values."""
+    """Two tallies of one question, with their differences and uncorrected p-values.
+
+    Attributes:
+        first: the tally that is subtracted.
+        last: the tally from which it is subtracted.
+        groups: the differences, without p-values.
+        p_values: of each difference; empty with too few reports.
+
+    """
 
     first: MetricEstimate
     last: MetricEstimate
-    differences: tuple[Estimate, ...]
+    groups: tuple[FigureGroup, ...]
     p_values: tuple[float, ...]
 
     @property
@@ -60,6 +68,30 @@ class Compared:
         shares = self.first.estimates
         is_pair = shares is not None and len(shares) == PAIR and self.first.kind != "set"
         return len(self.p_values) - (is_pair and bool(self.p_values))
+
+    def tested(self, corrected: Iterable[float]) -> tuple[FigureGroup, ...]:
+        """Return the differences with their p-values, and those corrected for everything compared.
+
+        Args:
+            corrected: one for each of the `tests`.
+
+        """
+        if not self.p_values:
+            return self.groups
+        of_tests = list(corrected)
+        if len(self.p_values) > self.tests:  # of two shares the second mirrors the first
+            of_tests.insert(PAIR - 1, of_tests[0])
+        p_values, p_values_corrected = iter(self.p_values), iter(of_tests)
+        return tuple(
+            replace(
+                group,
+                figures=Figures.from_rows(
+                    replace(figure, p_value=next(p_values), p_value_corrected=next(p_values_corrected))
+                    for figure in group.figures
+                ),
+            )
+            for group in self.groups
+        )
 
 
 def changes_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Changes, ...]:
@@ -84,7 +116,7 @@ def changes_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric
 
 def can_be_compared(estimate: MetricEstimate) -> bool:
     """Whether a tally has reports, and figures that can be compared one by one with another's."""
-    return estimate.closed and estimate.reports > 0 and estimate.is_comparable
+    return estimate.closed and estimate.reports > 0 and bool(estimate.compared)
 
 
 def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:
@@ -156,21 +188,28 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
 
     """
     reports = min(first.reports, last.reports)
-    differences = tuple(difference(pair, reports) for pair in _pairs(first, last, metric))
-    p_values = tuple(map(_p_value, differences)) if reports >= EXACT_BELOW else ()
-    return Compared(first, last, differences, p_values)
-
-
-def _pairs(first: MetricEstimate, last: MetricEstimate, metric: Metric | None) -> Iterator[Pair]:
-    """Yield the figures to compare: shares, then the mean."""
     people = None if metric is None else SamePeople(metric, (first.reports, last.reports))
-    if first.estimates is not None and last.estimates is not None:
-        for before, after in zip(first.estimates, last.estimates, strict=True):
-            yield Pair(before, after, 1.0, 0.0 if people is None else people.opposition_of_shares(before, after))
-    if first.mean is not None and last.mean is not None and first.mean_range is not None:
-        least, most = first.mean_range
-        opposition = 0.0 if people is None else people.opposition_of_means(first.mean, last.mean, least, most)
-        yield Pair(first.mean, last.mean, most - least, opposition)
+    groups = tuple(
+        _differences(before, after, people, reports)
+        for before, after in zip(first.compared, last.compared, strict=True)
+    )
+    every = (figure for group in groups for figure in group.figures)
+    return Compared(first, last, groups, tuple(map(_p_value, every)) if reports >= EXACT_BELOW else ())
+
+
+def _differences(first: FigureGroup, last: FigureGroup, people: SamePeople | None, reports: int) -> FigureGroup:
+    """Return the differences of the figures of a statistic that has a range."""
+    least, greatest = first.ends or SHARES
+    width = greatest - least
+    figures = [
+        difference(
+            Pair(before, after, width, 0.0 if people is None else people.opposition(first.about, before, after, ends)),
+            reports,
+        ).labelled(before.value)
+        for ends in [(least, greatest)]
+        for before, after in zip(first.figures, last.figures, strict=True)
+    ]
+    return FigureGroup(first.statistic, Figures.from_rows(figures), first.unit, (-width, width))
 
 
 def _p_value(change: Estimate) -> float:
@@ -180,60 +219,18 @@ def _p_value(change: Estimate) -> float:
     return math.erfc(abs(estimate) / (max(reach, Z * (change.standard_error or math.inf)) / Z * math.sqrt(2)))
 
 
-def figures(question: Compared, corrected: list[float]) -> tuple[tuple[ShareChange, ...], Change | None]:
-    """Return the differences of the shares and of the mean.
-
-    `Compared.tests` of them have corrected p-values.
-    """
-    corrected_values: list[float | None] = [*corrected]
-    if len(question.p_values) > question.tests:
-        corrected_values.insert(PAIR - 1, corrected[0])
-    p_values: list[float | None] = [*question.p_values]
-    unknown = [None] * len(question.differences)
-    every = [
-        Change(**asdict(difference), p_value=p_value, p_value_corrected=corrected)
-        for difference, p_value, corrected in zip(
-            question.differences, p_values or unknown, corrected_values or unknown, strict=True
-        )
-    ]
-    labels = () if question.first.estimates is None else question.first.estimates.labels
-    of_shares = zip(labels, every[: len(labels)], strict=True)
-    shares = tuple(ShareChange(**asdict(change), value=value) for value, change in of_shares)
-    return shares, None if question.first.mean is None else every[-1]
-
-
 def _changes(question: Compared, corrected: list[float]) -> Changes:
-    shares, mean = figures(question, corrected)
     return Changes(
         metric=question.first.metric,
         edition=question.first.edition,
         first=question.first.window,
         last=question.last.window,
         tests=question.tests,
-        estimates=shares,
-        mean=mean,
+        groups=question.tested(corrected),
         untested=untested_figures(question.last),
     )
 
 
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
-    """Return the figures of a window that are not compared with another's, by their statistics.
-
-    Shares and the mean are compared, unless the question's figures cannot be (`is_comparable`).
-    """
-    joint, texts, learned = estimated.joint, estimated.texts, estimated.learned
-    distribution = () if estimated.distribution is None else ("variance", "quantile", "at_most", "bin", "range")
-    present = {
-        OF_MODELS.get(estimated.kind, "coordinate"): estimated.coordinates is not None,
-        "found_text": texts is not None and texts.found is not None,
-        "named_text": texts is not None and texts.named is not None,
-        **dict.fromkeys(distribution, True),
-        "share_at_least": bool(estimated.at_least),
-        "sum": estimated.sum is not None,
-        "share_of_answered": bool(estimated.answered),
-        "mean_within": joint is not None and joint.is_of_means,
-        "share_within": joint is not None and not joint.is_of_means,
-        "auc": any(each is not None and each.auc is not None for each in (joint, learned)),
-        "share_from": joint is not None and bool(joint.roc),
-    }
-    return tuple(statistic for statistic, is_present in present.items() if is_present)
+    """Return the figures of a window that are not compared with another's, by their statistics."""
+    return tuple(group.statistic for group in estimated.groups if group.about.untested)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
 from msgspec.structs import replace
 
-from estimator.results.changes import Change, Changes, Effect
-from estimator.results.joint import Difference, Joint
+from estimator.report.group_differences import comparisons
+from estimator.results.changes import Tested
+from estimator.results.estimate import Figure
+from estimator.results.group import FigureGroup
 from estimator.statistics.confidence import CONFIDENCE
+from estimator.words import is_yes_or_no
 
 SIGNIFICANT: Final = 1 - CONFIDENCE
 """A p-value up to this counts as significant."""
@@ -26,14 +28,14 @@ class Conclusion(StrEnum):
     TOO_FEW = "too few reports to say"
 
 
-def conclusion(difference: Difference) -> Conclusion:
+def conclusion(difference: Figure) -> Conclusion:
     """Return whether two groups differ in an answer, given all comparisons of the report."""
     if difference.p_value is None:
         return Conclusion.TOO_FEW
     return _concluded(difference.p_value, difference.p_value_corrected)
 
 
-def change_conclusion(change: Change, tests: int) -> Conclusion:
+def change_conclusion(change: Figure, tests: int) -> Conclusion:
     """Return whether an answer changed, given all comparisons of the report.
 
     Args:
@@ -51,30 +53,26 @@ def question_p_value(p_value: float, tests: int) -> float:
     return min(1.0, p_value * tests)
 
 
-def clearest_first(joint: Joint) -> Sequence[Difference]:
+def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
     """Return the comparisons by rising p-value, each from the group with the larger share.
 
     Of two answers the second stands for both: of yes and no it is yes.
     """
-    differences = [_from_larger_share(comparison[-1]) for comparison in joint.comparisons]
-    return sorted(
-        differences,
-        key=lambda difference: (
-            difference.p_value is None,
-            difference.p_value_corrected or 0.0,
-            difference.p_value or 0.0,
-        ),
-    )
+    return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
 
 
-def clearest_changes(changes: Changes | Effect) -> Sequence[Change]:
+def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
     """Return the changes of a question, or how two strata differ, by rising p-value.
 
     Of yes and no only yes is returned.
     """
-    is_yes_or_no = [change.value for change in changes.estimates] == [False, True]
-    shares: Iterable[Change] = changes.estimates[1:] if is_yes_or_no else changes.estimates
-    return sorted([*shares, *([] if changes.mean is None else [changes.mean])], key=_clearness)
+    every = [(group, figure) for group in changes.groups for figure in group.figures.at(_told(group))]
+    return sorted(every, key=lambda each: _clearness(each[1]))
+
+
+def _told(group: FigureGroup) -> Sequence[int]:
+    labels = group.figures.labels
+    return [1] if is_yes_or_no(labels) else range(len(labels))
 
 
 def _concluded(p_value: float, corrected: float | None) -> Conclusion:
@@ -85,15 +83,13 @@ def _concluded(p_value: float, corrected: float | None) -> Conclusion:
     return Conclusion.MAY_DIFFER if p_value <= SIGNIFICANT else Conclusion.NO_DIFFERENCE
 
 
-def _clearness(change: Change) -> tuple[float, float]:
-    if change.p_value_corrected is None:
-        return math.inf, math.inf
-    return change.p_value_corrected, change.p_value or 0.0
+def _clearness(figure: Figure) -> tuple[bool, float, float]:
+    return figure.p_value is None, figure.p_value_corrected or 0.0, figure.p_value or 0.0
 
 
-def _from_larger_share(difference: Difference) -> Difference:
-    if (difference.estimate or 0.0) >= 0:
+def _from_larger_share(difference: Figure) -> Figure:
+    if (difference.estimate or 0.0) >= 0 or not isinstance(difference.value, tuple):
         return difference
     turned = difference.times(-1.0)
-    groups = (difference.groups[1], difference.groups[0])
-    return replace(difference, groups=groups, estimate=turned.estimate, low=turned.high, high=turned.low)
+    *of, first, second = difference.value
+    return replace(difference, value=(*of, second, first), estimate=turned.estimate, low=turned.high, high=turned.low)

@@ -13,6 +13,7 @@ from estimator.plan.variance import mean_range
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.pooling import pooled
+from estimator.results.group import FigureGroup
 from estimator.results.highlight import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats
@@ -57,13 +58,19 @@ def first_shown(windows: Sequence[MetricEstimate]) -> MetricEstimate:
 
 def shown_values(estimated: MetricEstimate) -> tuple[int, ...]:
     """Return the positions of the values or coordinates to show, rising. Empty without either."""
-    if estimated.coordinates is not None:
-        return _largest(np.abs(estimated.coordinates.unbiased))
-    shares = estimated.estimates
-    if shares is None or len(shares) <= SHOWN_VALUES:
-        return tuple(range(0 if shares is None else len(shares)))
-    sizes = shares.shrunken if shares.shrunken.size else shares.highs
-    return _largest(sizes)
+    group = by_value(estimated)
+    if group is None:
+        return ()
+    figures = group.figures
+    if group.about.is_share and len(figures) <= SHOWN_VALUES:
+        return tuple(range(len(figures)))
+    sizes = figures.shrunken if figures.shrunken.size else figures.highs
+    return _largest(sizes if group.about.is_share else np.abs(figures.unbiased))
+
+
+def by_value(estimated: MetricEstimate) -> FigureGroup | None:
+    """Return the group that has a figure for each value or coordinate. None without one."""
+    return next((group for group in estimated.groups if group.about.by_value), None)
 
 
 def _largest(sizes: Floats) -> tuple[int, ...]:
@@ -73,13 +80,13 @@ def _largest(sizes: Floats) -> tuple[int, ...]:
 
 def left_out(estimated: MetricEstimate) -> int:
     """Return the number of values or coordinates that are not shown."""
-    shares = estimated.estimates if estimated.coordinates is None else estimated.coordinates
-    return 0 if shares is None else max(0, len(shares) - SHOWN_VALUES)
+    group = by_value(estimated)
+    return 0 if group is None else max(0, len(group.figures) - SHOWN_VALUES)
 
 
 def independence_of(shown: Iterable[MetricEstimate]) -> dict[str, float]:
     """Return the p-values of shown pairs of questions, corrected for their number, by metric."""
-    tests = {each.metric: each.joint.independence for each in shown if each.joint and each.joint.independence}
+    tests = {each.metric: each.independence for each in shown if each.independence is not None}
     corrected = holm([test.p_value for test in tests.values()], [1.0] * len(tests))
     return dict(zip(tests, corrected, strict=True))
 
@@ -99,9 +106,8 @@ def _precision(estimated: MetricEstimate, metric: Metric) -> Precision:
 
 def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
     """Return the largest reach of a question's intervals, and the length of their range."""
-    shares, mean, coordinates = estimated.estimates, estimated.mean, estimated.coordinates
-    if coordinates is not None:
-        return float((coordinates.highs - coordinates.lows).max()) / 2, mean_range(metric)
-    if shares is not None:
-        return float((shares.highs - shares.lows).max()) / 2, 1.0
-    return (0.0 if mean is None else (mean.high - mean.low) / 2), mean_range(metric)
+    leading = estimated.leading
+    if leading is None:
+        return 0.0, mean_range(metric)
+    reach = float((leading.figures.highs - leading.figures.lows).max()) / 2
+    return reach, 1.0 if leading.about.is_share else mean_range(metric)

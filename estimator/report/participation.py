@@ -19,25 +19,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-import numpy as np
 from msgspec.structs import replace
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.errors import RequestError
-from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate, Share, Shares
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import Ends
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import CONFIDENCE, AmongAll, TakingPart
 from estimator.results.request import Request
 from estimator.statistics.trials import trials_interval
 
 MISS: Final = (1 - CONFIDENCE) / 2
-
-NOTHING = np.zeros(0)
-
-SHARES: Final = (0.0, 1.0)
 
 
 def unknown_because(registry: Registry) -> str | None:
@@ -94,7 +89,7 @@ def _with_participation(estimated: MetricEstimate, registry: Registry, request: 
     if asked is None:
         return estimated
     low, high = trials_interval(estimated.reports, asked, MISS)
-    taking_part = TakingPart(estimated.reports / asked, float(low), float(high), asked=asked)
+    taking_part = TakingPart(estimated.reports / asked, None, float(low), float(high), asked=asked)
     is_whole = estimated.metric in registry.metrics
     is_bounded = request.installs is not None and is_whole and estimated.reports > 0
     among_all = among_all_of(estimated, taking_part, request.installs or 1) if is_bounded else None
@@ -111,39 +106,19 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
 
     """
     low, high = (min(1.0, devices / installs) for devices in (taking_part.low, taking_part.high))
-    texts, ranges = estimated.texts, () if estimated.distribution is None else estimated.distribution.ranges
-    mean, norm = estimated.mean, estimated.norm if estimated.kind == "vector" else None
     return AmongAll(
         installs=installs,
         taking_part=Figure.within((low, high), (taking_part.estimate or 0.0) / installs),
-        estimates=_columns(estimated.estimates, low, SHARES),
-        mean=None
-        if mean is None or estimated.mean_range is None
-        else Figure(None, *_ends(mean, low, estimated.mean_range)),
-        coordinates=None if norm is None else _columns(estimated.coordinates, low, (-norm, norm)),
-        at_least=tuple(
-            Share(None, None, *_ends(share, low, SHARES), value=share.value) for share in estimated.at_least
-        ),
-        found=None if texts is None else _columns(texts.found, low, SHARES),
-        named=None if texts is None else _columns(texts.named, low, SHARES),
-        ranges=tuple(
-            replace(each, estimate=None, low=ends[0], high=ends[1])
-            for each in ranges
-            for ends in [_ends(each, low, SHARES)]
+        groups=tuple(
+            replace(group, figures=_bounds(group.figures, low, group.ends))
+            for group in estimated.groups
+            if group.about.has_bounds and group.ends is not None
         ),
     )
 
 
-def _ends(figure: Estimate | Figure, share: float, possible: tuple[float, float]) -> tuple[float, float]:
-    """Return the bounds on a figure if at least a share of all installations takes part."""
+def _bounds(figures: Figures, share: float, possible: Ends) -> Figures:
+    """Return the bounds on figures if at least a share of all installations takes part."""
     least, greatest = possible
-    return least + share * (figure.low - least), greatest - share * (greatest - figure.high)
-
-
-def _columns(shares: Shares | None, share: float, possible: tuple[float, float]) -> Shares | None:
-    """Return the bounds on many figures."""
-    if shares is None:
-        return None
-    least, greatest = possible
-    lows, highs = least + share * (shares.lows - least), greatest - share * (greatest - shares.highs)
-    return Shares(shares.labels, lows, highs, NOTHING, NOTHING, NOTHING, NOTHING)
+    lows, highs = least + share * (figures.lows - least), greatest - share * (greatest - figures.highs)
+    return Figures(figures.labels, lows, highs)

@@ -19,14 +19,12 @@ import numpy as np
 from client_sdk.protocol.metric import Metric
 from estimator.decoders.decoder import LEAST_NOISE
 from estimator.estimates.vectors import least_noise_of
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 
-NOTHING = np.zeros(0)
 
-
-def pooled_coordinates(metric: Metric, windows: list[tuple[int, Shares]], norm: float) -> Shares:
+def pooled_coordinates(metric: Metric, windows: list[tuple[int, Figures]], norm: float) -> Figures:
     """Return the mean of each coordinate over all reports.
 
     Args:
@@ -46,7 +44,7 @@ def pooled_coordinates(metric: Metric, windows: list[tuple[int, Shares]], norm: 
     error = np.where(noise < LEAST_NOISE, (each * errors).sum(axis=0), averaging) / total
     reach = _stretch(windows) * Z * error if total >= EXACT_BELOW else np.inf
     lows, highs = (np.clip(mean + side * reach, -norm, norm) for side in (-1, 1))
-    return Shares(windows[0][1].labels, lows, highs, mean, error, NOTHING, NOTHING)
+    return Figures(windows[0][1].labels, lows, highs, mean, error)
 
 
 def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float, noise: float) -> Floats:
@@ -59,7 +57,7 @@ def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float,
     return varying
 
 
-def _stretch(windows: list[tuple[int, Shares]]) -> float:
+def _stretch(windows: list[tuple[int, Figures]]) -> float:
     """Return by how much intervals are wider than normal ones.
 
     It is that of the widest, since ends may be cut off. Those of few reports are everything, and

@@ -21,7 +21,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final
+
+from msgspec.structs import replace as replace_fields
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -31,12 +32,11 @@ from estimator.estimates.question_fields import question_fields
 from estimator.report.changes import compare, reaches
 from estimator.report.pooled_vectors import pooled_coordinates
 from estimator.report.same_people import least_noise
-from estimator.results.estimate import Estimate, Share
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.statistics.confidence import EXACT_BELOW, Z
-
-MEAN = "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,6 @@ class _Part:
     stretch: tuple[float, float]
 
 
-NOT_POOLED: Final = ("model", "model-of-crosses")
-"""Kinds whose every window has a model of its own, with a penalty that follows from its reports."""
-
-
 def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Pooled, ...]:
     """Pool the windows of every metric with reports in more than one, in the order of the metrics.
 
@@ -72,40 +68,45 @@ def pooled(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -
         metrics: the definitions, by name.
 
     """
-    with_reports = [estimated for estimated in estimates if estimated.reports and estimated.kind not in NOT_POOLED]
+    with_reports = [each for each in estimates if each.reports and _can_be_pooled(each)]
     groups = ((name, list(windows)) for name, windows in groupby(with_reports, key=lambda estimated: estimated.metric))
     return tuple(_pool(metrics[name], windows) for name, windows in groups if len(windows) > 1)
 
 
+def _can_be_pooled(estimated: MetricEstimate) -> bool:
+    """Whether figures add up over windows. Each window of a model has a model of its own."""
+    return all(group.about.pooled or not group.about.by_value for group in estimated.groups)
+
+
 def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
-    shares: list[Share] = []
-    if windows[0].estimates is not None:
-        for of_windows in zip(*(window.estimates for window in windows if window.estimates is not None), strict=True):
-            at = _middle(windows, of_windows)
-            parts = [_of_share(metric, window, share, at) for window, share in zip(windows, of_windows, strict=True)]
-            shares.append(_together(parts, 0.0, 1.0).of(of_windows[0].value))
-    mean = None
-    if windows[0].mean is not None and windows[0].mean_range is not None:
-        means = [window.mean for window in windows if window.mean is not None]
-        at = _middle(windows, means)
-        least, most = windows[0].mean_range
-        in_all = zip(windows, means, strict=True)
-        parts = [_of_mean(metric, window, of_window, (least, most), at) for window, of_window in in_all]
-        mean = _together(parts, least, most)
-    coordinates = [(window.reports, window.coordinates) for window in windows if window.coordinates is not None]
-    norm = windows[0].norm
-    labels = [*(share.value for share in shares), *([] if mean is None else [MEAN])]
-    differences = compare(windows[0], windows[-1], metric).differences
+    of_first = [group for group in windows[0].groups if group.about.pooled]
+    groups = [[window.group(group.statistic) for window in windows] for group in of_first]
     return Pooled(
         **question_fields(metric),
         windows=tuple(window.window for window in windows),
         reports=sum(window.reports for window in windows),
-        estimates=tuple(shares),
-        mean=mean,
-        coordinates=pooled_coordinates(metric, coordinates, norm) if norm is not None else None,
-        norm=norm,
-        changes=tuple(change.of(label) for label, change in zip(labels, differences, strict=True)),
+        groups=tuple(_pool_group(metric, windows, [each for each in group if each is not None]) for group in groups),
+        changes=compare(windows[0], windows[-1], metric).groups,
     )
+
+
+def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[FigureGroup]) -> FigureGroup:
+    first = groups[0]
+    least, most = first.ends or SHARES
+    if not first.about.is_compared:
+        coordinates = [(window.reports, group.figures) for window, group in zip(windows, groups, strict=True)]
+        return replace_fields(first, figures=pooled_coordinates(metric, coordinates, most))
+    figures = []
+    for of_windows in zip(*(group.figures for group in groups), strict=True):
+        at = _middle(windows, of_windows)
+        parts = [
+            _of_share(metric, window, figure, at)
+            if first.about.is_share
+            else _of_mean(metric, window, figure, (least, most), at)
+            for window, figure in zip(windows, of_windows, strict=True)
+        ]
+        figures.append(_together(parts, least, most).labelled(of_windows[0].value))
+    return replace_fields(first, figures=Figures.from_rows(figures))
 
 
 def _middle(windows: Sequence[MetricEstimate], of_windows: Sequence[Estimate]) -> float:

@@ -29,6 +29,8 @@ from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.estimates.mean_scale import scale_of
 from estimator.estimates.means import Contrast
 from estimator.results.estimate import Estimate
+from estimator.results.group import Ends
+from estimator.results.statistic import Statistic
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +46,25 @@ class SamePeople:
     metric: Metric
     reports: tuple[int, int]
 
-    def opposition_of_shares(self, first: Estimate, last: Estimate) -> float:
-        """Return by how much the covariance of the errors of two shares may lie below 0."""
-        return _opposition(_position(first, 0.0, 1.0), _position(last, 0.0, 1.0)) / max(self.reports)
+    def opposition(self, about: Statistic, first: Estimate, last: Estimate, ends: Ends) -> float:
+        """Return by how much the covariance of the errors of two figures may lie below 0.
 
-    def opposition_of_means(self, first: Estimate, last: Estimate, least: float, most: float) -> float:
-        """Return the same of two means, whose range is from `least` to `most`."""
-        places = [_position(mean, least, most) for mean in (first, last)]
-        variances = [
-            max(0.0, reports * _error(mean, least, most) ** 2 - least_noise(self.metric, self.metric.channel, place))
-            for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
-        ]
-        opposition = min(_opposition(*places), math.sqrt(math.prod(variances)))
-        return opposition * (most - least) ** 2 / max(self.reports)
+        Args:
+            about: their statistic.
+            first: the estimate in the first window.
+            last: the estimate in the last one.
+            ends: the least and the greatest possible figure.
+
+        """
+        places = [_position(figure, *ends) for figure in (first, last)]
+        opposition = _opposition(*places)
+        if not about.is_share:
+            variances = [
+                max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
+                for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
+            ]
+            opposition = min(opposition, math.sqrt(math.prod(variances)))
+        return opposition * (ends[1] - ends[0]) ** 2 / max(self.reports)
 
 
 def least_noise(metric: Metric, channel: Channel, mean: float) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.report.changes import Compared, can_be_compared, compare, figures
+from estimator.report.changes import Compared, can_be_compared, compare
 from estimator.results.changes import Effect
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import holm
@@ -155,8 +155,7 @@ def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterat
 
 
 def _effect(place: _Place, names: tuple[str, str], pair: Compared, corrected: list[float]) -> Effect:
-    shares, mean = figures(pair, corrected)
     (metric, window), (first, second) = place, names
     return Effect(
-        metric=metric, window=window, first=first, second=second, tests=pair.tests, estimates=shares, mean=mean
+        metric=metric, window=window, first=first, second=second, tests=pair.tests, groups=pair.tested(corrected)
     )

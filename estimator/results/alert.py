@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from estimator.results.record import Record
+from estimator.results.group import FigureKey
+from estimator.results.record import Record, says
 
 
 class Operator(StrEnum):
@@ -24,9 +26,7 @@ class Alert:
     Attributes:
         metric: its name.
         figure: as it was written, such as ``mean`` or ``share[dark]``.
-        statistic: ``mean``, ``sum``, ``group_mean``, ``share`` or ``quantile``.
-        position: of the value among all shares, of the group among all groups, or of the quantile
-            among all quantiles; otherwise 0.
+        key: of that figure in a report.
         operator: how the figure is compared.
         bound: the number that it is compared with, finite.
 
@@ -34,37 +34,24 @@ class Alert:
 
     metric: str
     figure: str
-    statistic: str
-    position: int
+    key: FigureKey
     operator: Operator
     bound: float
 
 
 class JudgedAlert(Record, frozen=True):
-    """What came of an alert in one window: a line of JSON.
+    """What came of an alert in one window: a line of JSON."""
 
-    Attributes:
-        metric: its name.
-        window: the name of the window.
-        figure: as it was written.
-        operator: how the figure is compared.
-        bound: the number that it is compared with.
-        estimate: of the figure; unbiased, or of a quantile smoothed. None without reports.
-        low: the lower end of the figure's interval. None for a sum, or the mean of a group, without
-            reports.
-        high: the upper end, likewise.
-        reports: of the window.
-        fired: whether the whole interval is beyond the bound, by enough reports.
-
-    """
-
-    metric: str
-    window: str
-    figure: str
-    operator: str
-    bound: float
-    estimate: float | None
-    low: float | None
-    high: float | None
-    reports: int
-    fired: bool
+    metric: Annotated[str, says("its name.")]
+    window: Annotated[str, says("the name of the window.")]
+    figure: Annotated[str, says("as it was written.")]
+    operator: Annotated[str, says("how the figure is compared.")]
+    bound: Annotated[float, says("the number that it is compared with.")]
+    estimate: Annotated[float | None, says("of the figure; unbiased, or of a quantile smoothed. None without reports.")]
+    low: Annotated[
+        float | None,
+        says("the lower end of the figure's interval. None for a sum, or the mean of a group, without reports."),
+    ]
+    high: Annotated[float | None, says("the upper end, likewise.")]
+    reports: Annotated[int, says("of the window.")]
+    fired: Annotated[bool, says("whether the whole interval is beyond the bound, by enough reports.")]

@@ -3,101 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
-from client_sdk.protocol.kinds.label import Label
-from estimator.results.estimate import Estimate
-from estimator.results.record import Record
-
-
-class Change(Estimate, frozen=True, kw_only=True):
-    """By how much one figure changed: the last window minus the first, with an interval of its own.
-
-    Attributes:
-        p_value: the probability of a difference this large by chance. None with too few reports.
-        p_value_corrected: the same, corrected for everything the report compares. None with too few
-            reports.
-
-    """
-
-    p_value: float | None
-    p_value_corrected: float | None
+from estimator.results.estimate import Figure
+from estimator.results.group import Figured, FigureGroup
+from estimator.results.record import Record, says
 
 
-class ShareChange(Change, frozen=True, kw_only=True):
-    """By how much the share of one value changed.
+class Tested(Record, Figured, frozen=True, kw_only=True):
+    """Differences of figures, each with its p-values."""
 
-    Attributes:
-        value: the value.
+    tests: Annotated[int, says("the number of independent comparisons among the differences.")]
+    groups: Annotated[
+        tuple[FigureGroup, ...], says("the differences, by the statistics whose figures are compared.")
+    ] = ()
 
-    """
-
-    value: Label
-
-
-class Changes(Record, frozen=True, kw_only=True):
-    """What changed in the answers to one question.
-
-    Attributes:
-        metric: its name.
-        edition: 12 hex digits that identify what the reports mean.
-        first: the name of the first closed window with enough reports. If fewer than two windows
-            have enough, the first with any.
-        last: the name of the last such window.
-        tests: the number of independent comparisons among the differences.
-        estimates: the change of each value's share; empty if answers have no shares.
-        mean: the change of the mean. None if there is no mean.
-        untested: the question's other figures, by the names of their statistics in CSV. Nothing is
-            known of their changes.
-
-    """
-
-    metric: str
-    edition: str
-    first: str
-    last: str
-    tests: int
-    estimates: tuple[ShareChange, ...] = ()
-    mean: Change | None = None
-    untested: tuple[str, ...] = ()
+    def __iter__(self) -> Iterator[tuple[FigureGroup, Figure]]:
+        """Yield every difference, with the group that it is of."""
+        return ((group, figure) for group in self.groups for figure in group.figures)
 
     @property
     def p_value_corrected(self) -> float | None:
-        """The smallest corrected p-value of the question. None with too few reports."""
-        return min((each.p_value_corrected for each in self if each.p_value_corrected is not None), default=None)
-
-    def __iter__(self) -> Iterator[Change]:
-        """Yield every change."""
-        yield from self.estimates
-        if self.mean is not None:
-            yield self.mean
+        """The smallest corrected p-value. None with too few reports."""
+        p_values = (figure.p_value_corrected for _, figure in self)
+        return min((p_value for p_value in p_values if p_value is not None), default=None)
 
 
-class Effect(Record, frozen=True, kw_only=True):
+class Changes(Tested, frozen=True, kw_only=True):
+    """What changed in the answers to one question: the last window minus the first."""
+
+    metric: Annotated[str, says("its name.")]
+    edition: Annotated[str, says("12 hex digits that identify what the reports mean.")]
+    first: Annotated[
+        str,
+        says(
+            "the name of the first closed window with enough reports. If fewer than two windows "
+            "have enough, the first with any."
+        ),
+    ]
+    last: Annotated[str, says("the name of the last such window.")]
+    untested: Annotated[
+        tuple[str, ...], says("the question's other figures, by their statistics. Nothing is known of their changes.")
+    ] = ()
+
+
+class Effect(Tested, frozen=True, kw_only=True):
     """How the answers to one question differ between two public strata, in one closed window.
 
     Figures are the second stratum minus the first.
-
-    Attributes:
-        metric: the question's name.
-        window: the name of the window.
-        first: the stratum that is subtracted, such as ``platform=ios``.
-        second: the stratum from which it is subtracted.
-        tests: the number of independent comparisons among the differences.
-        estimates: the difference of each value's share; empty if answers have no shares.
-        mean: the difference of the means. None if there is no mean.
-
     """
 
-    metric: str
-    window: str
-    first: str
-    second: str
-    tests: int
-    estimates: tuple[ShareChange, ...] = ()
-    mean: Change | None = None
-
-    @property
-    def p_value_corrected(self) -> float | None:
-        """The smallest corrected p-value of the pair. None with too few reports."""
-        every = (*self.estimates, *([] if self.mean is None else [self.mean]))
-        return min((each.p_value_corrected for each in every if each.p_value_corrected is not None), default=None)
+    metric: Annotated[str, says("the question's name.")]
+    window: Annotated[str, says("the name of the window.")]
+    first: Annotated[str, says("the stratum that is subtracted, such as ``platform=ios``.")]
+    second: Annotated[str, says("the stratum from which it is subtracted.")]

@@ -4,40 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final
+from typing import Annotated, Any, Final, Self
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
-from client_sdk.protocol.kinds.label import Label, word
-from estimator.results.record import Record
+from estimator.results.record import Record, says
 from estimator.statistics.arrays import Floats
 
+Plain = bool | int | float | str | None
+
+FigureLabel = Plain | tuple[Plain | tuple[Plain, ...], ...] | UnsetType
+"""What a figure is of: an answer, a number, the ends of a range, a group and an answer in it. The
+only figure of its statistic is of nothing.
+"""
+
+NO_LABEL: Final = UNSET
+"""Stands for the value of the only figure of a statistic."""
+
+NOTHING: Final = np.zeros(0)
+"""A column that no figure has."""
+
 SHOWN: Final = 6
-"""How many shares stand for all where they are printed as an object."""
+"""How many figures stand for all where they are printed as an object."""
+
+COLUMN_OF: Final = {
+    "low": "lows",
+    "high": "highs",
+    "estimate": "unbiased",
+    "standard_error": "standard_errors",
+    "maximum_likelihood": "maximum_likelihood",
+    "shrunken": "shrunken",
+    "p_value": "p_values",
+    "p_value_corrected": "p_values_corrected",
+}
+"""The column of `Figures` for each number of a `Figure`, in the order of its arguments."""
 
 
 class Estimate(Record, frozen=True):
-    """One estimated number. Without reports the interval covers every possible value.
+    """One estimated number. Without reports the interval covers every possible value."""
 
-    Attributes:
-        estimate: unbiased. It may lie outside the possible range, because clipping would bias it.
-            None without reports.
-        standard_error: of the unbiased estimate; above 0. None without reports.
-        low: the lower end of the confidence interval, within the possible range.
-        high: the upper end, not below ``low``.
-        maximum_likelihood: always possible; biased near the ends of the range. None if it is not
-            computed.
-        shrunken: the estimate of least expected squared error, biased towards the usual size. None
-            if it is not computed.
+    estimate: Annotated[
+        float | None,
+        says("unbiased. It may lie outside the possible range, because clipping would bias it. None without reports."),
+    ]
+    standard_error: Annotated[
+        float | None,
+        says("of the unbiased estimate; above 0. None without reports, and for the figures of a distribution."),
+    ]
+    low: Annotated[float, says("the lower end of the confidence interval, within the possible range.")]
+    high: Annotated[float, says("the upper end, not below ``low``.")]
+    maximum_likelihood: Annotated[
+        float | None, says("always possible; biased near the ends of the range. None if it is not computed.")
+    ] = None
+    shrunken: Annotated[
+        float | None,
+        says(
+            "the estimate of least expected squared error, biased towards the usual size. None if it is not computed."
+        ),
+    ] = None
 
-    """
-
-    estimate: float | None
-    standard_error: float | None
-    low: float
-    high: float
-    maximum_likelihood: float | None = None
-    shrunken: float | None = None
+    @classmethod
+    def within(cls, interval: tuple[float, float], estimate: float, **rest: Any) -> Self:  # noqa: ANN401 each its own
+        """Return the figure of an interval, with an estimate moved to the nearer end if outside."""
+        low, high = interval
+        return cls(min(high, max(low, estimate)), None, low, high, **rest)
 
     @property
     def is_a_point(self) -> bool:
@@ -64,51 +95,65 @@ class Estimate(Record, frozen=True):
             maximum_likelihood=None if self.maximum_likelihood is None else possible(self.maximum_likelihood),
         )
 
-    def of(self, value: Label) -> Share:
-        """Return the estimate as that of a value."""
-        return Share(
+    def labelled(self, value: FigureLabel = NO_LABEL) -> Figure:
+        """Return the estimate as the figure of a value, or as the only figure of its statistic."""
+        return Figure(
             self.estimate, self.standard_error, self.low, self.high, self.maximum_likelihood, self.shrunken, value=value
         )
 
 
-class Share(Estimate, frozen=True, kw_only=True):
-    """The estimate for one value of a domain: its share, or the change of its share.
+class Figure(Estimate, frozen=True, kw_only=True):
+    """One figure of a group: the share of a value, for example, or a difference of two."""
+
+    value: Annotated[
+        FigureLabel,
+        says(
+            "what the figure is of; its statistic says what that may be. Left out for the only "
+            "figure of its statistic, such as a mean; null for no answer."
+        ),
+    ] = NO_LABEL
+    p_value: Annotated[
+        float | None,
+        says(
+            "of a difference, the probability of one this large by chance. Left out for other "
+            "figures, and with too few reports."
+        ),
+    ] = None
+    p_value_corrected: Annotated[float | None, says("the same, corrected for everything the report compares.")] = None
+
+
+class Figures:
+    """Figures side by side, stored as columns; a list in JSON.
+
+    A `Figure` is created on access, because there may be a million of them. A column is empty if no
+    figure has it; otherwise NaN stands for a figure without it.
 
     Attributes:
-        value: the value.
-
-    """
-
-    value: Label
-
-
-class Shares:
-    """The shares of many values, stored as columns; a list in JSON.
-
-    A `Share` is created on access, because there may be a million of them.
-
-    Attributes:
-        labels: the values.
+        labels: what each figure is of.
         lows: the lower ends of the intervals, shape (len(labels),).
         highs: the upper ends.
-        unbiased: the unbiased estimates. Without reports this and all columns below are empty.
-        standard_errors: of the unbiased estimates.
+        unbiased: the estimates.
+        standard_errors: of the estimates.
         maximum_likelihood: the maximum-likelihood estimates.
-        shrunken: the estimates of least expected squared error; also empty if there are few values.
+        shrunken: the estimates of least expected squared error.
+        p_values: of differences.
+        p_values_corrected: the same, corrected for everything the report compares.
 
     """
 
-    __slots__ = ("highs", "labels", "lows", "maximum_likelihood", "shrunken", "standard_errors", "unbiased")
+    __slots__ = ("labels", *COLUMN_OF.values())
 
     def __init__(  # noqa: PLR0913, PLR0917 one argument for each column
         self,
-        labels: Sequence[Label],
+        labels: Sequence[FigureLabel],
         lows: Floats,
         highs: Floats,
-        unbiased: Floats,
-        standard_errors: Floats,
-        maximum_likelihood: Floats,
-        shrunken: Floats,
+        unbiased: Floats = NOTHING,
+        standard_errors: Floats = NOTHING,
+        maximum_likelihood: Floats = NOTHING,
+        shrunken: Floats = NOTHING,
+        p_values: Floats = NOTHING,
+        p_values_corrected: Floats = NOTHING,
     ) -> None:
         """Take the columns."""
         self.labels = labels
@@ -118,86 +163,74 @@ class Shares:
         self.standard_errors = standard_errors
         self.maximum_likelihood = maximum_likelihood
         self.shrunken = shrunken
+        self.p_values = p_values
+        self.p_values_corrected = p_values_corrected
 
     @classmethod
-    def unknown(cls, labels: Sequence[Label]) -> Shares:
-        """Return the shares of values without any report: every share is possible."""
-        nothing = np.zeros(0)
-        return cls(labels, np.zeros(len(labels)), np.ones(len(labels)), nothing, nothing, nothing, nothing)
+    def unknown(cls, labels: Sequence[FigureLabel], least: float = 0.0, greatest: float = 1.0) -> Figures:
+        """Return the figures of a tally without reports: everything is possible."""
+        return cls(labels, np.full(len(labels), least), np.full(len(labels), greatest))
 
     @classmethod
-    def of(cls, shares: Iterable[Share]) -> Shares:
-        """Return shares as columns. A column is empty if any share lacks that figure."""
-        rows = tuple(shares)
+    def from_rows(cls, figures: Iterable[Figure]) -> Figures:
+        """Return figures as columns."""
+        rows = tuple(figures)
 
         def column(name: str) -> Floats:
             cells = [getattr(row, name) for row in rows]
-            return np.array([] if None in cells else cells, dtype=float)
+            return np.array([] if all(cell is None for cell in cells) else cells, dtype=float)
 
-        return cls(
-            tuple(row.value for row in rows),
-            *map(column, ("low", "high", "estimate", "standard_error", "maximum_likelihood", "shrunken")),
-        )
+        return cls(tuple(row.value for row in rows), *map(column, COLUMN_OF))
 
     def __eq__(self, other: object) -> bool:
-        """Whether all shares are equal."""
-        return isinstance(other, Shares) and list(self) == list(other)
+        """Whether all figures are equal."""
+        return isinstance(other, Figures) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment] # arrays can change
 
     def __repr__(self) -> str:
-        """Name the first shares, with their intervals."""
-        named = [f"{word(share.value)} {share.low:.3g} to {share.high:.3g}" for share in islice(self, SHOWN)]
-        return f"Shares({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
+        """Name the first figures, with their intervals."""
+        named = [f"{figure.value} {figure.low:.3g} to {figure.high:.3g}" for figure in islice(self, SHOWN)]
+        return f"Figures({', '.join(named)}{', …' if len(self) > SHOWN else ''})"
 
     def __len__(self) -> int:
-        """The number of values."""
+        """The number of figures."""
         return len(self.labels)
 
-    def __iter__(self) -> Iterator[Share]:
-        """Yield the share of every value."""
-        nothing = [None] * len(self)
-        columns = (
-            list(column.tolist()) if column.size else nothing
-            for column in (
-                self.unbiased,
-                self.standard_errors,
-                self.lows,
-                self.highs,
-                self.maximum_likelihood,
-                self.shrunken,
-            )
-        )
-        for label, *numbers in zip(self.labels, *columns, strict=True):
-            yield Share(*numbers, value=label)
+    def __iter__(self) -> Iterator[Figure]:
+        """Yield every figure."""
+        columns = (_cells(getattr(self, name), len(self)) for name in COLUMN_OF.values())
+        lows, highs, estimates, errors, likeliest, shrunken, p_values, corrected = columns
+        for label, *numbers, p_value, p_corrected in zip(
+            self.labels, estimates, errors, lows, highs, likeliest, shrunken, p_values, corrected, strict=True
+        ):
+            yield Figure(*numbers, value=label, p_value=p_value, p_value_corrected=p_corrected)
 
-    def __getitem__(self, position: int) -> Share:
-        """Return the share of the value at a position."""
-        at_position = slice(position, position + 1)
+    def __getitem__(self, position: int) -> Figure:
+        """Return the figure at a position."""
+        first = range(len(self))[position]
+        at_position = slice(first, first + 1)
         return next(iter(self.part(self.labels[at_position], at_position)))
 
-    def part(self, labels: Sequence[Label], positions: slice) -> Shares:
-        """Return the shares at some positions, with their labels."""
-        return Shares(
-            labels,
-            self.lows[positions],
-            self.highs[positions],
-            self.unbiased[positions],
-            self.standard_errors[positions],
-            self.maximum_likelihood[positions],
-            self.shrunken[positions],
-        )
+    def part(self, labels: Sequence[FigureLabel], positions: slice | list[int]) -> Figures:
+        """Return the figures at some positions, with their labels."""
+        columns = (getattr(self, name) for name in COLUMN_OF.values())
+        return Figures(labels, *(column[positions] if column.size else column for column in columns))
 
-    def of_members(self, labels: Sequence[Label], most: int) -> Shares:
+    def at(self, positions: Sequence[int]) -> Figures:
+        """Return the figures at some positions."""
+        return self.part([self.labels[position] for position in positions], list(positions))
+
+    def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
         """Return how common each value is in sets with one of ``most`` places drawn."""
         drawn = self.part(labels, slice(len(labels)))
-        return Shares(
+        return Figures(
             labels,
             np.minimum(most * drawn.lows, 1.0),
             np.minimum(most * drawn.highs, 1.0),
             most * drawn.unbiased,
             most * drawn.standard_errors,
-            maximum_likelihood=np.zeros(0),  # that of the drawn members is not that of the sets
+            maximum_likelihood=NOTHING,  # that of the drawn members is not that of the sets
             shrunken=np.minimum(most * drawn.shrunken, 1.0),
         )
 
@@ -205,3 +238,11 @@ class Shares:
     def has_a_point(self) -> bool:
         """Whether any interval is a single point."""
         return bool((self.lows == self.highs).any())
+
+
+def _cells(column: Floats, figures: int) -> list[float | None]:
+    """Return a column as numbers, with None where there is none."""
+    if not column.size:
+        return [None] * figures
+    cells: list[float | None] = column.tolist()
+    return [None if cell != cell else cell for cell in cells] if np.isnan(column).any() else cells  # noqa: PLR0124 NaN

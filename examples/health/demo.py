@@ -199,10 +199,10 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
 
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:
     """Yield label, truth and the estimate's entry for everything that was estimated."""
-    if "mean" in metric:
-        yield "mean", fmean(truths), metric["mean"]
-        return
-    for entry in metric["estimates"]:
+    figures = {group["statistic"]: group["figures"] for group in metric["groups"]}
+    for entry in figures.get("mean", ()):
+        yield "mean", fmean(truths), entry
+    for entry in figures.get("share", ()):
         # the share of no is one minus the share of yes: one interval, not two
         if entry["value"] is not False:
             label = "yes" if entry["value"] is True else entry["value"]

@@ -136,8 +136,7 @@ def reported_mean(
     tally = sampled_tally(channel, np.array(encoded, dtype=np.float64), counts, generator)
     read = Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
     (estimated,) = estimator.estimate(registry, [read]).metrics
-    assert estimated.coordinates is not None  # noqa: S101 a vector has them
-    return [coordinate.estimate or 0.0 for coordinate in estimated.coordinates]
+    return [coordinate.estimate or 0.0 for coordinate in estimated.figures("coordinate")]
 
 
 def main() -> None:

@@ -22,6 +22,7 @@ import pytest
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import COIN_SCALE
 from client_sdk.sending.transport import HttpTransport
+from tests.support.estimates.documents import listed, only
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.services.processes import READ_TOKEN, run_command, running_collector
 
@@ -151,11 +152,11 @@ def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path
     assert done.returncode == 0, done.stderr
     metrics = {metric["metric"]: metric for metric in json.loads(done.stdout)["metrics"]}
     for name in ("dark_mode", "os"):
-        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in listed(metrics[name], "share")}
         answers = TRUTHS[name]
         assert estimates == {value: answers.count(value) / len(answers) for value in estimates}
     for name in ("tab", "locale"):
-        estimates = {entry["value"]: entry["estimate"] for entry in metrics[name]["estimates"]}
+        estimates = {entry["value"]: entry["estimate"] for entry in listed(metrics[name], "share")}
         answers = TRUTHS[name]
         assert estimates == {value: pytest.approx(answers.count(value) / 2, abs=ROUNDING) for value in estimates}
-    assert metrics["load"]["mean"]["estimate"] == 1.0
+    assert only(metrics["load"], "mean")["estimate"] == 1.0

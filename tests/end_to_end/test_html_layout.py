@@ -19,7 +19,7 @@ from client_sdk.protocol import Registry, Window
 from estimator.render.html.document import as_html
 from estimator.render.html.index import ArchivedWindow, index_as_html
 from estimator.report.report import make_report
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.results.request import Selection
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
@@ -160,7 +160,7 @@ def test_the_ends_of_an_interval_are_rounded_outwards_once(browser: Browser, tmp
     (estimated,) = report.metrics
     ends = np.array([0.28504, 0.28504]), np.array([0.67496, 0.67496])
     half = np.array([0.5, 0.5])
-    shares = Shares((False, True), *ends, half, half / 5, half, half)
+    shares = Figures((False, True), *ends, half, half / 5, half, half)
     changed = replace(estimated, estimates=shares)
     highlights = (replace(report.highlights[0], shown=changed),)
     written = tmp_path / "report.html"

@@ -24,10 +24,12 @@ from client_sdk.protocol.kinds.cross import Cross
 from estimator.commands.cli import command
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
+from estimator.results.statistic import STATISTICS
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, MODEL, Field, Toml, registry_text
 from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind
+from tests.support.estimates.documents import listed, only
 from tests.support.estimates.pages import DAYS, MISSING_DAY, OPEN_DAY, POOR_DAY, day, tallies
 from tests.support.services.browser import DESKTOP, PHONE, Scheme, chromium, opened
 
@@ -106,11 +108,9 @@ def article(page: Page, name: str) -> Locator:
 
 def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what a question's table shows, in its order."""
-    mean = [entry["mean"]] if "mean" in entry else []
-    quantiles = entry.get("distribution", {}).get("quantiles", [])
-    groups = entry["joint"]["groups"] if entry["kind"] == "mean-by-group" else []
-    shares = [*entry.get("estimates", []), *entry.get("answered", []), *entry.get("at_least", [])]
-    return [*shares, *entry.get("coordinates", []), *(group["estimates"][0] for group in groups), *mean, *quantiles]
+    return [
+        figure for group in entry["groups"] if STATISTICS[group["statistic"]].on_page for figure in group["figures"]
+    ]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
@@ -174,12 +174,12 @@ def test_any_window_can_be_chosen_by_keyboard_and_all_of_them_together(browser: 
         expect(shown.locator("summary .of-window")).to_have_text(chosen)
         table = shown.locator(".numbers tbody data")
         shares = [float(cell.get_attribute("value") or "nan") for cell in table.all()]
-        for share, entry in zip(shares, written.metric("os", chosen)["estimates"], strict=True):
+        for share, entry in zip(shares, listed(written.metric("os", chosen), "share"), strict=True):
             within = min(entry["high"], max(entry["low"], entry["estimate"]))
             assert abs(share - within) <= (entry["high"] - entry["low"]) / 100
         chooser.select_option("all windows together")
         pooled = next(entry for entry in written.report["pooled"] if entry["metric"] == "os")
-        for cell, entry in zip(table.all(), pooled["estimates"], strict=True):
+        for cell, entry in zip(table.all(), listed(pooled, "share"), strict=True):
             value = float(cell.get_attribute("value") or "nan")
             assert abs(value - entry["estimate"]) <= (entry["high"] - entry["low"]) / 100
         assert view.complaints == []
@@ -201,7 +201,7 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
                 assert row[1] == f"{entry['reports']:,}"
                 mean, unit = row[2].split("\N{NO-BREAK SPACE}")
                 assert unit == "ms"
-                assert abs(text_number(mean) - entry["mean"]["estimate"]) <= half_a_digit(mean)
+                assert abs(text_number(mean) - only(entry, "mean")["estimate"]) <= half_a_digit(mean)
         line = shown.locator("[data-label=line] path").get_attribute("d") or ""
         assert line.count("M") == 3, "broken by the day that is missing and by the poor one"
         assert POOR_DAY - MISSING_DAY == 2, "the day between them stands alone, and a band has no width there"
@@ -209,7 +209,7 @@ def test_the_table_over_time_has_every_window_with_gaps_where_there_is_none(brow
 
 
 def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -> None:
-    bins = written.metric("steps")["distribution"]["bins"]
+    bins = listed(written.metric("steps"), "bin")
     shown = article(whole, "steps")
     values = shown.locator("details.lazy data").all()
     shares = [float(cell.get_attribute("value") or "nan") for cell in values[: len(bins)]]
@@ -219,7 +219,7 @@ def test_the_histogram_has_the_bins_of_the_json(whole: Page, written: Written) -
 
 
 def test_days_of_use_have_a_bar_for_each_number_of_days_with_its_interval(whole: Page, written: Written) -> None:
-    shares = written.metric("used")["estimates"]
+    shares = listed(written.metric("used"), "share")
     chart = article(whole, "used").locator("svg.chart[aria-label^='Share of devices by days of use']")
     assert chart.count() == 1
     heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".days rect").all()]
@@ -235,8 +235,7 @@ def test_the_means_of_groups_are_drawn_with_the_numbers_of_the_json(whole: Page,
     shown = article(whole, "startup_by_os")
     assert shown.locator("svg.chart[aria-label^='Mean of startup_ms by os']").count() == 1
     assert shown.locator(".heat svg, table.joint").count() == 0
-    joint = written.metric("startup_by_os")["joint"]
-    known = [group["estimates"][0] for group in joint["groups"]]
+    known = listed(written.metric("startup_by_os"), "mean_within")
     rows = shown.locator("tbody[data-group='1'] data").all()
     for cell, mean in zip(rows, known, strict=True):
         assert abs(float(cell.get_attribute("value") or "nan") - mean["estimate"]) <= (mean["high"] - mean["low"]) / 100
@@ -268,14 +267,14 @@ def fold(shown: Locator, summary: str) -> Locator:
 def test_the_band_and_its_table_have_the_distribution_function_of_the_json(
     numbers: Page, of_numbers: Written, name: str
 ) -> None:
-    band = of_numbers.metric(name)["distribution"]["band"]
+    band = listed(of_numbers.metric(name), "at_most")
     shown = article(numbers, name)
     chart = shown.locator("svg.chart[role=img][aria-label^='Distribution function']")
     assert "the numbers are in the table below" in (chart.get_attribute("aria-label") or "")
     rows = fold(shown, "Numbers of the distribution function").locator("tbody tr").all()
     assert len(rows) == len(band)
     for row, entry in zip(rows, band, strict=True):
-        assert float(row.locator("th").inner_text()) == entry["at"]
+        assert float(row.locator("th").inner_text()) == entry["value"]
         numbers_shown = re.findall(NUMBER, " ".join(row.locator("td").all_inner_texts()))
         for text, key in zip(numbers_shown, ("estimate", "low", "high"), strict=True):
             tolerance = half_a_digit(text) + entry["high"] - entry["low"]
@@ -286,7 +285,7 @@ def test_the_band_and_its_table_have_the_distribution_function_of_the_json(
 def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
     numbers: Page, of_numbers: Written, name: str
 ) -> None:
-    band = of_numbers.metric(name)["distribution"]["band"]
+    band = listed(of_numbers.metric(name), "at_most")
     chart = article(numbers, name).locator("svg.chart[aria-label^='Distribution function']")
     heights = [float(dot.get_attribute("cy") or "nan") for dot in chart.locator("[data-label=dot] circle").all()]
     assert len(heights) == len(band)
@@ -299,7 +298,7 @@ def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
     drawn = [float(pair.split(",")[1]) for pair in re.split("[MLZ]", path) if pair]
     pairs = list(pairwise(band))
     # between neighbouring counts the function keeps its value
-    ends = [before if name == "steps" and after["at"] - before["at"] == 1 else after for before, after in pairs]
+    ends = [before if name == "steps" and after["value"] - before["value"] == 1 else after for before, after in pairs]
     highs = [height(end["high"]) for end in ends for _ in range(2)]
     lows = [height(before["low"]) for before, _ in pairs for _ in range(2)]
     assert drawn == pytest.approx([*highs, *lows[::-1]], abs=0.2)
@@ -307,7 +306,7 @@ def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
 
 def test_a_bin_of_rounded_answers_is_shown_without_a_lower_limit(numbers: Page, of_numbers: Written) -> None:
     number, count = article(numbers, "startup_ms"), article(numbers, "steps")
-    assert {entry["low"] for entry in of_numbers.metric("startup_ms")["distribution"]["bins"]} == {0}
+    assert {entry["low"] for entry in listed(of_numbers.metric("startup_ms"), "bin")} == {0}
     assert fold(number, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "At most"]
     assert fold(count, "Numbers of the histogram").locator("thead th").all_inner_texts() == ["Bin", "Share", "Interval"]
     sentence = "They have no intervals here: rounded answers cannot show that any lies within one bin."
@@ -317,7 +316,7 @@ def test_a_bin_of_rounded_answers_is_shown_without_a_lower_limit(numbers: Page, 
 
 def test_ranges_are_figures_of_their_own(numbers: Page, of_numbers: Written) -> None:
     rows = article(numbers, "startup_ms").locator(".numbers tbody[data-group='2'] tr").all_inner_texts()
-    ranges = of_numbers.metric("startup_ms")["distribution"]["ranges"]
+    ranges = listed(of_numbers.metric("startup_ms"), "range")
     assert rows[0] == "Share of devices within a range"
     assert [row.split("\t")[0] for row in rows[1:]] == ["from 2 to 9", "from 0 to 2"]
     for row, entry in zip(rows[1:], ranges, strict=True):
@@ -397,21 +396,23 @@ def test_the_curve_of_a_model_is_that_of_normal_scores_and_lies_in_its_band(
 
 
 def test_the_check_of_a_model_is_a_curve_of_steps_and_a_calibration(browser: Browser, of_models: Written) -> None:
-    joint = of_models.metric("check")["joint"]
+    check = of_models.metric("check")
+    curve_points = {tuple(point["value"]): point["estimate"] for point in listed(check, "share_from")}
+    steps = [step for said, step in curve_points if said]
     with opened(browser, of_models.file, PHONE) as view:
         view.show_everything()
         shown = article(view.page, "check")
         curve = shown.locator("svg.chart[aria-label^='Ranking of yes above no, by steps']")
         titles = [dot.get_attribute("data-label") or "" for dot in curve.locator("[data-label=dot] circle").all()]
-        assert len(titles) == len(joint["roc"]) == len(STEPS) - 1
-        for title, point in zip(reversed(titles), joint["roc"], strict=True):
+        assert len(titles) == len(steps) == len(STEPS) - 1
+        for title, step in zip(reversed(titles), steps, strict=True):
             yes, no = (float(re.findall(NUMBER, line.rpartition(": ")[2])[0]) for line in title.split("\n"))
-            assert (no, yes) == pytest.approx((100 * point["no"]["estimate"], 100 * point["yes"]["estimate"]), abs=0.06)
+            assert (no, yes) == pytest.approx(tuple(100 * curve_points[said, step] for said in (False, True)), abs=0.06)
         chart = shown.locator("svg.chart[aria-label^='yes at each step of score']")
         dots = [dot.get_attribute("data-label") or "" for dot in chart.locator("[data-label=dot] circle").all()]
         percentages = [float(re.findall(NUMBER, dot.rpartition(": ")[2])[0]) for dot in dots]
         assert percentages == pytest.approx(
-            [100 * group["estimates"][1]["estimate"] for group in joint["groups"]], abs=0.06
+            [100 * share["estimate"] for share in listed(check, "share_within") if share["value"][1] is True], abs=0.06
         )
         heights = [float(bar.get_attribute("height") or "nan") for bar in chart.locator(".promised rect").all()]
         assert [height / sum(heights) for height in heights] == pytest.approx([0.1, 0.2, 0.3, 0.4], abs=0.01)
@@ -429,8 +430,7 @@ def test_an_accessibility_checker_finds_nothing_in_models(browser: Browser, of_m
 
 
 def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, written: Written) -> None:
-    groups = written.metric("both")["joint"]["groups"]
-    shares = [share for group in groups for share in group["estimates"]]
+    shares = listed(written.metric("both"), "share_within")
     shown = article(whole, "both")
     cells = shown.locator("[data-label=cell] rect").all()
     values = shown.locator(".joint data").all()
@@ -444,7 +444,7 @@ def test_the_heat_map_and_its_table_have_the_shares_within_groups(whole: Page, w
 
 
 def test_the_table_of_differences_has_those_of_the_json_and_says_what_they_mean(whole: Page, written: Written) -> None:
-    differences = {abs(entry["estimate"]): entry for entry in written.metric("both")["joint"]["differences"]}
+    differences = {abs(entry["estimate"]): entry for entry in listed(written.metric("both"), "difference")}
     lines = article(whole, "both").locator("table.differences tbody tr").all()
     assert len(lines) == len(differences)
     for line in lines:
@@ -533,7 +533,8 @@ def test_print_is_black_on_white_with_every_chart_and_fold_open(browser: Browser
 def test_without_scripts_answers_and_tables_are_there(browser: Browser, written: Written) -> None:
     with opened(browser, written.file, scripts=False) as view:
         assert (
-            article(view.page, "os").locator(".numbers tbody tr").count() == len(written.metric("os")["estimates"]) + 1
+            article(view.page, "os").locator(".numbers tbody tr").count()
+            == len(listed(written.metric("os"), "share")) + 1
         )
         assert not view.page.locator("#filters").is_visible()
         assert "say yes" in article(view.page, "dark_mode").inner_text()

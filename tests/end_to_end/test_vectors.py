@@ -39,7 +39,7 @@ def test_the_mean_of_vectors_comes_out_of_real_tallies(tmp_path: Path) -> None:
     assert tally["reports"] == DEVICES
     read = Tally("embedding", metric.edition, Window.parse(window), True, DEVICES, tally["counts"], tally["symbols"])  # noqa: FBT003 closed
     (estimated,) = estimator.estimate(registry, [read], simultaneous=True).metrics
-    assert estimated.coordinates is not None
-    assert [share.value for share in estimated.coordinates] == [0, 1, 2, 3]
-    assert all(each.low <= true <= each.high for each, true in zip(estimated.coordinates, TRUTH, strict=True))
-    assert float(np.max(estimated.coordinates.highs - estimated.coordinates.lows)) < 0.15
+    coordinates = estimated.figures("coordinate")
+    assert [coordinate.value for coordinate in coordinates] == [0, 1, 2, 3]
+    assert all(each.low <= true <= each.high for each, true in zip(coordinates, TRUTH, strict=True))
+    assert float(np.max(coordinates.highs - coordinates.lows)) < 0.15

@@ -40,19 +40,20 @@ def test_shares_among_those_who_answered_are_held_as_often_as_promised(shares: l
     generator, truth = np.random.default_rng(2), shares[1] / (shares[0] + shares[1])
     held = 0
     for _ in range(ROUNDS):
-        (yes,) = (share for share in estimated(shares, 20_000, generator).answered if share.value is True)
+        answered = estimated(shares, 20_000, generator).figures("share_of_answered")
+        (yes,) = (share for share in answered if share.value is True)
         held += yes.low <= truth <= yes.high
     assert abs(held / ROUNDS - 0.95) <= DEVIATIONS * math.sqrt(0.95 * 0.05 / ROUNDS)
 
 
 def test_the_shares_among_those_who_answered_add_up_to_one() -> None:
-    answered = estimated([0.2, 0.3, 0.5], 10_000, np.random.default_rng(3)).answered
+    answered = estimated([0.2, 0.3, 0.5], 10_000, np.random.default_rng(3)).figures("share_of_answered")
     assert math.isclose(sum(share.estimate or 0.0 for share in answered), 1.0, rel_tol=1e-12)
 
 
 def test_where_nobody_may_have_answered_nothing_is_said_of_those_who_did() -> None:
     for devices, shares in ((20_000, [0.0, 0.0, 1.0]), (49, [0.5, 0.5, 0.0])):
-        answered = estimated(shares, devices, np.random.default_rng(4)).answered
+        answered = estimated(shares, devices, np.random.default_rng(4)).figures("share_of_answered")
         assert {(share.estimate, share.low, share.high) for share in answered} == {(None, 0.0, 1.0)}
 
 
@@ -61,4 +62,4 @@ def test_a_large_category_has_no_shares_among_those_who_answered() -> None:
     counts = tuple([1] * metric.channel.symbols)
     window = Window.parse("2026-11-20")
     tally = Tally(metric.name, metric.edition, window, closed=True, reports=sum(counts), counts=counts)
-    assert estimate(metric, tally, Request(simultaneous=True)).answered == ()
+    assert estimate(metric, tally, Request(simultaneous=True)).group("share_of_answered") is None

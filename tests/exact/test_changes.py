@@ -25,6 +25,7 @@ from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
 from tests.support.estimates.coverage import PROMISED, check_held
+from tests.support.estimates.documents import listed, only
 
 P_VALUES = (0.001, 0.012, 0.012, 0.03, 0.2, 0.9)
 WEIGHTS = (1.0, 0.25, 1.0, 0.5, 0.25, 1.0)
@@ -70,6 +71,7 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_inter
     assert (changed.first, changed.last) == ("2026-11-01", "2026-11-09")
     assert before.estimates is not None
     assert after.estimates is not None
+    assert changed.estimates is not None
     for position, change in enumerate(changed.estimates):
         first, last = before.estimates[position], after.estimates[position]
         assert change.estimate == pytest.approx((last.estimate or 0) - (first.estimate or 0))
@@ -107,7 +109,7 @@ def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, 
     def holds() -> tuple[bool, bool]:
         drawn = [sampler(generator.multinomial(reports, ends), generator) for reports in (60, 5000)]
         tallies = [tally(registry, "m", tuple(counts.tolist()), day) for day, counts in enumerate(drawn, start=1)]
-        ((change, *_),) = changes_of(estimates(registry, tallies), registry.metrics)
+        (((_, change), *_),) = changes_of(estimates(registry, tallies), registry.metrics)
         assert change.p_value is not None
         return change.low <= 0 <= change.high, change.p_value > 1 - CONFIDENCE
 
@@ -148,8 +150,9 @@ def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str,
         drawn = [sampler(inputs, generator) for inputs in (people, again)]
         tallies = [tally(registry, "m", tuple(counts.tolist()), day) for day, counts in enumerate(drawn, start=1)]
         (changed,) = changes_of(estimates(registry, tallies), registry.metrics)
-        assert all((change.p_value or 0) > 1 - CONFIDENCE or not change.low <= 0 <= change.high for change in changed)
-        return [change.low <= 0 <= change.high for change in changed]
+        changes = [change for _, change in changed]
+        assert all((change.p_value or 0) > 1 - CONFIDENCE or not change.low <= 0 <= change.high for change in changes)
+        return [change.low <= 0 <= change.high for change in changes]
 
     check_held((np.array([holds()]) for _ in count()), PROMISED)
 
@@ -158,9 +161,9 @@ def widened(fields: dict[str, Field], counts: tuple[int, ...]) -> float:
     """Return the width of a change of the last figure, over that between other people."""
     registry = registry_of(m=fields)
     before, after = windows = estimates(registry, [tally(registry, "m", counts, day) for day in (1, 2)])
-    ((*_, of_same),) = changes_of(windows, registry.metrics)
-    of_others = compare(before, after).differences[-1]
-    errors = [window.shares_and_mean[-1].standard_error or 0.0 for window in windows]
+    ((*_, (_, of_same)),) = changes_of(windows, registry.metrics)
+    of_others = compare(before, after).groups[-1].figures[-1]
+    errors = [window.compared[-1].figures[-1].standard_error or 0.0 for window in windows]
     assert of_others.standard_error == pytest.approx(math.hypot(*errors))
     return (of_same.high - of_same.low) / (of_others.high - of_others.low)
 
@@ -188,17 +191,17 @@ def test_a_question_of_many_values_weighs_no_more_than_another() -> None:
     tallies = [tally(registry, "yes", counts, day) for counts, day in (((600, 400), 1), ((550, 450), 2))]
     tallies += [tally(registry, "letters", (500,) * size, day) for day in (1, 2)]
     of_yes, of_letters = changes_of(estimates(registry, tallies), registry.metrics)
-    of_value = of_yes.estimates[0]
+    of_value = of_yes.figures("share")[0]
     assert of_yes.p_value_corrected == of_value.p_value_corrected == pytest.approx(2 * (of_value.p_value or 0))
-    assert [change.p_value_corrected for change in of_letters.estimates] == [1.0] * 3
+    assert [change.p_value_corrected for change in of_letters.figures("share")] == [1.0] * 3
 
 
 def test_too_few_reports_and_open_windows_say_nothing_of_a_change() -> None:
     registry = registry_of(yes=BOOLEAN, level=ORDINAL, size=NUMBER)
     few = [tally(registry, "yes", counts, day) for counts, day in (((30, 19), 1), ((900, 100), 2))]
     (changed,) = changes_of(estimates(registry, few), registry.metrics)
-    assert [(change.p_value, change.p_value_corrected) for change in changed.estimates] == [(None, None)] * 2
-    assert (changed.p_value_corrected, changed.estimates[0].low) == (None, -1.0)
+    assert [(change.p_value, change.p_value_corrected) for change in changed.figures("share")] == [(None, None)] * 2
+    assert (changed.p_value_corrected, changed.figures("share")[0].low) == (None, -1.0)
     last_is_open = [tally(registry, "yes", (500, 500), 1), tally(registry, "yes", (900, 100), 2, closed=False)]
     assert changes_of(estimates(registry, last_is_open), registry.metrics) == ()
     one_is_empty = [tally(registry, "yes", (0, 0), 1), tally(registry, "yes", (900, 100), 2)]
@@ -231,6 +234,7 @@ def test_json_holds_the_changes_where_windows_are_pooled() -> None:
     tallies += [tally(registry, "size", (100,) * symbols, day) for day in (1, 2)]
     (of_yes, of_size) = document_of(make_report(registry, tallies, request=Request(pool=True)))["changes"]
     assert (of_yes["metric"], of_yes["first"], of_yes["last"]) == ("yes", "2026-11-01", "2026-11-02")
-    assert [change["value"] for change in of_yes["estimates"]] == [False, True]
-    assert of_size["mean"]["p_value_corrected"] == of_size["mean"]["p_value"] == 1.0
+    assert [change["value"] for change in listed(of_yes, "share")] == [False, True]
+    of_mean = only(of_size, "mean")
+    assert of_mean["p_value_corrected"] == of_mean["p_value"] == 1.0
     json.dumps([of_yes, of_size], allow_nan=False)

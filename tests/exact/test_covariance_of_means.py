@@ -20,7 +20,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.estimates.means import Contrast, means_of
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.true_answers import encode
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
 from estimator.statistics.confidence import Z
@@ -112,19 +112,19 @@ def check_sets(metric: Metric, of_members: estimators.OfMembers) -> None:
         assert (shares.lows <= shares.highs).all()
 
 
-def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Shares:
+def drawn(metric: Metric, report: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Figures:
     """Return the shares of what was drawn from the sets, from one report, with the dummy last."""
     inverse, nothing = inverse_of(metric.channel), np.zeros(0)
     low, high = inverse.intervals(report, 1)
     shares = inverse.shares(report, 1)
     labels = [*metric.labels, "dummy"]
     errors = inverse.standard_errors(report, 1)
-    return Shares(labels, low, high, shares, errors, np.full(len(labels), 1 / len(labels)), nothing)
+    return Figures(labels, low, high, shares, errors, np.full(len(labels), 1 / len(labels)), nothing)
 
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name.startswith("set")])
 def test_each_member_of_a_set_is_estimated_as_often_as_it_is_in_the_set(name: str) -> None:
-    check_sets(METRICS[name], Shares.of_members)
+    check_sets(METRICS[name], Figures.of_members)
     metric = METRICS[name]
     for report in np.eye(metric.channel.symbols, dtype=int):
         whole, part = estimated(metric, report.tolist()).estimates, drawn(metric, report)

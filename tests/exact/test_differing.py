@@ -19,13 +19,16 @@ from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
 from estimator.render.html.group_differences import verdict_on
 from estimator.render.text.report import as_table
+from estimator.render.units import PERCENT
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
-from estimator.report.group_differences import corrected_differences
+from estimator.report.group_differences import comparisons, corrected_differences, differences_of
 from estimator.report.report import make_report
-from estimator.results.joint import Joint
+from estimator.results.estimate import Figure, FigureLabel, Figures
+from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import holm
 from estimator.tallies.tally import Tally
+from tests.support.estimates.documents import listed
 from tests.support.estimates.group_differences import (
     CASES,
     LEVEL,
@@ -46,20 +49,34 @@ false alarm.
 """
 
 
-def joint_of(estimated: MetricEstimate) -> Joint:
-    assert estimated.joint is not None
-    return estimated.joint
+def differences_in(estimated: MetricEstimate) -> FigureGroup:
+    differences = differences_of(estimated)
+    assert differences is not None
+    return differences
+
+
+def comparisons_in(estimated: MetricEstimate) -> list[tuple[Figure, ...]]:
+    return comparisons(differences_in(estimated))
+
+
+def named(difference: Figure) -> tuple[FigureLabel, FigureLabel, FigureLabel]:
+    """Return the answer whose shares are compared, and the two groups."""
+    assert isinstance(difference.value, tuple)
+    answer, first, second = difference.value
+    return answer, first, second
 
 
 def with_p_values(estimated: MetricEstimate, p_values: list[float | None]) -> MetricEstimate:
     """Return an estimate whose comparisons have the given p-values."""
-    paired = zip(joint_of(estimated).comparisons, p_values, strict=True)
-    differences = tuple(replace(each, p_value=p_value) for same, p_value in paired for each in same)
-    return replace(estimated, joint=replace(joint_of(estimated), differences=differences))
+    differences = differences_in(estimated)
+    paired = zip(comparisons(differences), p_values, strict=True)
+    figures = Figures.from_rows(replace(each, p_value=p_value) for same, p_value in paired for each in same)
+    given = replace(differences, figures=figures)
+    return replace(estimated, groups=tuple(given if group is differences else group for group in estimated.groups))
 
 
 def corrected(estimated: MetricEstimate) -> list[float | None]:
-    return [comparison[0].p_value_corrected for comparison in joint_of(estimated).comparisons]
+    return [comparison[0].p_value_corrected for comparison in comparisons_in(estimated)]
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), CASES)
@@ -68,7 +85,7 @@ def test_a_p_value_is_at_most_5_percent_just_where_the_interval_does_not_hold_0(
     seen = set()
     for _ in range(60):
         for estimated in estimates(registry, reports, generator):
-            for each in joint_of(estimated).differences:
+            for each in differences_in(estimated).figures:
                 holds = each.low <= 0 <= each.high
                 assert (each.p_value is None) == (each.estimate is None)
                 assert holds == (each.p_value is None or each.p_value > LEVEL)
@@ -104,23 +121,23 @@ def test_a_difference_that_only_an_empty_group_could_explain_has_a_p_value() -> 
     # for some the search ends where a group could be empty, and its interval has no ends
     for _ in range(60):
         truth = generator.dirichlet(np.ones(12)).reshape(4, 3)
-        p_values = joint_of(drawn(REGISTRY, "pair_3", 100, truth, generator)).p_values
-        assert all(0 < p_value <= 1 for p_value in p_values)
+        compared = comparisons_in(drawn(REGISTRY, "pair_3", 100, truth, generator))
+        assert all(0 < first.p_value <= 1 for first, *_ in compared if first.p_value is not None)
 
 
 def test_of_two_answers_both_have_the_p_value_of_the_first_and_count_once() -> None:
     two_answers = drawn(REGISTRY, "pair_1", 5000, np.full((3, 2), 1 / 6), np.random.default_rng(1))
-    joint = joint_of(two_answers)
-    assert [len(comparison) for comparison in joint.comparisons] == [2, 2, 2]
-    assert all(first.p_value == second.p_value for first, second in joint.comparisons)
+    of_two = comparisons_in(two_answers)
+    assert [len(comparison) for comparison in of_two] == [2, 2, 2]
+    assert all(first.p_value == second.p_value for first, second in of_two)
     three_answers = drawn(REGISTRY, "pair_3", 5000, np.full((4, 3), 1 / 12), np.random.default_rng(1))
-    assert [len(comparison) for comparison in joint_of(three_answers).comparisons] == [1] * math.comb(4, 2) * 3
+    assert [len(comparison) for comparison in comparisons_in(three_answers)] == [1] * math.comb(4, 2) * 3
 
 
 def test_every_question_weighs_the_same_however_many_differences_it_has() -> None:
     few, many = estimates(REGISTRY, 5000, np.random.default_rng(2)), estimates(REGISTRY, 5000, np.random.default_rng(3))
     small, large = next(few), [*many][-1]
-    size = len(joint_of(large).comparisons)
+    size = len(comparisons_in(large))
     questions = corrected_differences([with_p_values(small, [0.01]), with_p_values(large, [0.5] * size)])
     assert corrected(questions[0]) == [pytest.approx(0.02)]
     questions = corrected_differences([with_p_values(small, [0.5]), with_p_values(large, [0.001] * size)])
@@ -134,7 +151,7 @@ def test_differences_with_too_few_reports_are_left_out() -> None:
     assert corrected(question) == [pytest.approx(first), None, pytest.approx(last)]
     silent = drawn(REGISTRY, "pair_1", 49, np.full((3, 2), 1 / 6), np.random.default_rng(1))
     (question,) = corrected_differences([silent])
-    assert {conclusion(each) for each in joint_of(question).differences} == {Conclusion.TOO_FEW}
+    assert {conclusion(each) for each in differences_in(question).figures} == {Conclusion.TOO_FEW}
 
 
 @pytest.mark.parametrize(("epsilon", "reports"), [CASES[0], CASES[-1]])
@@ -156,8 +173,8 @@ def test_groups_that_differ_are_seen_among_others_that_do_not() -> None:
     def is_seen() -> bool:
         others = [differing for differing in estimates(REGISTRY, 20_000, generator) if differing.metric != "pair_1"]
         differing = drawn(REGISTRY, "pair_1", 20_000, groups[:, None] * within, generator)
-        differences = joint_of(corrected_differences([differing, *others])[0]).differences
-        return all(conclusion(each) == Conclusion.DIFFER for each in differences if each.groups[0] == "part_1_0 0")
+        differences = differences_in(corrected_differences([differing, *others])[0]).figures
+        return all(conclusion(each) == Conclusion.DIFFER for each in differences if named(each)[1] == "part_1_0 0")
 
     assert accepts_each((np.array([is_seen()]) for _ in count()), 0.9, 0.6)
 
@@ -169,15 +186,15 @@ def report_of(counts: tuple[int, ...], name: str = "pair_1") -> tuple[Tally, ...
 def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
     report = make_report(REGISTRY, report_of((5000, 1000, 3000, 3000, 3000, 3100)))
     (estimated,) = report.metrics
-    clearest = clearest_first(joint_of(estimated))
+    clearest = clearest_first(differences_in(estimated))
     assert conclusion(clearest[0]) == Conclusion.DIFFER
     assert conclusion(clearest[-1]) in {Conclusion.MAY_DIFFER, Conclusion.NO_DIFFERENCE}
     table = as_table(report)
     assert "differences between groups, of 3: 2 differ" in table
     assert "differ, p below 0.001" in table
-    entries = document_of(report)["metrics"][0]["joint"]["differences"]
+    entries = listed(document_of(report)["metrics"][0], "difference")
     assert [each["p_value_corrected"] for each in entries] == [
-        each.p_value_corrected for each in joint_of(estimated).differences
+        each.p_value_corrected for each in differences_in(estimated).figures
     ]
     frame = to_pandas(report)
     rows = frame[frame.statistic == "difference"]
@@ -198,7 +215,7 @@ def test_every_form_has_the_p_values_and_says_in_words_what_they_mean() -> None:
 def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], code: str, words: str) -> None:
     (_, estimated, *_) = estimates(REGISTRY, 5000, np.random.default_rng(2))
     (question,) = corrected_differences([with_p_values(estimated, p_values)])
-    verdict = verdict_on(("os", "theme"), clearest_first(joint_of(question)))
+    verdict = verdict_on(("os", "theme"), clearest_first(differences_in(question)), PERCENT)
     assert verdict.code == code
     assert verdict.words.startswith(words)
     assert ("Of 1 of 3 comparisons there are too few reports to say." in verdict.words) == (p_values.count(None) == 1)
@@ -206,12 +223,13 @@ def test_a_sentence_says_whether_groups_differ(p_values: list[float | None], cod
 
 def test_a_comparison_starts_from_the_group_in_which_the_answer_is_more_common() -> None:
     for estimated in estimates(REGISTRY, 5000, np.random.default_rng(2)):
-        joint = joint_of(estimated)
-        by_groups = {(each.groups, each.value): each for each in joint.differences}
-        for difference in clearest_first(joint):
+        differences = differences_in(estimated)
+        by_groups = {named(each): each for each in differences.figures}
+        for difference in clearest_first(differences):
             assert (difference.estimate or 0) >= 0
-            same = by_groups.get((difference.groups, difference.value))
-            other = by_groups.get((difference.groups[::-1], difference.value))
+            answer, first, second = named(difference)
+            same = by_groups.get((answer, first, second))
+            other = by_groups.get((answer, second, first))
             assert same == difference or (
                 other is not None
                 and (other.low, other.high) == (-difference.high, -difference.low)

@@ -20,7 +20,8 @@ from estimator.estimates import group_means as of_groups
 from estimator.estimates.group_means import group_means, group_shares, intervals_of
 from estimator.estimates.ratios import Ratios
 from estimator.report.conclusions import SIGNIFICANT
-from estimator.results.joint import Joint
+from estimator.report.group_differences import comparisons
+from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.statistics.holm import holm
@@ -48,8 +49,20 @@ def law_of(inverse: Inverse, groups: Floats, within: Floats) -> Floats:
     return normalised
 
 
-def means_of(joint: Joint) -> list[float | None]:
-    return [group.estimates[0].estimate for group in joint.groups]
+def figures_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Figures, Figures]:
+    """Return the mean of each group, and the differences between groups."""
+    means, differences = group_means(domain, inverse, counts, unit="")
+    return means.figures, differences.figures
+
+
+def estimates_of(figures: Figures) -> list[float | None]:
+    return [figure.estimate for figure in figures]
+
+
+def p_values_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> list[float]:
+    """Return the p-value of each comparison that has enough reports."""
+    _, differences = group_means(domain, inverse, counts, unit="")
+    return [first.p_value for first, *_ in comparisons(differences) if first.p_value is not None]
 
 
 def check_unbiased(epsilon: str) -> None:
@@ -57,8 +70,8 @@ def check_unbiased(epsilon: str) -> None:
     domain, inverse = rounded_question(epsilon)
     within = np.random.default_rng(SEED).dirichlet(np.ones(domain.points), size=3)
     expected = np.rint(MANY * law_of(inverse, GROUPS, within)).astype(np.int64)
-    joint = group_means(domain, inverse, expected)
-    assert means_of(joint) == pytest.approx(list(within @ np.linspace(0, 1, domain.points)), abs=1e-9)
+    means, _ = figures_of(domain, inverse, expected)
+    assert estimates_of(means) == pytest.approx(list(within @ np.linspace(0, 1, domain.points)), abs=1e-9)
     (shares,) = group_shares(domain, inverse, expected[np.newaxis], np.array([[expected.sum()]]), 1)
     assert list(shares.unbiased) == pytest.approx(list(GROUPS), abs=1e-9)
 
@@ -117,13 +130,13 @@ def test_a_group_whose_share_may_be_none_has_no_mean_and_no_difference() -> None
     table, _ = of_groups.ratios_of(domain, inverse, counts)
     may_be_none = table.sums <= 1.96 * np.sqrt(np.einsum("gg->g", table.of_sums))
     assert list(may_be_none) == [False, False, True]
-    joint = group_means(domain, inverse, counts)
-    known = [mean is not None for mean in means_of(joint)]
+    means, differences = figures_of(domain, inverse, counts)
+    known = [mean is not None for mean in estimates_of(means)]
     assert known == [True, True, False]
-    (unknown,) = joint.groups[2].estimates
+    unknown = means[2]
     assert (unknown.low, unknown.high, unknown.standard_error) == (0, 1, None)
-    assert [difference.p_value is None for difference in joint.differences] == [False, True, True]
-    assert all(-1 <= difference.low <= difference.high <= 1 for difference in joint.differences)
+    assert [difference.p_value is None for difference in differences] == [False, True, True]
+    assert all(-1 <= difference.low <= difference.high <= 1 for difference in differences)
 
 
 def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
@@ -133,7 +146,7 @@ def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
     shown = []
     for counts in next(drawn_tallies(law, 5000, SEED)):
         table, _ = of_groups.ratios_of(domain, inverse, counts)
-        mean = group_means(domain, inverse, counts).groups[2].estimates[0]
+        mean = figures_of(domain, inverse, counts)[0][2]
         shown.append(mean.estimate is not None)
         assert shown[-1] == (table.sums[2] > 1.959963984540054 * np.sqrt(table.of_sums[2, 2]))
         assert mean.estimate is None or mean.low <= min(max(mean.estimate, 0.0), 1.0) <= mean.high
@@ -143,9 +156,9 @@ def test_the_rule_alone_decides_and_no_shown_mean_is_wild() -> None:
 def test_with_too_few_reports_no_group_has_a_mean() -> None:
     for reports in (1, EXACT_BELOW - 1):
         domain, inverse, counts = tally_of("8", reports, GROUPS)
-        joint = group_means(domain, inverse, counts)
-        assert means_of(joint) == [None] * 3
-        assert joint.p_values == ()
+        means, _ = figures_of(domain, inverse, counts)
+        assert estimates_of(means) == [None] * 3
+        assert p_values_of(domain, inverse, counts) == []
 
 
 def test_a_p_value_says_the_same_as_its_interval() -> None:
@@ -154,7 +167,7 @@ def test_a_p_value_says_the_same_as_its_interval() -> None:
     law = law_of(inverse, GROUPS, within)
     decided = set()
     for counts in next(drawn_tallies(law, 20_000, SEED)):
-        for difference in group_means(domain, inverse, counts).differences:
+        for difference in figures_of(domain, inverse, counts)[1]:
             if difference.p_value is not None and abs(difference.p_value - SIGNIFICANT) > 1e-6:
                 excludes = difference.low > 0 or difference.high < 0
                 assert excludes == (difference.p_value < SIGNIFICANT)
@@ -168,7 +181,7 @@ def test_where_no_groups_differ_a_corrected_p_value_is_seldom_significant() -> N
     law = law_of(inverse, GROUPS, np.tile(rising, (3, 1)))
 
     def is_quiet(counts: Counts) -> list[bool]:
-        p_values = group_means(domain, inverse, counts).p_values
+        p_values = p_values_of(domain, inverse, counts)
         return [all(p > SIGNIFICANT for p in holm(p_values, [1.0] * len(p_values)))]
 
     batches = (np.array([is_quiet(counts) for counts in batch]) for batch in drawn_tallies(law, 5000, SEED))

@@ -16,7 +16,9 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.estimates.distribution import QUANTILES, distribution_of, mean_of
 from estimator.likelihood.histogram import Histogram
-from estimator.likelihood.histogram_fit import fit_of, fits_of
+from estimator.likelihood.histogram_fit import Fit, fit_of, fits_of
+from estimator.results.estimate import Figures
+from estimator.statistics.arrays import Counts
 from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven
 from tests.support.laws.sampling import accepts, decision
 
@@ -29,6 +31,12 @@ CHANNELS: dict[str, Channel] = {
 TOGETHER = 0.94
 DECIDED = decision(TOGETHER, TOGETHER - 0.2)
 BY_NAME = pytest.mark.parametrize("name", CHANNELS)
+
+
+def figures_of(histogram: Histogram, counts: Counts, fit: Fit | None, *, together: bool = False) -> dict[str, Figures]:
+    """Return the figures of a distribution, by statistic."""
+    groups = distribution_of(histogram, counts, fit, simultaneous=together)
+    return {group.statistic: group.figures for group in groups}
 
 
 @BY_NAME
@@ -60,14 +68,14 @@ def test_counts_that_are_all_alike_are_found(name: str) -> None:
     channel = CHANNELS[name]
     counts = np.rint(matrix(channel)[:, 3] * 10**9).astype(np.int64)
     histogram = Histogram.of(channel, COUNTS)
-    distribution = distribution_of(histogram, counts, fit_of(histogram, counts))
-    assert [(share.start, share.end) for share in distribution.bins] == [(count, count) for count in range(9)]
-    likeliest = [share.maximum_likelihood or 0.0 for share in distribution.bins]
+    distribution = figures_of(histogram, counts, fit_of(histogram, counts))
+    assert [share.value for share in distribution["bin"]] == [(count, count) for count in range(9)]
+    likeliest = [share.maximum_likelihood or 0.0 for share in distribution["bin"]]
     assert likeliest[3] == max(likeliest)
     mean = mean_of(histogram, fit_of(histogram, counts))
     assert mean is not None
     assert abs(mean - 3) < 0.1
-    assert [quantile.estimate for quantile in distribution.quantiles if quantile.quantile == 0.5] == [3]
+    assert [quantile.estimate for quantile in distribution["quantile"] if quantile.value == 0.5] == [3]
 
 
 def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
@@ -88,8 +96,8 @@ def test_intervals_that_hold_together_hold_all_figures_as_often_as_one_is_to_hol
     held = dict.fromkeys((False, True), 0)
     for together in held:
         for counts, fit in zip(tallies, fits_of(histogram, tallies), strict=True):
-            distribution = distribution_of(histogram, counts, fit, simultaneous=together)
-            held[together] += all(share.low <= 1 / 9 <= share.high for share in distribution.bins)
+            distribution = figures_of(histogram, counts, fit, together=together)
+            held[together] += all(share.low <= 1 / 9 <= share.high for share in distribution["bin"])
     assert held[True] > held[False]
     assert accepts(DECIDED, TOGETHER, held[True])
-    assert [quantile.quantile for quantile in distribution.quantiles] == list(QUANTILES)
+    assert [quantile.value for quantile in distribution["quantile"]] == list(QUANTILES)

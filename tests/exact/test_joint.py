@@ -19,10 +19,9 @@ from client_sdk.protocol.mechanisms import channel_for
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.covariance import Sample
-from estimator.estimates.joint import intervals_of, joint_of
+from estimator.estimates.joint import Joint, intervals_of, joint_of
 from estimator.estimates.ratios import Ratios
 from estimator.results.estimate import Estimate
-from estimator.results.joint import Joint
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import Z
 from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies
@@ -67,8 +66,7 @@ def held(cross: Cross, joint: Joint, truth: Floats) -> list[bool]:
     groups = range(cross.first.size)
     between = [within[estimate] - within[other] for estimate, other in combinations(groups, 2)]
     expected = np.concatenate([within.ravel(), *between])
-    estimates: list[Estimate] = [share for group in joint.groups for share in group.estimates]
-    estimates += joint.differences
+    estimates: list[Estimate] = [*joint.figures("share_within"), *joint.figures("difference")]
     return [
         estimate.low <= share <= estimate.high for estimate, share in zip(estimates, expected.tolist(), strict=True)
     ]
@@ -154,12 +152,11 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
     for group, outcome, other in np.ndindex(3, 2, 2):
         slope = (outcome == other) / totals[group] - pairs[group, outcome] / totals[group] ** 2
         slopes[group, outcome, 2 * group + other] = slope
-    for group, row in zip(joint.groups, slopes, strict=True):
-        for estimate, slope in zip(group.estimates, row, strict=True):
-            assert estimate.standard_error is not None
-            assert abs(estimate.standard_error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
+    for estimate, slope in zip(joint.figures("share_within"), slopes.reshape(6, 6), strict=True):
+        assert estimate.standard_error is not None
+        assert abs(estimate.standard_error**2 / (slope @ covariance @ slope) - 1) <= 2**10 * PRECISION
     places = [(*pair, outcome) for pair in combinations(range(3), 2) for outcome in range(2)]
-    for difference, (a, b, outcome) in zip(joint.differences, places, strict=True):
+    for difference, (a, b, outcome) in zip(joint.figures("difference"), places, strict=True):
         slope = slopes[a, outcome] - slopes[b, outcome]
         error = difference.standard_error
         assert error is not None
@@ -168,8 +165,8 @@ def test_standard_errors_of_ratios_and_differences_are_those_of_their_slopes() -
 
 def test_outcomes_of_a_group_have_the_sum_1_and_two_outcomes_mirrored_intervals() -> None:
     inverse, counts = inverse_for(THREE, WEAK), np.array([400, 900, 300, 500, 700, 600], dtype=np.int64)
-    for group in joint_estimate(THREE, inverse, counts).groups:
-        no, yes = group.estimates
+    within = [*joint_estimate(THREE, inverse, counts).figures("share_within")]
+    for no, yes in zip(within[::2], within[1::2], strict=True):
         assert no.estimate is not None
         assert yes.estimate is not None
         assert abs(no.estimate + yes.estimate - 1) <= 4 * PRECISION
@@ -181,11 +178,11 @@ def test_a_group_that_could_be_empty_has_no_estimate_and_everything_is_possible(
     inverse = inverse_for(TWO, STRONG)
     law = inverse.symbol_law(TRUTHS["a rare group"][1].ravel())
     joint = joint_estimate(TWO, inverse, np.rint(law * 1000).astype(np.int64))
-    first, second = joint.groups
-    for estimate in first.estimates:
+    within = [*joint.figures("share_within")]
+    for estimate in within[:2]:
         assert (estimate.estimate, estimate.standard_error, estimate.low, estimate.high) == (None, None, 0, 1)
-    assert all(estimate.estimate is not None for estimate in second.estimates)
-    for each in joint.differences:
+    assert all(estimate.estimate is not None for estimate in within[2:])
+    for each in joint.figures("difference"):
         assert (each.estimate, each.standard_error, each.low, each.high) == (None, None, -1, 1)
     assert joint.independence is not None
 
@@ -195,8 +192,7 @@ def test_fewer_than_fifty_reports_tell_of_no_group(reports: int) -> None:
     inverse = inverse_for(TWO, "8")
     counts = np.array([reports - reports // 2, 0, 0, reports // 2], dtype=np.int64)
     joint = joint_estimate(TWO, inverse, counts)
-    silent = [estimate.estimate is None for group in joint.groups for estimate in group.estimates]
-    silent += [estimate.estimate is None for estimate in joint.differences]
+    silent = [figure.estimate is None for name in ("share_within", "difference") for figure in joint.figures(name)]
     assert all(silent) == (reports < 50)
     assert (joint.independence is None) == (reports < 50)
 
@@ -206,13 +202,14 @@ def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them()
     truth = np.array([0.3, 0.05, 0.2, 0.1, 0.1, 0.25])
     for _ in range(200):
         joint = joint_estimate(SCALE, inverse, generator.multinomial(3000, inverse.symbol_law(truth)))
-        assert [point.value for point in joint.roc] == ["b", "c"]
-        expected = [(0.3 / 0.6, 0.35 / 0.4), (0.1 / 0.6, 0.25 / 0.4)]
-        for point, (no, yes) in zip(joint.roc, expected, strict=True):
-            held_ones += [point.no.low <= no <= point.no.high, point.yes.low <= yes <= point.yes.high]
-            assert point.no.high - point.no.low < 0.3
+        expected = {(False, "b"): 0.3 / 0.6, (True, "b"): 0.35 / 0.4, (False, "c"): 0.1 / 0.6, (True, "c"): 0.25 / 0.4}
+        curve = {point.value: point for point in joint.figures("share_from")}
+        assert list(curve) == list(expected)
+        for place, share in expected.items():
+            held_ones.append(curve[place].low <= share <= curve[place].high)
+            assert place[0] or curve[place].high - curve[place].low < 0.3
     assert np.mean(held_ones) >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / len(held_ones))
-    assert intervals_of(SCALE) == len(held(SCALE, joint, truth.reshape(3, 2))) + 1 + 2 * len(joint.roc)
+    assert intervals_of(SCALE) == len(held(SCALE, joint, truth.reshape(3, 2))) + 1 + len(joint.figures("share_from"))
 
 
 @pytest.mark.parametrize("points", [False, True])
@@ -246,10 +243,8 @@ def test_a_scale_s_area_and_curve_hold_the_truth_as_often_as_promised(
 
 def test_of_few_reports_and_of_other_questions_there_is_no_curve() -> None:
     few = joint_estimate(SCALE, inverse_for(SCALE, "8"), np.array([9, 0, 0, 9, 0, 9], dtype=np.int64))
-    assert [(share.estimate, share.low, share.high) for point in few.roc for share in (point.no, point.yes)] == [
-        (None, 0, 1)
-    ] * 4
-    assert joint_estimate(TWO, inverse_for(TWO, WEAK), np.full(4, 100, dtype=np.int64)).roc == ()
+    assert [(share.estimate, share.low, share.high) for share in few.figures("share_from")] == [(None, 0, 1)] * 4
+    assert joint_estimate(TWO, inverse_for(TWO, WEAK), np.full(4, 100, dtype=np.int64)).group("share_from") is None
 
 
 def test_there_are_as_many_intervals_as_are_counted() -> None:

@@ -61,7 +61,8 @@ def tally(metric: Metric, counts: Counts) -> Tally:
 
 def unbiased(metric: Metric, tallies: Counts) -> Floats:
     """Return the unbiased estimates of each tally, shape (tallies, estimates)."""
-    return np.array([of_one.unbiased for of_one in estimates(metric, [tally(metric, counts) for counts in tallies])])
+    of_each = estimates(metric, [tally(metric, counts) for counts in tallies])
+    return np.array([np.concatenate([group.figures.unbiased for group in of_one.compared]) for of_one in of_each])
 
 
 @pytest.mark.parametrize("name", CHANNELS)

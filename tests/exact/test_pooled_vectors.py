@@ -19,7 +19,7 @@ from estimator.estimates.rotated_axes import square_along, turned_back
 from estimator.estimates.vectors import least_noise_of
 from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.report.pooling import pooled
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
@@ -38,14 +38,15 @@ def window(metric: Metric, vectors: Floats, people: Counts, at: int, generator: 
     return estimate(metric, Tally("m", metric.edition, day, True, int(people.sum()), counts.tolist()))  # noqa: FBT003 closed
 
 
-def together(metric: Metric, windows: list[MetricEstimate]) -> Shares:
+def together(metric: Metric, windows: list[MetricEstimate]) -> Figures:
     (pooled_estimate,) = pooled(windows, {"m": metric})
-    assert pooled_estimate.coordinates is not None
+    coordinates = pooled_estimate.group("coordinate")
+    assert coordinates is not None
     assert pooled_estimate.reports == sum(each.reports for each in windows)
-    return pooled_estimate.coordinates
+    return coordinates.figures
 
 
-def pooled_rounds(metric: Metric, truth: str, people: int, *, same: bool) -> Iterator[tuple[Shares, Floats]]:
+def pooled_rounds(metric: Metric, truth: str, people: int, *, same: bool) -> Iterator[tuple[Figures, Floats]]:
     """Yield what windows together say, and the population's mean.
 
     People are drawn once a round, or in each window.
@@ -79,8 +80,8 @@ def test_the_error_of_the_rotations_averages_over_windows() -> None:
     generator, many = np.random.default_rng(12), np.array([10**6])
     vector = encoded(metric, [0.999, 0, 0, 0])
     windows = [window(metric, vector, many, at, generator) for at in range(16)]
-    alone, pooled_one = windows[0].coordinates, together(metric, windows)
-    assert alone is not None
+    alone, pooled_one = windows[0].figures("coordinate"), together(metric, windows)
+    assert len(alone)
     assert np.linalg.norm(pooled_one.standard_errors) < np.linalg.norm(alone.standard_errors) / 3
     assert np.abs(pooled_one.unbiased - vector[0, :4] / UNIT).max() < 4 * pooled_one.standard_errors.max()
 

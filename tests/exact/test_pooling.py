@@ -15,7 +15,7 @@ from estimator.decoders.inversions import sampler_of
 from estimator.estimates.metric import estimate
 from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
-from estimator.results.estimate import Share
+from estimator.results.estimate import Figure
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.statistics.arrays import Counts
@@ -49,7 +49,7 @@ def pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
     return pooled_estimate
 
 
-def of_yes(shares: Iterable[Share]) -> Share:
+def of_yes(shares: Iterable[Figure]) -> Figure:
     (yes,) = (share for share in shares if share.value is True)
     return yes
 
@@ -70,7 +70,7 @@ def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None
     of them decide.
     """
     generator = np.random.default_rng(7)
-    estimates = [pool(METRICS[name], same_people(METRICS[name], generator)).estimates[0] for _ in range(ROUNDS)]
+    estimates = [pool(METRICS[name], same_people(METRICS[name], generator)).figures("share")[0] for _ in range(ROUNDS)]
     truth = 1 / METRICS[name].channel.inputs
     squares = [((estimate.estimate or 0.0) - truth) ** 2 for estimate in estimates]
     claimed = [(estimate.standard_error or 0.0) ** 2 for estimate in estimates]
@@ -80,7 +80,7 @@ def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None
 @pytest.mark.parametrize("name", METRICS)
 def test_taking_the_windows_for_independent_would_claim_too_little(name: str) -> None:
     windows = same_people(METRICS[name], np.random.default_rng(8))
-    together = pool(METRICS[name], windows).estimates[0].standard_error or 0.0
+    together = pool(METRICS[name], windows).figures("share")[0].standard_error or 0.0
     alone = next(iter(windows[0].estimates or ())).standard_error or 0.0
     assert alone / math.sqrt(WINDOWS) < together < alone
 
@@ -99,7 +99,7 @@ def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(fi
     def holds() -> bool:
         inputs = generator.multinomial(60, shares)
         together = pool(metric, [estimated(metric, sampler(inputs, generator), day) for day in range(1, WINDOWS + 1)])
-        figure, truth = (together.estimates[-1], 0.02) if together.mean is None else (together.mean, 9 * 0.02)
+        figure, truth = (together.figures("share")[-1], 0.02) if together.mean is None else (together.mean, 9 * 0.02)
         return figure.low <= truth <= figure.high
 
     check_held((np.array([[holds()]]) for _ in count()), PROMISED)
@@ -110,9 +110,11 @@ def test_pooled_is_weighted_with_the_reports() -> None:
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [30, 70]), (2, [300, 100]))]
     shares = [of_yes(window.estimates or ()).estimate or 0.0 for window in windows]
     together = pool(metric, windows)
+    (changed,) = together.changes
     assert together.reports == 500
-    assert of_yes(together.estimates).estimate == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
-    assert of_yes(together.changes).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
+    pooled_share = of_yes(together.figures("share")).estimate
+    assert pooled_share == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
+    assert of_yes(changed.figures).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
 
 
 @pytest.mark.parametrize("fields", [BOOLEAN, ORDINAL, NUMBER], ids=["shares", "shares and a mean", "a mean"])
@@ -122,10 +124,14 @@ def test_the_change_over_windows_is_the_one_that_is_tested(fields: dict[str, Fie
     windows = [estimated(metric, 600 + day * symbols, day) for day in (1, 2)]
     (changed,) = changes_of(windows, {metric.name: metric})
     together = pool(metric, windows).changes
-    assert [(each.estimate, each.standard_error, each.low, each.high) for each in together] == [
-        (each.estimate, each.standard_error, each.low, each.high) for each in changed
+    every = [(group, each) for group in together for each in group.figures]
+    assert [(group.statistic, each.value) for group, each in every] == [
+        (group.statistic, each.value) for group, each in changed
     ]
-    assert (together[-1].value == "mean") == (changed.mean is not None)
+    assert [(each.estimate, each.standard_error, each.low, each.high) for _, each in every] == [
+        (each.estimate, each.standard_error, each.low, each.high) for _, each in changed
+    ]
+    assert together[-1].about.is_mean == (changed.mean is not None)
 
 
 @pytest.mark.parametrize("few", [1, 49])
@@ -137,8 +143,9 @@ def test_few_reports_leave_everything_possible(few: int) -> None:
         assert pooled(windows, {metric.name: metric}) == ()
         return
     together = pool(metric, windows)
-    assert all((share.low, share.high) == (0.0, 1.0) for share in together.estimates)
-    assert all((change.low, change.high) == (-1.0, 1.0) for change in together.changes)
+    assert [(share.low, share.high) for share in together.figures("share")] == [(0.0, 1.0)] * 2
+    (changes,) = together.changes
+    assert [(change.low, change.high) for change in changes.figures] == [(-1.0, 1.0)] * 2
 
 
 def test_a_mean_is_pooled_on_its_own_scale() -> None:
@@ -187,7 +194,7 @@ def test_the_error_is_not_too_small_where_noise_is_large() -> None:
             )
             for day, tallied in zip(days, counts, strict=True)
         ]
-        pooled_share = of_yes(pool(metric, [estimate(metric, tally) for tally in tallies]).estimates)
+        pooled_share = of_yes(pool(metric, [estimate(metric, tally) for tally in tallies]).figures("share"))
         squares.append(((pooled_share.estimate or 0.0) - 0.5) ** 2)
         claimed.append((pooled_share.standard_error or 0.0) ** 2)
     assert math.fsum(squares) / math.fsum(claimed) <= 1 + 6 * math.sqrt(2 / rounds)

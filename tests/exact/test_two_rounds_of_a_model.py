@@ -30,7 +30,8 @@ from estimator.estimates.joint import auc_of_pairs
 from estimator.formats.model_file import as_model_file
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
 from estimator.rehearsal.vector_sampler import sampled_tally
-from estimator.results.joint import Joint
+from estimator.results.group import FigureKey
+from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally
@@ -81,14 +82,13 @@ def first_round(mechanism: str, folder: Path) -> ShippedModel:
     return ShippedModel.read(file)
 
 
-def second_round(cells: Counts, seed: int) -> Joint:
+def second_round(cells: Counts, seed: int) -> MetricEstimate:
     """Return the report's cross of step and label, of devices drawn from the people."""
     registry, generator = Registry.parse(HEAD + SECOND), np.random.default_rng(seed)
     metric = registry.metric("score_and_limited")
     devices = generator.multinomial(DEVICES, np.bincount(cells, minlength=metric.channel.inputs) / len(cells))
     (estimated,) = estimate(registry, [tally_of(metric, sampler_of(metric.channel)(devices, generator))]).metrics
-    assert estimated.joint is not None
-    return estimated.joint
+    return estimated
 
 
 @pytest.mark.parametrize("mechanism", ["crosses", "rotated-axes"])
@@ -103,11 +103,13 @@ def test_the_second_round_finds_the_auc_and_the_calibration_of_the_first(tmp_pat
     true_auc, true_shares = auc_of(steps, labels), [labels[steps == step].mean() for step in used]
     held: list[bool] = []
     for seed in range(CHECKS):
-        joint = second_round(2 * steps + labels, seed)
-        assert joint.auc is not None
-        assert joint.auc.high - joint.auc.low < 0.2  # it tells something
-        held.append(joint.auc.low <= true_auc <= joint.auc.high)
-        shares = [joint.groups[step].estimates[1] for step in used]
+        estimated = second_round(2 * steps + labels, seed)
+        auc = estimated.figure(FigureKey("auc_of_steps"))
+        assert auc is not None
+        assert auc.high - auc.low < 0.2  # it tells something
+        held.append(auc.low <= true_auc <= auc.high)
+        within = {share.value: share for share in estimated.figures("share_within")}
+        shares = [within[STEPS[step], True] for step in used]
         held += [share.low <= truth <= share.high for share, truth in zip(shares, true_shares, strict=True)]
     of_auc = np.mean(held[:: len(used) + 1])
     assert np.mean(held) >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / len(held))

@@ -85,8 +85,7 @@ def test_few_reports_of_opposite_vectors_say_nothing_of_their_mean(reports: int)
         listed = (counts[symbols].tolist(), symbols.tolist())
         tally = Tally("m", metric.edition, Window.parse(DAY), True, reports, *listed)  # noqa: FBT003 closed
         (estimated,) = vector_estimates(metric, [tally], Request())
-        assert estimated.coordinates is not None
-        first, linear = estimated.coordinates[0], linear_estimate(metric, tally, [1.0, 0.0, 0.0])
+        first, linear = estimated.figures("coordinate")[0], linear_estimate(metric, tally, [1.0, 0.0, 0.0])
         assert ((first.low, first.high) == (-1, 1)) == ((linear.low, linear.high) == (-1, 1)) == (reports < 50)
         held.append(first.low <= 0 <= first.high)
     assert sum(held) >= 15
@@ -209,11 +208,11 @@ def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
     with_fakes = Tally("m", metric.edition, Window.parse(DAY), True, reports, fakes.tolist())  # noqa: FBT003 closed
     (estimated,) = vector_estimates(metric, [with_fakes], Request(fakes=1 - 1800 / reports))
     without = Tally("m", metric.edition, Window.parse(DAY), True, 1800, honest.tolist())  # noqa: FBT003 closed
-    assert estimated.coordinates is not None
     assert estimated.fakes is not None
-    assert estimated.fakes.mean is not None
-    moved = np.linalg.norm(estimated.coordinates.unbiased - VectorMean.of(metric, without).coordinates)
-    assert 0.15 * estimated.fakes.mean.up < moved <= estimated.fakes.mean.up
+    (said,) = estimated.fakes.moves
+    assert said.statistic == "coordinate"
+    moved = np.linalg.norm(estimated.figures("coordinate").unbiased - VectorMean.of(metric, without).coordinates)
+    assert 0.15 * said.up < moved <= said.up
 
 
 def test_one_report_moves_the_mean_by_the_norm_over_reports_and_gain_at_most() -> None:

@@ -23,7 +23,7 @@ from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.clusters import Cluster, Clusters
-from estimator.results.distribution import Figure
+from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_POINTS = 256
@@ -60,11 +60,11 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
         share, mean = _of_members(fit.smoothed, middles, members)
         clusters.append(
             Cluster(
-                share=Figure.within((float(low[0]), float(high[0])), share),
+                share=Estimate.within((float(low[0]), float(high[0])), share),
                 stability=stability,
                 start=float(histogram.points[first]),
                 end=float(histogram.points[last]),
-                mean=Figure.within(mean_within(tally, first, last), mean),
+                mean=Estimate.within(mean_within(tally, first, last), mean),
             )
         )
     return Clusters(tuple(clusters), groups.numbers)
@@ -98,10 +98,10 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
         share, mean = _of_members(weights, weights if line is None else line, members)
         clusters.append(
             Cluster(
-                share=Figure.within(values.share(members), share),
+                share=Estimate.within(values.share(members), share),
                 stability=stability,
                 values=tuple(metric.labels[member] for member in members.tolist()),
-                mean=None if line is None else Figure.within(values.mean(members, line), mean),
+                mean=None if line is None else Estimate.within(values.mean(members, line), mean),
             )
         )
     return Clusters(tuple(clusters), groups.numbers)

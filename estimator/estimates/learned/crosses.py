@@ -26,7 +26,7 @@ from estimator.estimates.learned.possible_share import LEAST_SHARE, possible_sha
 from estimator.estimates.learned.products import input_of
 from estimator.estimates.ratios import Ratios
 from estimator.estimates.vectors import even_test
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.results.learned import LearnedModel
 from estimator.results.poisoning import Fakes, Move
 from estimator.statistics.arrays import Floats
@@ -56,8 +56,6 @@ YES: Final = 1
 
 EVERYTHING: Final = (0.0, 1.0)
 """The interval of a share of which nothing is known."""
-
-NOTHING: Final = np.zeros(0)
 
 
 class CellShares(NamedTuple):
@@ -129,7 +127,7 @@ def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
         downs.append(float(lowered.max()))
         ups.append(float(raised.max()))
     test = even_test(np.array([counts.sum() for counts in parts]))
-    return Fakes(fraction=fraction, mean=Move(max(downs), max(ups)), test=test)
+    return Fakes(fraction=fraction, moves=(Move("cell_share", max(downs), max(ups)),), test=test)
 
 
 def base_rate(of_features: list[CellShares]) -> float:
@@ -210,7 +208,7 @@ def logit(share: float) -> float:
     return math.log(share / (1 - share))
 
 
-def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Shares:
+def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
     The estimate is that of the model, which is shrunk towards all people's. Without reports of a
@@ -221,13 +219,13 @@ def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Shares:
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
         ends = np.full(len(names), MOST_LOG_ODDS)
-        return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING)
+        return Figures(names, -ends, ends)
     lows, highs = (
         np.concatenate(ends) for ends in zip(*(odds_ends(each, family) for each in fitted.of_features), strict=True)
     )
     estimates = logit(fitted.share) + np.concatenate(fitted.weights)
     errors = (highs - lows) / (2 * z_of(family))
-    return Shares(names, lows, highs, np.clip(estimates, lows, highs), errors, NOTHING, NOTHING)
+    return Figures(names, lows, highs, np.clip(estimates, lows, highs), errors)
 
 
 def odds_ends(cells: CellShares, family: int) -> tuple[Floats, Floats]:

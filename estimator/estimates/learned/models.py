@@ -12,15 +12,14 @@ from estimator.estimates.learned.crosses import Fitted, cells_of, fakes_of_cross
 from estimator.estimates.learned.poisoning import fakes_of_products
 from estimator.estimates.learned.products import MOST_STEPS, ProductsModel, label_step
 from estimator.estimates.question_fields import question_fields
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.learned import LearnedModel
 from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes
 from estimator.results.request import Request
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally
-
-NOTHING = np.zeros(0)
 
 LEAST_REPORTS = EXACT_BELOW
 """With fewer, errors are not normal, and nothing is learned."""
@@ -30,20 +29,24 @@ def model_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) 
     """Yield the estimates of each tally of a model."""
     for tally in tallies:
         tally.check(metric.channel.symbols)
-        coordinates, learned = learn(metric, tally, simultaneous=request.simultaneous)
+        coefficients, learned = learn(metric, tally, simultaneous=request.simultaneous)
+        statistic = "coefficient" if isinstance(metric.kind, Model) else "log_odds"
+        auc = () if learned is None or learned.auc is None else (learned.auc.labelled(),)
         yield MetricEstimate(
             **question_fields(metric),
             window=tally.window.text,
             closed=tally.closed,
             reports=tally.reports,
-            coordinates=coordinates,
-            norm=float(max(abs(coordinates.lows).max(), abs(coordinates.highs).max())),
+            groups=(
+                FigureGroup(statistic, coefficients),
+                *(FigureGroup("auc", Figures.from_rows([each]), "", SHARES) for each in auc),
+            ),
             learned=learned,
             fakes=None if request.fakes is None else _fakes(metric, tally, request.fakes),
         )
 
 
-def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[Shares, LearnedModel | None]:
+def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
     """Return the coefficients or log-odds of a tally with their intervals, and the model.
 
     Args:
@@ -59,7 +62,7 @@ def learn(metric: Metric, tally: Tally, *, simultaneous: bool = False) -> tuple[
         names = metric.kind.observation.coordinates
         if tally.reports < LEAST_REPORTS:
             ends = np.full(len(names), MOST_STEPS * label_step(metric.kind))
-            return Shares(names, -ends, ends, NOTHING, NOTHING, NOTHING, NOTHING), None
+            return Figures(names, -ends, ends), None
         model = ProductsModel.of(metric, tally)
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
     assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind

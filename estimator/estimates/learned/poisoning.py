@@ -1,8 +1,8 @@
 """By how much made-up reports could have moved the coefficients of a model of products.
 
-They move the mean of the vectors by a length r at most (`estimates.vectors.fakes_of`). What follows
-holds for every mean within r, and so for that of the honest reports; the penalty lambda and the
-noise s are those of the tally.
+They move the mean of the vectors by a length r at most (`estimates.vectors.length_moved`). What
+follows holds for every mean within r, and so for that of the honest reports; the penalty lambda and
+the noise s are those of the tally.
 
 * A mean of parts p, S, z and y, each divided by its weight, gives k = p - z y and C = S - z z'.
   By the inequality of Cauchy and Schwarz over the four parts of r,
@@ -25,14 +25,13 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import weights
 from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge, label_step
-from estimator.estimates.vectors import VectorMean, fakes_of
+from estimator.estimates.vectors import VectorMean, length_moved
 from estimator.results.poisoning import Fakes, Move
 from estimator.tallies.tally import Tally
 
@@ -46,12 +45,12 @@ def fakes_of_products(metric: Metric, tally: Tally, fraction: float) -> Fakes:
         fraction: of its reports that are made up.
 
     """
-    fakes = fakes_of(metric, tally, VectorMean.of(metric, tally), fraction)
-    assert fakes.mean is not None  # noqa: S101 a vector has a mean
+    length, test = length_moved(metric, tally, VectorMean.of(metric, tally), fraction)
     model = ProductsModel.of(metric, tally)
     unit = label_step(model.kind) / model.norm
-    most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, fakes.mean.up)
-    return msgspec.structs.replace(fakes, coefficients=Move(most, most))
+    most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, length)
+    moves = (Move("product_mean", length, length), Move("coefficient", most, most))
+    return Fakes(fraction=fraction, moves=moves, test=test)
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:

@@ -27,7 +27,7 @@ from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from estimator.estimates.learned.skill import Skill, Skilled
 from estimator.estimates.vectors import VectorMean
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.results.learned import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.laws import student_of
@@ -49,8 +49,6 @@ LEAST_SPREAD: Final = 1e-9
 
 MOST_STEPS: Final = 1000.0
 """The largest coefficient shown, in half ranges of the label: unbounded intervals end there."""
-
-NOTHING: Final = np.zeros(0)
 
 
 class Moments(NamedTuple):
@@ -176,7 +174,7 @@ class ProductsModel:
         """Return the regression on all rotations."""
         return Ridge.of(Covariances.of(self.moments), self.pair_noise)
 
-    def coefficients(self, family: int = 1) -> Shares:
+    def coefficients(self, family: int = 1) -> Figures:
         """Return the change of the expected label, in its units, as each scaled feature rises by 1.
 
         A scaled number rises by 2 from one end to the other. The label of yes and no has the unit
@@ -192,7 +190,7 @@ class ProductsModel:
         reach, most = student_of(family, blocks - 1) * errors, MOST_STEPS * label_step(self.kind)
         lows, highs = (np.clip(estimates + side * reach, -most, most) for side in (-1, 1))
         names = self.kind.observation.coordinates
-        return Shares(names, lows, highs, estimates, errors, NOTHING, NOTHING)
+        return Figures(names, lows, highs, estimates, errors)
 
     def learned(self) -> LearnedModel:
         """Return the model with its weights, and how well it predicts."""

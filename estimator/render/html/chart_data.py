@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figure_groups import (
-    AUC,
-    COORDINATES,
-    ROC_OF_STEPS,
-    SHARES,
-    groups_of,
-    mean_title,
-    plain_estimate,
-)
-from estimator.render.html.numbers import PERCENT
+from estimator.render.html.figure_groups import groups_of, shown_at
+from estimator.render.html.joint import axes_of
 from estimator.render.html.steps import ranges_of
 from estimator.render.html.tracks import KnownEstimate, tracks
-from estimator.render.sentences import leader
-from estimator.render.words import label_of
-from estimator.results.distribution import Figure
-from estimator.results.estimate import Share
+from estimator.render.units import PERCENT
+from estimator.report.highlights import by_value
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
-
-DRAWN: Final = {AUC: "scores", ROC_OF_STEPS: "steps"}
-"""Groups that are drawn as a curve of their own, by their titles."""
+from estimator.results.statistic import Chart
 
 WithReports = Sequence[MetricEstimate | None]
 """An entry for each window of the calendar. None where nobody reported."""
@@ -64,52 +53,58 @@ def data_of(
         "open": [slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
         "groups": list(_groups(with_reports, shown, positions, pooled)),
     }
-    if shown.at_least:
+    if shown.group("share_at_least") is not None:
         data["days"] = True  # the first group has a share for each number of days
     if pooled is not None:
         data["pooled"] = pooled.reports
-    return data | _distribution(with_reports) | _joint(with_reports)
+    return data | _distribution(with_reports) | _joint(with_reports, shown.names)
 
 
 def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
-    """Return the row of the answer's figure; 0 if that value is not shown."""
-    position = leader(shown)
-    return list(positions).index(position) if position in positions else 0
+    """Return the row of the answer's figure among the shown values; 0 if it is not shown."""
+    group = by_value(shown)
+    return list(positions).index(group.lead) if group is not None and group.lead in positions else 0
 
 
 def _groups(
     with_reports: WithReports, shown: MetricEstimate, positions: Sequence[int], pooled: Pooled | None
 ) -> Iterator[dict[str, Any]]:
     """Yield the tracks of each group that the window shown first has, a row for each figure."""
-    by_window = [
-        {} if estimated is None else {group.title: group for group in groups_of(estimated, positions)}
-        for estimated in with_reports
-    ]
-    pooled_groups = {} if pooled is None else _pooled_groups(pooled, positions)
     for group in groups_of(shown, positions):
-        rows: list[list[KnownEstimate]] = [
-            [groups[group.title].figures[row][1] if group.title in groups else None for groups in by_window]
-            for row in range(len(group.figures))
-        ]
+        by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
+        rows = _rows([None if figures is None else list(figures) for figures in by_window])
         if pooled is not None:
-            last = pooled_groups.get(group.title, (None,) * len(rows))
-            rows = [[*row, estimate] for row, estimate in zip(rows, last, strict=True)]
-        labels = [label for label, _ in group.figures]
-        drawn = {"drawn": DRAWN[group.title]} if group.title in DRAWN else {}
-        about = {"title": group.title, "percent": group.unit is PERCENT, "labels": labels}
+            together = _figures(pooled, group.group, positions) or [None] * len(rows)
+            rows = [[*row, figure] for row, figure in zip(rows, together, strict=True)]
+        about = {"title": group.title, "percent": group.unit is PERCENT, "labels": list(group.labels)}
+        chart = group.group.about.chart
+        drawn = {} if chart is None else {"drawn": chart.value}
         yield about | drawn | tracks(rows, group.unit)
 
 
-def _pooled_groups(pooled: Pooled, positions: Sequence[int]) -> Mapping[str, tuple[KnownEstimate, ...]]:
-    """Return the pooled figures by the titles of their groups."""
-    groups: dict[str, tuple[KnownEstimate, ...]] = {}
-    if pooled.estimates:
-        groups[SHARES] = tuple(pooled.estimates[position] for position in positions)
-    if pooled.mean is not None:
-        groups[mean_title(pooled.kind)] = (pooled.mean,)
-    if pooled.coordinates is not None:
-        groups[COORDINATES] = tuple(pooled.coordinates[position] for position in positions)
-    return groups
+def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
+    """Return the shown figures of a statistic. None where there are none."""
+    group = None if estimated is None else estimated.group(like.statistic)
+    return None if group is None else shown_at(group, positions)
+
+
+def _drawn(with_reports: WithReports, chart: Chart) -> tuple[FigureGroup, list[list[KnownEstimate]]] | None:
+    """Return the figures that a chart draws, and a row for each with an entry for each window."""
+    groups = [None if each is None else _charted(each, chart) for each in with_reports]
+    first = next((group for group in groups if group is not None), None)
+    if first is None:
+        return None
+    columns = (None if group is None else group.figures for group in groups)
+    return first, _rows([None if each is None else list(_drawable(each)) for each in columns])
+
+
+def _drawable(figures: Figures) -> Figures:
+    """Return figures without maximum-likelihood values, which these charts do not draw."""
+    return Figures(figures.labels, figures.lows, figures.highs, figures.unbiased, figures.standard_errors)
+
+
+def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
+    return next((group for group in estimated.groups if group.about.chart is chart), None)
 
 
 def _distribution(with_reports: WithReports) -> dict[str, Any]:
@@ -117,39 +112,31 @@ def _distribution(with_reports: WithReports) -> dict[str, Any]:
 
     Nothing for a question without them.
     """
-    distributions = [None if estimated is None else estimated.distribution for estimated in with_reports]
-    first = next((distribution for distribution in distributions if distribution is not None), None)
-    if first is None:
+    bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
+    if bins is None or band is None:
         return {}
-    bins = tracks(_rows([None if each is None else each.bins for each in distributions]), PERCENT)
-    if not any(share.low for each in distributions if each is not None for share in each.bins):
-        del bins["d"]  # every lower limit is 0
-    data: dict[str, Any] = {"bins": {"edges": [(share.start, share.end) for share in first.bins], **bins}}
-    band = tracks(_rows([None if each is None else each.band for each in distributions]), PERCENT)
-    data["band"] = {"at": [point.at for point in first.band], **band}
-    return data
+    histogram = tracks(bins[1], PERCENT)
+    if not any(share.low for row in bins[1] for share in row if share is not None):
+        del histogram["d"]  # every lower limit is 0
+    return {
+        "bins": {"edges": bins[0].figures.labels, **histogram},
+        "band": {"at": band[0].figures.labels, **tracks(band[1], PERCENT)},
+    }
 
 
 def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstimate]]:
     """Return a row for each figure, with an estimate for each window."""
-    figures = len(next(each for each in by_window if each is not None))
-    return [[None if each is None else plain_estimate(each[place]) for each in by_window] for place in range(figures)]
+    figures = len(next((each for each in by_window if each is not None), ()))
+    return [[None if each is None else each[place] for each in by_window] for place in range(figures)]
 
 
-def _joint(with_reports: WithReports) -> dict[str, Any]:
+def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> dict[str, Any]:
     """Return the shares within groups of each window, or nothing for a question without groups."""
-    joints = [None if estimated is None else estimated.joint for estimated in with_reports]
-    first = next((joint for joint in joints if joint is not None), None)
-    if first is None or first.is_of_means:  # means are figures like any other
+    drawn = _drawn(with_reports, Chart.CELLS)
+    if drawn is None:
         return {}
-    by_window: list[list[Share] | None] = [
-        None if joint is None else [*chain.from_iterable(group.estimates for group in joint.groups)] for joint in joints
-    ]
-    cells = sum(len(group.estimates) for group in first.groups)
-    rows: list[list[KnownEstimate]] = [
-        [None if shares is None else shares[cell] for shares in by_window] for cell in range(cells)
-    ]
-    groups = [label_of(group.group) for group in first.groups]
-    outcomes = [label_of(share.value) for share in first.groups[0].estimates]
-    steps = {"steps": ranges_of(groups)} if first.roc else {}
-    return {"joint": {"names": first.names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}
+    cells, rows = drawn
+    groups, outcomes = axes_of(cells)
+    has_steps = any(_charted(each, Chart.CURVE_OF_STEPS) for each in with_reports if each is not None)
+    steps = {"steps": ranges_of(groups)} if has_steps else {}
+    return {"joint": {"names": names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}

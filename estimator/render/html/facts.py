@@ -9,11 +9,10 @@ from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
-from estimator.render.html.numbers import count_words
-from estimator.render.words import short, short_loss
+from estimator.render.words import short_loss
 from estimator.results.central import Central
 from estimator.results.metric import MetricEstimate
-from estimator.words import in_unit
+from estimator.words import in_unit, plural, short
 
 
 def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> tuple[tuple[str, str], ...]:
@@ -47,7 +46,7 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
     yield "Edition", metric.edition
     if windows:
         total = sum(window.reports for window in windows)
-        yield "Reports", f"{count_words(total, 'report')} in {count_words(len(windows), 'window')}"
+        yield "Reports", f"{plural(total, 'report')} in {plural(len(windows), 'window')}"
     if metric.owner:
         yield "Owner", short(metric.owner)
     yield "Asked until", _end(metric)

@@ -7,12 +7,11 @@ from typing import Final
 
 from markupsafe import Markup
 
-from estimator.render.html.numbers import PERCENT, Unit
 from estimator.render.rounding import within
-from estimator.render.words import label_of, left_out_words, p_words, short, short_loss
-from estimator.results.changes import Change
+from estimator.render.units import PERCENT, Unit
+from estimator.render.words import p_words, short_loss
 from estimator.results.estimate import Estimate
-from estimator.results.joint import Difference
+from estimator.words import label_of, short
 
 NONE: Final = "\N{EN DASH}"
 """Stands in a cell of a table for a figure that is not computed."""
@@ -41,17 +40,17 @@ def likeliest_text(estimate: Estimate, unit: Unit = PERCENT) -> str:
     return NONE if estimate.maximum_likelihood is None else f"{unit.likeliest(estimate)}{unit.suffix}"
 
 
-def change_text(change: Change, unit: Unit = PERCENT) -> str:
+def change_text(change: Estimate, unit: Unit = PERCENT) -> str:
     """Return a change in a unit, with its sign."""
     return unit.changed(change)
 
 
-def change_interval_text(change: Change, unit: Unit = PERCENT) -> str:
+def change_interval_text(change: Estimate, unit: Unit = PERCENT) -> str:
     """Return the interval of a change in a unit."""
     return unit.change_interval(change)
 
 
-def difference_text(difference: Difference, unit: Unit = PERCENT) -> str:
+def difference_text(difference: Estimate, unit: Unit = PERCENT) -> str:
     """Return a difference of groups without a plus sign; empty where unknown."""
     return "" if difference.estimate is None else change_text(difference, unit).lstrip("+")
 
@@ -84,7 +83,6 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
     "estimate": estimate_text,
     "interval": interval_text,
     "label": label_of,
-    "left_out": left_out_words,
     "likeliest": likeliest_text,
     "loss": short_loss,
     "p": p_text,

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from estimator.render.html.filters import change_interval_text, change_text
-from estimator.render.html.numbers import PERCENT, Unit
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.words import label_of, p_equals, short
+from estimator.render.units import PERCENT, Unit
+from estimator.render.words import p_equals
 from estimator.report.conclusions import Conclusion, conclusion
-from estimator.results.joint import Difference
+from estimator.results.estimate import Figure
+from estimator.words import label_of, short
 
 
-def verdict_on(names: tuple[str, str], clearest: Sequence[Difference], unit: Unit = PERCENT) -> WordedConclusion:
+def verdict_on(names: tuple[str, str], clearest: Sequence[Figure], unit: Unit) -> WordedConclusion:
     """Return whether groups differ.
 
     Args:
@@ -27,13 +28,21 @@ def verdict_on(names: tuple[str, str], clearest: Sequence[Difference], unit: Uni
     )
 
 
-def _words(names: tuple[str, str], clearest: Sequence[Difference], concluded: Conclusion, unit: Unit) -> str:
+def compared(difference: Figure, names: tuple[str, str]) -> tuple[str, str, str]:
+    """Return the answer whose shares are compared, or the number, and the two groups."""
+    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
+    *of, first, second = map(label_of, difference.value)
+    return (of[0] if of else names[1]), first, second
+
+
+def _words(names: tuple[str, str], clearest: Sequence[Figure], concluded: Conclusion, unit: Unit) -> str:
     difference = clearest[0]
     if difference.p_value is None or difference.p_value_corrected is None:
         return "Too few reports to say whether groups differ."
     group, outcome = map(short, names)
-    first, second = (f"{group} “{label_of(label)}”" for label in difference.groups)
-    more = f"{outcome} “{label_of(difference.value)}” is more common" if unit is PERCENT else f"{outcome} is higher"
+    of, first, second = compared(difference, names)
+    first, second = f"{group} “{first}”", f"{group} “{second}”"
+    more = f"{outcome} “{of}” is more common" if unit is PERCENT else f"{outcome} is higher"
     more_common = f"{more} in {first} than in {second}"
     size = f"by {change_text(difference, unit).lstrip('+')} ({change_interval_text(difference, unit)})"
     p_value = f"p {p_equals(difference.p_value_corrected)}, corrected for every difference between groups here"
@@ -48,7 +57,7 @@ def _words(names: tuple[str, str], clearest: Sequence[Difference], concluded: Co
     return f"No difference between groups was seen; the clearest: {more_common}, {size} ({p_value})."
 
 
-def _doubt(clearest: Sequence[Difference]) -> str:
+def _doubt(clearest: Sequence[Figure]) -> str:
     unknown = sum(difference.p_value is None for difference in clearest)
     if not 0 < unknown < len(clearest):
         return ""

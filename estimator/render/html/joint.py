@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from estimator.render.html.group_differences import verdict_on
-from estimator.render.html.numbers import PERCENT, Unit, unit_of
+from estimator.render.html.group_differences import compared, verdict_on
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.words import p_equals, short
+from estimator.render.units import Unit, unit_of
+from estimator.render.words import p_equals
 from estimator.report.conclusions import SIGNIFICANT, clearest_first, conclusion
-from estimator.results.joint import Difference, GroupShares, Independence
-from estimator.results.metric import MetricEstimate
+from estimator.report.group_differences import differences_of
+from estimator.results.estimate import Figure
+from estimator.results.group import FigureGroup
+from estimator.results.metric import Independence, MetricEstimate
+from estimator.words import label_of, short
 
 MOST_OUTCOMES = 4
 """This many columns of shares fit on a phone and on paper. Cells of a wider table stand one below
@@ -20,6 +24,19 @@ the other there.
 
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""
+
+
+class GroupRow(NamedTuple):
+    """The shares within one group.
+
+    Attributes:
+        group: its name.
+        figures: the share of each outcome, with the outcome's name.
+
+    """
+
+    group: str
+    figures: tuple[tuple[str, Figure], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +56,10 @@ class JointView:
     """
 
     names: tuple[str, str]
-    groups: tuple[GroupShares, ...]
+    groups: tuple[GroupRow, ...]
     verdict: WordedConclusion
     independence: str
-    clearest: Sequence[Difference]
+    clearest: Sequence[Figure]
     unit: Unit
 
     @property
@@ -53,13 +70,16 @@ class JointView:
     @property
     def has_many_outcomes(self) -> bool:
         """Whether a line for each group would be too wide for a phone and for paper."""
-        return any(len(group.estimates) > MOST_OUTCOMES for group in self.groups)
+        return any(len(group.figures) > MOST_OUTCOMES for group in self.groups)
 
     @property
-    def differences(self) -> Sequence[tuple[Difference, str, str]]:
-        """Return each difference in the table with its conclusion and the class of that."""
+    def differences(self) -> Sequence[tuple[Figure, tuple[str, ...], str, str]]:
+        """Each difference in the table: what it is of, its conclusion and the class of that."""
         shown = self.clearest[:MOST_DIFFERENCES]
-        return [(difference, conclusion(difference), CODES[conclusion(difference)]) for difference in shown]
+        return [
+            (difference, compared(difference, self.names), conclusion(difference), CODES[conclusion(difference)])
+            for difference in shown
+        ]
 
     @property
     def left_out(self) -> int:
@@ -76,21 +96,32 @@ def joint_view(estimated: MetricEstimate, independence: float | None) -> JointVi
             test.
 
     """
-    joint = estimated.joint
-    if joint is None:
+    differences, names = differences_of(estimated), estimated.names
+    if differences is None or names is None:
         return None
-    clearest = clearest_first(joint)
-    if joint.is_of_means:
-        unit = unit_of(estimated.unit)
-        return JointView(joint.names, (), verdict_on(joint.names, clearest, unit), "", clearest, unit)
+    clearest, unit = clearest_first(differences), unit_of(differences)
+    cells = estimated.group("share_within")
     return JointView(
-        names=joint.names,
-        groups=joint.groups,
-        verdict=verdict_on(joint.names, clearest),
-        independence=_independence(joint.independence, joint.names, independence),
+        names=names,
+        groups=() if cells is None else tuple(_rows(cells)),
+        verdict=verdict_on(names, clearest, unit),
+        independence="" if cells is None else _independence(estimated.independence, names, independence),
         clearest=clearest,
-        unit=PERCENT,
+        unit=unit,
     )
+
+
+def _rows(cells: FigureGroup) -> Iterator[GroupRow]:
+    groups, outcomes = axes_of(cells)
+    for row, group in enumerate(groups):
+        figures = cells.figures.at(range(row * len(outcomes), (row + 1) * len(outcomes)))
+        yield GroupRow(group, tuple(zip(outcomes, figures, strict=True)))
+
+
+def axes_of(cells: FigureGroup) -> tuple[list[str], list[str]]:
+    """Return the names of the groups and of the outcomes, in their order."""
+    groups, outcomes = (dict.fromkeys(part) for part in zip(*cells.figures.labels, strict=True))
+    return [label_of(group) for group in groups], [label_of(outcome) for outcome in outcomes]
 
 
 def _independence(test: Independence | None, names: tuple[str, str], p_value: float | None) -> str:

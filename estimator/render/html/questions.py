@@ -10,17 +10,18 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import data_of
 from estimator.render.html.facts import facts_of
-from estimator.render.html.figure_groups import FigureGroup, groups_of
+from estimator.render.html.figure_groups import ShownGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
-from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.requested_tables import Extra, extras_of
 from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.strata_differences import effects_table
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
-from estimator.render.sentences import answer_of, headline, leader
+from estimator.render.sentences import answer_of
+from estimator.render.units import NO_UNIT, Unit, unit_of
 from estimator.report.changes import untested_figures
-from estimator.results.changes import Change, Effect
-from estimator.results.estimate import Estimate
+from estimator.report.highlights import by_value
+from estimator.results.changes import Effect
+from estimator.results.estimate import Figure
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import EXACT_BELOW
@@ -45,7 +46,7 @@ class QuestionView:
         reports: of that window.
         warning: a sentence where there are too few reports to conclude, else None.
         groups: the figures of that window.
-        left_out: how many values are not shown.
+        left_out: how many values are not shown, in words; empty if all are.
         joint: of two questions asked together. None for any other question.
         extras: the further tables of that window that were requested.
         changes: label, unit and change of everything compared, the clearest first.
@@ -63,11 +64,11 @@ class QuestionView:
     preliminary: bool = False
     reports: int = 0
     warning: str | None = None
-    groups: tuple[FigureGroup, ...] = ()
-    left_out: int = 0
+    groups: tuple[ShownGroup, ...] = ()
+    left_out: str = ""
     joint: JointView | None = None
     extras: tuple[Extra, ...] = ()
-    changes: Sequence[tuple[str, Unit, Change]] = ()
+    changes: Sequence[tuple[str, Unit, Figure]] = ()
     spark: Spark | None = None
     spark_label: str = ""
     data: Mapping[str, Any] | None = None
@@ -84,7 +85,7 @@ class QuestionView:
         return self.data is not None and any("m" in group for group in self.data["groups"])
 
     @property
-    def shown_changes(self) -> Sequence[tuple[str, Unit, Change]]:
+    def shown_changes(self) -> Sequence[tuple[str, Unit, Figure]]:
         """The lines of the table of changes."""
         return self.changes[:MOST_CHANGES]
 
@@ -122,6 +123,7 @@ def question_of(
     with_reports = sum(window.reports > 0 and window.closed for window in windows)
     of_window = [effect for effect in effects if effect.window == shown.window]
     groups = tuple(groups_of(shown, positions)) if shown.reports else ()
+    values, leading = by_value(shown), shown.leading
     return QuestionView(
         metric=metric,
         answer=answer_of(shown, highlight.independence),
@@ -131,26 +133,22 @@ def question_of(
         verdict=verdict_of(metric, changes, with_reports, untested_figures(shown)),
         warning=too_few(shown, highlight.precision) if shown.reports else None,
         groups=groups,
-        left_out=highlight.left_out,
+        left_out="" if values is None or not highlight.left_out else values.more(highlight.left_out),
         joint=joint_view(shown, highlight.independence),
-        extras=(*extras_of(shown, positions), *([effects_table(metric, of_window)] if of_window else [])),
-        changes=labelled_changes(metric.kind.name, metric.unit, changes),
-        spark=sparkline(_headline(windows, shown, calendar), _unit_of_headline(shown)),
+        extras=(*extras_of(shown, positions), *([effects_table(of_window)] if of_window else [])),
+        changes=labelled_changes(changes),
+        spark=sparkline(_headline(windows, shown, calendar), NO_UNIT if leading is None else unit_of(leading)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
         facts=facts_of(metric, windows, shown.central),
         data=data_of(windows, positions, calendar, shown, highlight.pooled) if groups else None,
     )
 
 
-def _unit_of_headline(shown: MetricEstimate) -> Unit:
-    return unit_of(shown.unit, shown.mean_range) if shown.estimates is None else PERCENT
-
-
 def _headline(
     windows: Sequence[MetricEstimate], shown: MetricEstimate, calendar: Sequence[Window]
-) -> list[Estimate | None]:
+) -> list[Figure | None]:
     """Return the figure of the question in each window of the calendar with enough reports."""
-    position = leader(shown)
+    key = shown.headline
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
-    return [None if estimated is None else headline(estimated, position) for estimated in of_calendar]
+    return [None if estimated is None or key is None else estimated.figure(key) for estimated in of_calendar]

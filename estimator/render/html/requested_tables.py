@@ -6,18 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.html.numbers import PERCENT, Unit, unit_of, whole_percent
 from estimator.render.sentences import made_up_words, taking_part_words, text_notes
-from estimator.render.text.lines import SHARE_DECIMALS, bound_lines
+from estimator.render.text.lines import shown_figures
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.words import AMONG_ALL_NOTE, ANY_COEFFICIENT, cluster_words, label_of, short, text_label
+from estimator.render.units import NO_UNIT, PERCENT, unit_of, whole_percent
+from estimator.render.words import AMONG_ALL_NOTE, cluster_words, move_words, shown_moves
 from estimator.results.clusters import Cluster, Clusters
-from estimator.results.estimate import Share
+from estimator.results.estimate import Figure
+from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import AmongAll
-from estimator.results.poisoning import Fakes
-from estimator.results.texts import TextFindings
-from estimator.words import mean_word
+from estimator.results.poisoning import Fakes, Move
+from estimator.words import short
 
 MOST_TEXTS: Final = 200
 """The most texts of a list on the page."""
@@ -49,43 +49,43 @@ def extras_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[E
         positions: which values are shown.
 
     """
-    if estimated.texts is not None:
-        yield from _text_tables(estimated.texts, estimated.reports)
+    yield from _text_tables(estimated)
     if estimated.among_all is not None:
-        yield _among_all_table(estimated, estimated.among_all, positions)
+        yield _among_all_table(estimated.among_all, positions)
     if estimated.clusters is not None:
         yield _clusters_table(estimated.clusters)
     if estimated.fakes is not None:
-        yield _fakes_table(estimated.fakes, estimated.kind, unit_of(estimated.unit), positions)
+        yield _fakes_table(estimated, estimated.fakes, positions)
 
 
-def _text_tables(texts: TextFindings, reports: int) -> Iterator[Extra]:
+def _text_tables(estimated: MetricEstimate) -> Iterator[Extra]:
     """Yield the texts that were found, and those that were named."""
-    notes = [*text_notes(texts)] + (
-        [] if texts.made_up is None else [f"{made_up_words(texts.made_up, reports).capitalize()}."]
-    )
-    for title, shares in (("Texts found", texts.found), ("Texts named", texts.named)):
-        if shares is not None:
-            rows = tuple(_text_row(shares[position]) for position in range(min(len(shares), MOST_TEXTS)))
-            more = [f"{len(shares) - MOST_TEXTS:,} more are in JSON and CSV."] if len(shares) > MOST_TEXTS else []
-            yield Extra(title, " ".join([*notes, *more]), ("Text", "Share of devices", "Interval"), rows)
-            notes = []
+    if estimated.texts is None:
+        return
+    notes, made_up = [*text_notes(estimated)], estimated.texts.made_up
+    notes += [] if made_up is None else [f"{made_up_words(made_up, estimated.reports).capitalize()}."]
+    for group in estimated.groups:
+        rows = tuple(_text_row(group, text) for text in group.figures.at(range(min(len(group.figures), MOST_TEXTS))))
+        hidden = len(group.figures) - MOST_TEXTS
+        more = [f"{hidden:,} more are in JSON and CSV."] if hidden > 0 else []
+        yield Extra(group.about.title, " ".join([*notes, *more]), ("Text", "Share of devices", "Interval"), rows)
+        notes = []
 
 
-def _text_row(share: Share) -> tuple[str, ...]:
-    rounded = PERCENT.rounded(share)
-    return text_label(share.value), f"{rounded.estimate}{rounded.suffix}", rounded.interval
+def _text_row(group: FigureGroup, text: Figure) -> tuple[str, ...]:
+    rounded = PERCENT.rounded(text)
+    return group.label(text), f"{rounded.estimate}{rounded.suffix}", rounded.interval
 
 
-def _among_all_table(estimated: MetricEstimate, among_all: AmongAll, positions: Sequence[int]) -> Extra:
-    units = {SHARE_DECIMALS: PERCENT, None: unit_of(estimated.unit, estimated.mean_range)}
+def _among_all_table(among_all: AmongAll, positions: Sequence[int]) -> Extra:
     return Extra(
         title=f"Among all {among_all.installs:,} installations",
         note=f"{taking_part_words(among_all)}. {AMONG_ALL_NOTE}",
         head=("What", "Bounds"),
         rows=tuple(
-            (short(str(line.label)), units[line.decimals].rounded(line.figure).interval)
-            for line in bound_lines(estimated, among_all, positions, label_of)
+            (group.label(bounds), unit_of(group).rounded(bounds).interval)
+            for group in among_all.groups
+            for bounds in shown_figures(group, positions)
         ),
     )
 
@@ -113,17 +113,18 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
     )
 
 
-def _fakes_table(fakes: Fakes, kind: str, unit: Unit, positions: Sequence[int]) -> Extra:
-    moves = [] if fakes.estimates is None else [fakes.estimates[position] for position in positions]
-    rows = [(label_of(move.value), PERCENT.size(move.down), PERCENT.size(move.up)) for move in moves]
-    if fakes.mean is not None:
-        rows.append((mean_word(kind), unit.size(fakes.mean.down), unit.size(fakes.mean.up)))
-    if fakes.coefficients is not None:
-        rows.append((ANY_COEFFICIENT, unit.size(fakes.coefficients.down), unit.size(fakes.coefficients.up)))
+def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[int]) -> Extra:
     verdict = verdict_of(fakes.test)
     return Extra(
         title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
         head=("What", "Moved down by at most", "Moved up by at most"),
-        rows=tuple(rows),
+        rows=tuple(_move_row(estimated, move) for move in shown_moves(estimated, positions)),
     )
+
+
+def _move_row(estimated: MetricEstimate, move: Move) -> tuple[str, ...]:
+    label, _ = move_words(estimated, move)
+    group = estimated.group(move.statistic)
+    unit = NO_UNIT if group is None else unit_of(group)
+    return label if isinstance(label, str) else ", ".join(label), unit.size(move.down), unit.size(move.up)

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from estimator.render.html.numbers import Unit
 from estimator.render.rounding import SENTENCE_FIGURES, within
-from estimator.results.distribution import Figure
+from estimator.render.units import Unit
 from estimator.results.estimate import Estimate
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 2
@@ -41,7 +40,7 @@ def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
     most = max(estimate.high for estimate in known)
     scale = _Scale(least, most, len(track))
     runs = list(_runs(track))
-    ends = unit.rounded(Figure(None, least, most), SENTENCE_FIGURES)
+    ends = unit.rounded(Estimate(None, None, least, most), SENTENCE_FIGURES)
     return Spark(
         line="".join(scale.line(run) for run in runs),
         band="".join(scale.band(run) for run in runs),

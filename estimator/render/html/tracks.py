@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from estimator.render.html.numbers import Unit
 from estimator.render.rounding import steps_of
+from estimator.render.units import Unit
 from estimator.results.estimate import Estimate
 
 FINEST = 1e-12

@@ -9,8 +9,8 @@ from typing import Final
 
 from client_sdk.protocol.metric import Metric
 from estimator.render.html.filters import change_interval_text, change_text
-from estimator.render.html.numbers import PERCENT, Unit, count_words, unit_of
-from estimator.render.words import label_of, p_equals, tested_words, untested_words
+from estimator.render.units import NO_UNIT, PERCENT, Unit, unit_of
+from estimator.render.words import p_equals, tested_words, untested_words
 from estimator.report.conclusions import (
     SIGNIFICANT,
     Conclusion,
@@ -18,10 +18,11 @@ from estimator.report.conclusions import (
     clearest_changes,
     question_p_value,
 )
-from estimator.results.changes import Change, Changes, ShareChange
+from estimator.results.changes import Changes
+from estimator.results.estimate import Figure
 from estimator.results.highlight import TOO_FAR, Precision
 from estimator.results.metric import MetricEstimate
-from estimator.words import mean_word
+from estimator.words import label_of, plural
 
 YES: Final = label_of(value=True)
 
@@ -77,11 +78,11 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
             "unknown", brief, "A change shows between two closed windows with reports; there are not two yet."
         )
     between = f"from {changes.first} to {changes.last}"
-    clearest = clearest_changes(changes)[0]
+    group, clearest = clearest_changes(changes)[0]
     conclusion = change_conclusion(clearest, changes.tests)
     if clearest.p_value is None or clearest.p_value_corrected is None:
         return WordedConclusion(CODES[conclusion], "too few reports", f"Too few reports to see a change {between}.")
-    label, unit = labelled(clearest, metric.kind.name, metric.unit)
+    label, unit = group.label(clearest), unit_of(group)
     label = f"“{label}”" if unit is PERCENT and label != YES else label
     moved = f"{label} {change_text(clearest, unit)}"
     moved_within = f"{moved} ({change_interval_text(clearest, unit)})"
@@ -109,14 +110,10 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     return WordedConclusion(CODES[conclusion], brief, words + note)
 
 
-def labelled_changes(kind: str, unit: str, changes: Changes | None) -> Sequence[tuple[str, Unit, Change]]:
+def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
     """Return label, unit and change of everything that was compared, the clearest first."""
-    return [] if changes is None else [(*labelled(change, kind, unit), change) for change in clearest_changes(changes)]
-
-
-def labelled(change: Change, kind: str, unit: str) -> tuple[str, Unit]:
-    """Return the label and the unit of a change, from the kind and the unit of its question."""
-    return (label_of(change.value), PERCENT) if isinstance(change, ShareChange) else (mean_word(kind), unit_of(unit))
+    every = () if changes is None else clearest_changes(changes)
+    return [(group.label(change), unit_of(group), change) for group, change in every]
 
 
 def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
@@ -124,9 +121,9 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     needed = precision.reports_needed
     if needed is None:
         return None
-    unit = unit_of(estimated.unit) if precision.range != 1 or estimated.estimates is None else PERCENT
+    unit = NO_UNIT if estimated.leading is None else unit_of(estimated.leading)
     target = unit.size(TOO_FAR * precision.range, direction=ROUND_HALF_EVEN)
-    have, far = count_words(estimated.reports, "report"), unit.size(precision.reach, FAR_FIGURES)
+    have, far = plural(estimated.reports, "report"), unit.size(precision.reach, FAR_FIGURES)
     if needed <= estimated.reports:
         return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."
     return (

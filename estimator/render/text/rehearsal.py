@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Final
 
-from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.label import word
 from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
-from estimator.rehearsal.compared import Coverage, FigureKind, figures_of, holds, pairs_of
+from estimator.rehearsal.compared import BAND, Coverage, compared, holds
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.rounding import text_of, within
-from estimator.render.text.lines import SHARE_DECIMALS, SHARES, TOO_FEW, FigureLine, lines_of
+from estimator.render.text.lines import TOO_FEW, FigureLine, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
-from estimator.render.words import left_out_words, mechanism_words, text_label
-from estimator.report.highlights import left_out, shown_values
-from estimator.results.highlight import SHOWN_VALUES
+from estimator.render.words import mechanism_words
+from estimator.report.highlights import by_value, left_out, shown_values
+from estimator.results.group import FigureKey
 from estimator.results.row import COLUMNS, metric_rows
+from estimator.results.statistic import STATISTICS, Chart
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.words import plural
-
-OF_DISTRIBUTIONS: Final = {
-    FigureKind.VARIANCE: "variance",
-    FigureKind.QUANTILES: "quantiles",
-    FigureKind.BAND_POINTS: "band_points",
-    FigureKind.BAND: "band",
-    FigureKind.BINS: "bins",
-    FigureKind.RANGES: "ranges",
-}
-"""The names in JSON of the coverages of a distribution's figures."""
 
 CSV_COLUMNS: Final = (*COLUMNS, "truth", "holds", "seed")
 
@@ -50,26 +40,18 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
     for entry in (*document["metrics"], *document["skipped"]):
         entry["window"] = None
     for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
-        pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
-        for entry, (figure, truth) in zip(_entries(metric), pairs, strict=True):
-            entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
-        of_vectors = FigureKind.COORDINATES in figures_of(rehearsed.estimated)
-        first = FigureKind.COORDINATES if of_vectors else FigureKind.SHARES_AND_MEAN
-        metric["coverage"] = _coverage(rehearsed.coverages.get(first))
-        if "at_least" in metric:
-            metric["at_least_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.AT_LEAST))
-        if FigureKind.GROUP_MEANS in figures_of(rehearsed.estimated):
-            metric["group_means_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.GROUP_MEANS))
+        for of_group, group in zip(metric.get("groups", ()), rehearsed.estimated.groups, strict=True):
+            if group.about.has_truth:
+                for entry, key, figure in zip(of_group["figures"], group.keys, group.figures, strict=True):
+                    truth = rehearsed.truths.get(key)
+                    entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
+        metric["coverage"] = {name: asdict(coverage) for name, coverage in rehearsed.coverages.items()}
+        if rehearsed.is_band_held is not None:
+            metric["band_holds"] = rehearsed.is_band_held
         if rehearsed.texts is not None:
-            metric["texts_coverage"] = _coverage(rehearsed.coverages.get(FigureKind.TEXTS))
             metric["texts"] |= {
                 "false": list(rehearsed.texts.false),
                 "missed": [{"value": text, "truth": share} for text, share in rehearsed.texts.missed],
-            }
-        if "distribution" in metric:
-            metric["distribution"]["band_holds"] = rehearsed.is_band_held
-            metric["distribution_coverage"] = {
-                name: _coverage(rehearsed.coverages.get(kind)) for kind, name in OF_DISTRIBUTIONS.items()
             }
     return json_text({"seed": rehearsal.seed} | document)
 
@@ -78,11 +60,9 @@ def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     """Return the report's rows with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
-        pairs = pairs_of(figures_of(rehearsed.estimated), rehearsed.truths)
-        for row in metric_rows(rehearsed.estimated, CONFIDENCE):
-            # a sum follows from the mean and has no truth of its own
-            figure, truth = next(pairs, (None, None))
-            is_held = None if figure is None or truth is None else holds(figure, truth)
+        for key, figure, row in metric_rows(rehearsed.estimated, CONFIDENCE):
+            truth = None if key is None else rehearsed.truths.get(key)
+            is_held = None if truth is None else holds(figure, truth)
             rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
 
@@ -101,43 +81,16 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {
 """The values of ``--format``. Every form ends with a line break."""
 
 
-def _entries(metric: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the JSON of each figure that has a truth, in the order of the report's rows."""
-    yield from metric.get("estimates", ())
-    if "mean" in metric:
-        yield metric["mean"]
-    yield from metric.get("coordinates", ())
-    yield from metric.get("at_least", ())
-    yield from metric.get("texts", {}).get("found", ())
-    if metric["kind"] == MeanByGroup.name and "joint" in metric:
-        yield from (group["estimates"][0] for group in metric["joint"]["groups"])
-    distribution = metric.get("distribution")
-    if distribution is not None:
-        yield distribution["variance"]
-        for name in ("quantiles", "band", "bins", "ranges"):
-            yield from distribution.get(name, ())
-
-
-def _coverage(coverage: Coverage | None) -> dict[str, float] | None:
-    if coverage is None:
-        return None
-    return {"rounds": coverage.rounds, "population": coverage.population, "noise_alone": coverage.noise_alone}
-
-
 def _block(rehearsed: Rehearsed, style: Style) -> str:
     estimated = rehearsed.estimated
-    positions, not_shown = shown_values(estimated), left_out(estimated)
-    more = left_out_words(not_shown, estimated.kind)
+    positions, values = shown_values(estimated), by_value(estimated)
+    hidden = left_out(estimated)
     lines = [
         f"{estimated.metric}: {estimated.kind}",
         f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
         _heading(style),
-        *(
-            f"  {style.filled(line.label, VALUE_WIDTH)} {_numbers(line, truth, style)}"
-            for line, truth in zip(lines_of(estimated, positions), _shown_truths(rehearsed, positions), strict=True)
-        ),
-        *([f"  … and {more}; --format json and csv have all"] if not_shown else []),
-        *_group_means(rehearsed, style),
+        *_figure_lines(rehearsed, positions, style),
+        *([f"  … and {values.more(hidden)}; --format json and csv have all"] if values is not None and hidden else []),
         *_texts(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverages),
@@ -145,44 +98,30 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _shown_truths(rehearsed: Rehearsed, positions: Sequence[int]) -> Iterator[float | None]:
-    """Yield the truth of each of the ``lines_of`` the estimates."""
-    figures = figures_of(rehearsed.estimated)
-    truths = {kind: rehearsed.truths.get(kind, (None,) * len(of_kind)) for kind, of_kind in figures.items()}
-    shares_and_mean = truths.pop(FigureKind.SHARES_AND_MEAN)
-    values = 0 if rehearsed.estimated.estimates is None else len(rehearsed.estimated.estimates)
-    of_values = truths.pop(FigureKind.COORDINATES, shares_and_mean)
-    yield from (of_values[position] for position in positions)
-    yield from shares_and_mean[values:]
-    for kind in (FigureKind.AT_LEAST, FigureKind.VARIANCE, FigureKind.QUANTILES, FigureKind.RANGES):
-        yield from truths.get(kind, ())
-
-
-def _group_means(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield the mean of each group beside its truth."""
-    of_kind = {FigureKind.GROUP_MEANS: figures_of(rehearsed.estimated).get(FigureKind.GROUP_MEANS, ())}
-    groups = rehearsed.estimated.joint.groups if rehearsed.estimated.joint is not None else ()
-    for group, (mean, truth) in zip(groups, pairs_of(of_kind, rehearsed.truths), strict=False):
-        label = style.filled(f"mean, {word(group.group)}", VALUE_WIDTH)
-        line = FigureLine(label, mean, None, rehearsed.estimated.mean_range)
-        yield f"  {label} {_numbers(line, truth, style, TOO_FEW)}"
+def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) -> Iterator[str]:
+    """Yield each figure that has a line in a report and a truth, beside the truth."""
+    for group in rehearsed.estimated.groups:
+        about = group.about
+        if about.chart in {Chart.BAND, Chart.HISTOGRAM} or not about.has_truth:
+            continue
+        for line in lines_of(group, positions):
+            named = about.line.format(line.label) if about.table_heading and isinstance(line.label, str) else line.label
+            label = style.filled(named, VALUE_WIDTH)
+            truth = rehearsed.truths.get(FigureKey(group.statistic, line.figure.value))
+            yield f"  {label} {_numbers(line, truth, style, TOO_FEW if about.table_heading else 'no reports')}"
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
-    """Yield the texts found beside their truth, those missed, and those that nobody has."""
-    outcome, findings = rehearsed.texts, rehearsed.estimated.texts
-    if outcome is None or findings is None:
+    """Yield how many texts were found, those missed, and those that nobody has."""
+    outcome = rehearsed.texts
+    if outcome is None:
         return
-    shown = {FigureKind.TEXTS: tuple(findings.found or ())[:SHOWN_VALUES]}
-    truths = {FigureKind.TEXTS: rehearsed.truths[FigureKind.TEXTS][:SHOWN_VALUES]}
-    for figure, truth in pairs_of(shown, truths):
-        label = style.filled(text_label(getattr(figure, "value", "")), VALUE_WIDTH)
-        yield f"  {label} {_numbers(FigureLine(label, figure, SHARE_DECIMALS, SHARES), truth, style)}"
     yield f"  found: {plural(outcome.occurring, 'text')}; false: {plural(len(outcome.false), 'text')}"
     yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
     if outcome.commonest is not None:
         text, share = outcome.commonest
-        yield f"  the most common text that was not found: {style.cut(text_label(text), VALUE_WIDTH)}, {share:.2%}"
+        shown = style.cut(STATISTICS["found_text"].label(text), VALUE_WIDTH)
+        yield f"  the most common text that was not found: {shown}, {share:.2%}"
 
 
 def _heading(style: Style) -> str:
@@ -192,20 +131,25 @@ def _heading(style: Style) -> str:
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
     """Return whether the band holds, of which a table shows no point."""
-    if rehearsed.is_band_held is None or rehearsed.estimated.distribution is None:
+    held = [
+        holds(figure, truth)
+        for key, figure, truth in compared(rehearsed.estimated, rehearsed.truths)
+        if key.statistic == BAND
+    ]
+    if not held:
         return []
-    points = rehearsed.estimated.distribution.band
-    missed = len(points) - sum(map(holds, points, rehearsed.truths[FigureKind.BAND_POINTS]))
+    missed = held.count(False)
     outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
-    return [f"  the band of the distribution function {outcome} {len(points)} points"]
+    return [f"  the band of the distribution function {outcome} {len(held)} points"]
 
 
-def _coverage_lines(coverages: Mapping[FigureKind, Coverage]) -> list[str]:
+def _coverage_lines(coverages: Mapping[str, Coverage]) -> list[str]:
     if not coverages:
         return []
     rounds = next(iter(coverages.values())).rounds
     return [f"  coverage over {rounds:,} rounds (of the noise alone)"] + [
-        f"    {kind:30} {coverage.population:6.1%} ({coverage.noise_alone:.1%})" for kind, coverage in coverages.items()
+        f"    {statistic:30} {coverage.population:6.1%} ({coverage.noise_alone:.1%})"
+        for statistic, coverage in coverages.items()
     ]
 
 

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
 from estimator.render.sentences import participation_of
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
-    SHARE_DECIMALS,
-    SHARES,
+    FigureLine,
     among_all_lines,
-    answered_lines,
     cluster_lines,
     fakes_lines,
-    joint_lines,
     lines_of,
-    text_lines,
+    part_lines,
     window_of,
 )
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style
 from estimator.render.text.widths import wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
-    coordinate_words,
-    left_out_words,
     mechanism_words,
     p_equals,
     tested_words,
     untested_words,
 )
 from estimator.report.changes import untested_figures
+from estimator.report.group_differences import differences_of
+from estimator.report.highlights import by_value
 from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes, Effect
+from estimator.results.group import FigureGroup
 from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
-from estimator.words import in_unit, mean_word, parts, plural
+from estimator.words import in_unit, plural
 
 FOOTNOTES = """\
 estimate ± error: unbiased, with its standard error. An estimate outside its
@@ -117,11 +115,11 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     notes = {
         FOOTNOTES: True,
         LIKELIEST_FOOTNOTE: style.has_likeliest,
-        DIFFERENCES_FOOTNOTE: any(estimated.joint is not None for estimated in report.metrics),
+        DIFFERENCES_FOOTNOTE: any(differences_of(estimated) is not None for estimated in report.metrics),
         BAR_FOOTNOTE: any(estimated.reports for estimated in report.metrics),
         TOGETHER_FOOTNOTE: report.simultaneous,
         POINT_FOOTNOTE: point,
-        DISTRIBUTION_FOOTNOTE: any(estimated.distribution is not None for estimated in report.metrics),
+        DISTRIBUTION_FOOTNOTE: any(estimated.group("quantile") is not None for estimated in report.metrics),
         CLUSTERS_FOOTNOTE: any(estimated.clusters is not None for estimated in report.metrics),
         central.FOOTNOTE: bool(report.composed),
         poisoning.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
@@ -150,12 +148,9 @@ def _snapshot_note(report: EstimateReport) -> str:
 
 
 def has_a_point(estimated: MetricEstimate) -> bool:
-    """Return whether an interval of a window is a single point."""
-    texts = estimated.texts
-    listed = (estimated.estimates, estimated.coordinates, *((texts.found, texts.named) if texts else ()))
-    figures = (estimated.mean, *estimated.at_least)
-    is_a_point = any(figure is not None and figure.is_a_point for figure in figures)
-    return is_a_point or any(shares is not None and shares.has_a_point for shares in listed)
+    """Return whether an interval that a table shows is a single point."""
+    shown = (group for group in estimated.groups if group.about.headline or group.about.most_lines)
+    return any(group.figures.has_a_point for group in shown if group.figures.unbiased.size)
 
 
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
@@ -166,15 +161,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
         *_rows(windows, highlight, style),
-        *(
-            line
-            for estimated in windows
-            for line in (
-                *answered_lines(estimated, style),
-                *text_lines(estimated, style),
-                *joint_lines(estimated, style),
-            )
-        ),
+        *(line for estimated in windows for line in part_lines(estimated, style)),
         *filter(None, map(central.line_of, windows)),
         *(
             line
@@ -193,20 +180,9 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
     first, *_, last = pooled.windows
     windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
     title = f"{pooled.metric}: {windows} together, {first} to {last}, {reports}"
-    lines = [style.strong(title)]
-    lines += [
-        style.row(parts(share.value), "", share, SHARE_DECIMALS, SHARES) for share in pooled.estimates[:SHOWN_VALUES]
-    ]
-    if pooled.mean is not None:
-        lines.append(style.row(in_unit(mean_word(pooled.kind), pooled.unit), "", pooled.mean, None))
-    if pooled.coordinates is not None and pooled.norm is not None:
-        ends = (-pooled.norm, pooled.norm)
-        for position in highlight.positions:
-            lines.append(style.row(coordinate_words(position), "", pooled.coordinates[position], None, ends))
+    lines = [style.strong(title), *_group_rows(pooled.groups, highlight.positions, style, have_bars=True)]
     if pooled.changes:
-        lines.append(f"  {last} less {first}")
-    decimals = SHARE_DECIMALS if pooled.mean is None else None
-    lines += [style.row(parts(change.value), "", change, decimals) for change in pooled.changes[:SHOWN_VALUES]]
+        lines += [f"  {last} less {first}", *_group_rows(pooled.changes, highlight.positions, style)]
     if changes is not None and changes.p_value_corrected is not None:
         between = f"from {changes.first} to {changes.last}"
         null = f"if {tested_words(changes)} had not changed {between}"
@@ -219,12 +195,18 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
 
 def _effect_block(effect: Effect, style: Style) -> str:
     lines = [style.strong(f"{effect.metric} in {effect.window}: {effect.second} less {effect.first}")]
-    decimals = SHARE_DECIMALS if effect.mean is None else None
-    lines += [style.row(parts(change.value), "", change, decimals) for change in effect.estimates[:SHOWN_VALUES]]
-    lines += [] if effect.mean is None else [style.row("mean", "", effect.mean, decimals)]
+    lines += _group_rows(effect.groups, range(SHOWN_VALUES), style)
     if effect.p_value_corrected is not None:
         lines.append(f"  if these did not differ: p {p_equals(effect.p_value_corrected)}, corrected")
     return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _group_rows(
+    groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, have_bars: bool = False
+) -> Iterator[str]:
+    for group in groups:
+        for line in lines_of(group, [at for at in positions if at < len(group.figures)]):
+            yield style.row(line.label, "", line.figure, line.decimals, line.ends if have_bars else None)
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
@@ -232,11 +214,18 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 
     A window of too few reports lacks the last line of a model, its AUC.
     """
-    for lines in zip_longest(*(lines_of(estimated, highlight.positions) for estimated in windows)):
+    tracks = zip_longest(*([*_main_lines(estimated, highlight.positions)] for estimated in windows))
+    for lines in tracks:
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
         for index, (estimated, line) in enumerate(known):
             label = line.label if index == 0 else ""
             yield style.row(label, window_of(estimated), line.figure, line.decimals, line.ends)
-    if highlight.left_out:
-        more = left_out_words(highlight.left_out, highlight.shown.kind)
-        yield f"  … and {more}; --format json and csv have all"
+    group = by_value(highlight.shown)
+    if highlight.left_out and group is not None:
+        yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
+
+
+def _main_lines(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
+    for group in estimated.groups:
+        if group.about.in_table:
+            yield from lines_of(group, positions)

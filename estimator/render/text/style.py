@@ -11,9 +11,7 @@ from typing import Final, TextIO
 import click
 
 from estimator.render.rounding import MINUS, UNBROKEN, Range, Rounded, number, within
-from estimator.render.sentences import error_of
 from estimator.render.text.widths import columns_of, cut_to, padded
-from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
 
 LEAST_WIDTH: Final = 80
@@ -108,7 +106,7 @@ class Style:
         self,
         label: str | tuple[str, ...],
         window: str,
-        figure: Estimate | Figure,
+        figure: Estimate,
         decimals: int | None,
         ends: tuple[float, float] | None = None,
         unknown: str = "no reports",
@@ -188,26 +186,24 @@ PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
 
 
-def figure_texts(figure: Estimate | Figure, decimals: int | None, possible: Range | None = None) -> Rounded:
+def figure_texts(figure: Estimate, decimals: int | None, possible: Range | None = None) -> Rounded:
     """Return what a table of all figures shows of one."""
     return number(
         figure.estimate,
         figure.low,
         figure.high,
-        error_of(figure),
+        figure.standard_error,
         figures=TABLE_FIGURES,
         possible=possible,
         decimals=decimals,
     )
 
 
-def _cells(
-    figure: Estimate | Figure, decimals: int | None, unknown: str, possible: Range | None
-) -> tuple[str, str, str]:
+def _cells(figure: Estimate, decimals: int | None, unknown: str, possible: Range | None) -> tuple[str, str, str]:
     """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
     texts = figure_texts(figure, decimals, possible)
     estimate = (texts.estimate or unknown) + (f" ± {texts.error}" if texts.error else "")
-    likeliest = figure.maximum_likelihood if isinstance(figure, Estimate) else None
+    likeliest = figure.maximum_likelihood
     return estimate, f"{texts.low} … {texts.high}", "" if likeliest is None else texts.beside(likeliest)
 
 

@@ -5,54 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, Range, Rounded, number, percent, within
-from estimator.render.sentences import (
-    OFTEN,
-    answer_of,
-    error_of,
-    known_group_means,
-    leader,
-    made_up_words,
-    participation_of,
-    possible_coordinate,
-    text_notes,
-)
+from estimator.render.rounding import SENTENCE_FIGURES, number, percent, within
+from estimator.render.sentences import answer_of, made_up_words, participation_of, text_notes
 from estimator.render.text import central, poisoning
 from estimator.render.text.columns import FigureCells, figure_lines
-from estimator.render.text.lines import SHARES, window_of
+from estimator.render.text.lines import bar_ends, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, Style
 from estimator.render.text.widths import wrapped
-from estimator.render.words import (
-    AMONG_ALL_NOTE,
-    at_least_words,
-    coordinate_words,
-    label_of,
-    left_out_words,
-    p_equals,
-    range_words,
-    tested_words,
-    text_label,
-    untested_words,
-)
+from estimator.render.units import unit_of
+from estimator.render.words import AMONG_ALL_NOTE, move_words, p_equals, tested_words, untested_words
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
-from estimator.results.changes import Change, Changes, ShareChange
-from estimator.results.distribution import Figure
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.changes import Changes
+from estimator.results.estimate import Estimate, Figure
+from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate
-from estimator.results.poisoning import Fakes
+from estimator.results.poisoning import Fakes, Move
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
-from estimator.results.texts import TextFindings
-from estimator.words import mean_word, plural
-
-SHOWN_TEXTS = 10
-"""How many texts are shown: a list of texts is what was asked for."""
-
-SHOWN_SHARES = 5
-"""How many values of a question are shown: the most common ones. ``--verbose`` shows more."""
+from estimator.words import is_yes_or_no, plural
 
 COMPARED = 2
 """How many windows are compared: the first and the last one."""
@@ -110,34 +83,29 @@ def _block(
     counted = f"{answer.removesuffix('.')}; {plural(shown.reports, 'report')}{where}."
     yield from _titled(shown.metric, counted if shown.reports else f"No reports{where}.", style)
     if shown.reports:
-        yield from figure_lines([*_cells(shown, highlight)], style)
-    if shown.texts is not None and shown.reports:
-        yield from _of_texts(shown.texts, style)
-    left_out = len(shown.estimates or shown.coordinates or ()) - SHOWN_SHARES
-    if shown.reports and left_out > 0:
-        more = left_out_words(left_out, shown.kind)
-        yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
+        yield from _figures(shown, highlight, style)
     others = [each for each in windows if each.window != shown.window and pooled is None]
     if others:
         is_long = len(others) > SHOWN_WINDOWS
         which = f", the last {SHOWN_WINDOWS} of {len(others):,} (--verbose shows all)" if is_long else ""
-        yield from _sentence(f"Other windows{which}: {_listed(others[-SHOWN_WINDOWS:], leader(shown))}.", style)
+        yield from _sentence(f"Other windows{which}: {_listed(others[-SHOWN_WINDOWS:], shown)}.", style)
     yield from _details(shown, style)
 
 
-def _of_texts(texts: TextFindings, style: Style) -> Iterator[str]:
-    """Yield the most common of the texts, and what their list lacks."""
-    for shares in (texts.found, texts.named):
-        if shares is None:
-            continue
-        rows = [shares[position] for position in range(min(len(shares), SHOWN_TEXTS))]
-        yield from figure_lines(
-            [FigureCells(text_label(row.value), share_of(row), value_of(row), SHARES) for row in rows], style
-        )
-        if len(shares) > SHOWN_TEXTS:
-            more = plural(len(shares) - SHOWN_TEXTS, "more text")
+def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Iterator[str]:
+    """Yield the figures of a window that have a line, and what is left out of them."""
+    groups = [group for group in shown.groups if group.about.line]
+    leading = [group for group in groups if not group.about.by_value or group is shown.leading]
+    positions = [_positions(group, highlight.positions) for group in leading]
+    yield from figure_lines(
+        [cells for group, at in zip(leading, positions, strict=True) for cells in _cells(group, at)], style
+    )
+    for group, at in zip(leading, positions, strict=True):
+        is_told = is_yes_or_no(group.figures.labels)
+        if len(at) < len(group.figures) and not is_told and group.about.most_lines:
+            more = group.more(len(group.figures) - len(at))
             yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
-    for sentence in text_notes(texts):
+    for sentence in text_notes(shown):
         yield from _sentence(sentence, style)
 
 
@@ -153,104 +121,60 @@ def _sentence(sentence: str, style: Style) -> Iterator[str]:
     yield from map(style.quiet, lines)
 
 
-def _cells(shown: MetricEstimate, highlight: Highlight) -> Iterator[FigureCells]:
-    """Yield the figures of a window that have a line."""
-    for position in _positions(shown, highlight.positions):
-        share = (shown.estimates or ())[position]
-        yield FigureCells(label_of(share.value), share_of(share), value_of(share), SHARES)
-    for share in shown.answered[-1:]:
-        yield FigureCells(f"{label_of(share.value)}, of answers", share_of(share), value_of(share), SHARES)
-    yield from _coordinates(shown, highlight.positions)
-    if shown.mean is not None:
-        yield FigureCells(
-            mean_word(shown.kind),
-            number_of(shown.mean, shown.unit, shown.mean_range),
-            value_of(shown.mean),
-            shown.mean_range,
-        )
-    for group, mean in known_group_means(shown):
-        rounded = number_of(mean, shown.unit, shown.mean_range)
-        yield FigureCells(f"mean, {label_of(group)}", rounded, value_of(mean), shown.mean_range)
-    for share in shown.at_least:
-        yield FigureCells(at_least_words(share.value), share_of(share), value_of(share), SHARES)
-    if shown.distribution is not None:
-        for quantile in shown.distribution.quantiles:
-            label = f"{quantile.quantile:.0%} at most"
-            rounded = number_of(quantile, shown.unit, shown.mean_range)
-            yield FigureCells(label, rounded, value_of(quantile), shown.mean_range)
-        for range_share in shown.distribution.ranges:
-            yield FigureCells(range_words(range_share), share_of(range_share), value_of(range_share), SHARES)
+def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[FigureCells]:
+    """Yield the lines of the figures at some positions."""
+    unit, ends = unit_of(group), bar_ends(group)
+    for figure in group.figures.at(positions):
+        label = group.about.line.format(group.label(figure))
+        yield FigureCells(label, unit.rounded(figure), value_of(figure), ends)
 
 
-def _positions(shown: MetricEstimate, positions: Sequence[int]) -> Sequence[int]:
-    """Return which values have a line.
+def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
+    """Return which figures have a line.
 
-    Of yes and no it is yes; of many the most common ones; of days of use none.
+    Of yes and no it is yes; of many values the most common ones, or those with the largest figures;
+    of others those that can be told.
     """
-    shares = None if shown.at_least else shown.estimates
-    if shares is None or list(shares.labels) == [False, True]:
-        return [] if shares is None else [1]
-    most_common = sorted(positions, key=lambda position: -shares.unbiased[position])[:SHOWN_SHARES]
-    return sorted(most_common)
+    figures, most = group.figures, group.about.most_lines
+    if is_yes_or_no(figures.labels):
+        return [1]
+    if not most:
+        return [at for at, figure in enumerate(figures) if figure.estimate is not None]
+    of_group = positions if group.about.by_value else range(len(figures))
+    sizes = figures.unbiased if group.about.is_share else abs(figures.unbiased)
+    largest = sorted(of_group, key=lambda position: -sizes[position])
+    return sorted(largest[:most])
 
 
-def _coordinates(shown: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureCells]:
-    """Yield the largest coordinates of vectors, or coefficients of a model."""
-    if shown.coordinates is None or shown.norm is None:
-        return
-    for position in _largest(shown.coordinates, positions):
-        coordinate, ends = shown.coordinates[position], (-shown.norm, shown.norm)
-        label = coordinate_words(coordinate.value)
-        yield FigureCells(label, number_of(coordinate, "", possible_coordinate(shown)), value_of(coordinate), ends)
-    if shown.learned is not None and shown.learned.auc is not None:
-        auc = shown.learned.auc
-        yield FigureCells("AUC", number_of(auc, "", SHARES), value_of(auc), SHARES)
-
-
-def _largest(coordinates: Shares, positions: Sequence[int]) -> Sequence[int]:
-    """Return which coordinates have a line, rising."""
-    return sorted(sorted(positions, key=lambda position: -abs(coordinates.unbiased[position]))[:SHOWN_SHARES])
-
-
-def value_of(figure: Estimate | Figure) -> float | None:
+def value_of(figure: Estimate) -> float | None:
     """Return where the estimate of a figure is drawn."""
     return within(figure.estimate, figure.low, figure.high)
 
 
-def share_of(figure: Estimate | Figure) -> Rounded:
-    """Return a share as texts."""
-    return percent(figure.estimate, figure.low, figure.high, error_of(figure))
+def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
+    return ", ".join(f"{_leading(each, shown)} in {window_of(each)}" for each in windows)
 
 
-def number_of(figure: Estimate | Figure, unit: str, possible: Range | None = None) -> Rounded:
-    """Return a number as texts, with its unit; what is possible stays possible."""
-    return number(figure.estimate, figure.low, figure.high, error_of(figure), unit, possible=possible)
-
-
-def _listed(windows: Sequence[MetricEstimate], position: int) -> str:
-    return ", ".join(f"{_leading(each, position)} in {window_of(each)}" for each in windows)
-
-
-def _leading(estimated: MetricEstimate, position: int) -> str:
-    """Return the figure of a window that the sentence on another window is about."""
+def _leading(estimated: MetricEstimate | Pooled, shown: MetricEstimate) -> str:
+    """Return the figure of a window, or of several, that the sentence on another one is about."""
+    group, figure = _headline(estimated, shown)
     if not estimated.reports:
         return "no reports"
-    if estimated.estimates is not None:
-        share = estimated.at_least[OFTEN] if estimated.at_least else estimated.estimates[position]
-        label = at_least_words(share.value) if estimated.at_least else label_of(share.value)
-        rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
-        return f"{label} {rounded.estimate}{rounded.suffix}"
-    if estimated.coordinates is not None:
-        coordinate = estimated.coordinates[position]
-        if coordinate.estimate is None:
-            return "too few reports"
-        return (
-            f"{coordinate_words(coordinate.value)} {number_of(coordinate, '', possible_coordinate(estimated)).estimate}"
-        )
-    if estimated.mean is None:
+    if group is None or figure is None:
         return plural(estimated.reports, "report")
-    rounded = number_of(estimated.mean, estimated.unit, estimated.mean_range)
-    return f"{rounded.estimate}{rounded.suffix}"
+    if figure.estimate is None:
+        return "too few reports"
+    rounded = unit_of(group).rounded(figure, SENTENCE_FIGURES)
+    label = "" if group.about.is_mean else f"{group.label(figure)} "
+    return f"{label}{rounded.estimate}{rounded.suffix}"
+
+
+def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | None, Figure | None]:
+    """Return the figure that answers the question where shown, or else here, and its group."""
+    key = shown.headline
+    if key is None or estimated.group(key.statistic) is None:
+        key = estimated.headline
+    return (None, None) if key is None else (estimated.group(key.statistic), estimated.figure(key))
 
 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
@@ -267,28 +191,37 @@ def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
 
 def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
     """Return how far made-up reports could have moved the answer's figure, and the test result."""
-    what = "nothing moved"
-    if fakes.estimates is not None:
-        move = fakes.estimates[leader(shown)]
-        moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
-        what = f"“{label_of(move.value)}” moved by {moved.low} to {moved.high} points at most"
-    elif shown.texts is not None:
+    key, what = shown.headline, "nothing moved"
+    moves = {FigureKey(move.statistic, move.value): move for move in fakes.moves}
+    move = moves.get(key) if key is not None else None
+    if shown.texts is not None:
         what = "no text moved" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
-    elif fakes.mean is not None:
-        moved = number(0.0, -fakes.mean.down, fakes.mean.up, unit=shown.unit, figures=SENTENCE_FIGURES)
-        what = f"mean moved by {moved.interval} at most"
+    elif move is not None or fakes.moves:
+        what = _moved_words(shown, move or fakes.moves[-1])
     return f"{100 * fakes.fraction:.3g} % made up: {what}; {poisoning.brief(fakes.test)}."
+
+
+def _moved_words(shown: MetricEstimate, move: Move) -> str:
+    group = shown.group(move.statistic)
+    label, _ = move_words(shown, move)
+    named = label if isinstance(label, str) else ", ".join(label)
+    if group is not None and group.about.is_share:
+        moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
+        return f"“{named}” moved by {moved.low} to {moved.high} points at most"
+    unit = "" if group is None else group.unit
+    moved = number(0.0, -move.down, move.up, unit=unit, figures=SENTENCE_FIGURES)
+    return f"{named} moved by {moved.interval} at most"
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:
     """Yield what several windows say together."""
     words = []
     if changes is not None:
-        clearest = clearest_changes(changes)[0]
+        group, clearest = clearest_changes(changes)[0]
         conclusion, p_value = change_conclusion(clearest, changes.tests), clearest.p_value_corrected
         may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
         chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
-        size = f": {_change_words(clearest, highlight.shown.unit)}" if may_differ else ""
+        size = f": {_change_words(group, clearest)}" if may_differ else ""
         between = f"between {changes.first} and {changes.last}"
         outcome = OUTCOMES[conclusion].format(tested=tested_words(changes))
         words.append(f"{outcome} {between}{size}{chance}")
@@ -304,30 +237,20 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
         yield from _sentence(f"{sentence[0].upper()}{sentence[1:]}.", style)
 
 
-def _change_words(change: Change, unit: str) -> str:
+def _change_words(group: FigureGroup, change: Figure) -> str:
     """Return by how much an answer changed, with its sign."""
-    if isinstance(change, ShareChange):
-        moved = percent(change.estimate, change.low, change.high, change.standard_error, SENTENCE_FIGURES)
-        return f"“{label_of(change.value)}” by {moved.estimate} points ({moved.low} to {moved.high})"
-    moved = number(change.estimate, change.low, change.high, change.standard_error, unit, SENTENCE_FIGURES)
-    return f"the mean by {moved.estimate}{moved.suffix} ({moved.interval})"
+    moved, label = unit_of(group).rounded(change, SENTENCE_FIGURES), group.label(change)
+    if group.about.is_share:
+        return f"“{label}” by {moved.estimate} points ({moved.low} to {moved.high})"
+    return f"the {label} by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
 def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:
     """Return the figure of all windows that the sentence on one window is about."""
-    position = leader(shown)
-    if pooled.estimates:
-        share = pooled.estimates[position]
-        rounded = percent(share.estimate, share.low, share.high, share.standard_error, SENTENCE_FIGURES)
-        label = "" if share.value is True else f"{label_of(share.value)} "
-        return f"{label}{rounded.estimate}{rounded.suffix} ({rounded.interval})"
-    if pooled.coordinates is not None:
-        rounded = number_of(pooled.coordinates[position], "", possible_coordinate(shown))
-        return f"{coordinate_words(position)} {rounded.estimate} ({rounded.interval})"
-    if pooled.mean is None:
+    group, figure = _headline(pooled, shown)
+    if group is None or figure is None:
         return plural(pooled.reports, "report")
-    rounded = number_of(pooled.mean, pooled.unit, shown.mean_range)
-    return f"{rounded.estimate}{rounded.suffix} ({rounded.interval})"
+    return f"{_leading(pooled, shown)} ({unit_of(group).rounded(figure, SENTENCE_FIGURES).interval})"
 
 
 def _notes(report: EstimateReport, style: Style) -> Iterator[str]:

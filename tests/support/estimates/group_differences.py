@@ -86,7 +86,9 @@ def drawn(registry: Registry, name: str, reports: int, truth: Floats, generator:
     counts = generator.multinomial(reports, law / law.sum())
     shares, covariance = inverse.shares(counts, reports), Sample.of(inverse, counts).covariance(inverse)
     joint = joint_of(metric.kind, shares, covariance, Sample.of(inverse, counts))  # type: ignore[arg-type] # it is a cross
-    return MetricEstimate(**question_fields(metric), window=WINDOW.text, closed=True, reports=reports, joint=joint)
+    return MetricEstimate(
+        **question_fields(metric), window=WINDOW.text, closed=True, reports=reports, groups=joint.groups
+    )
 
 
 def false_alarms(epsilon: str, reports: int, seed: int = 6) -> Iterator[tuple[bool, bool]]:
@@ -95,8 +97,8 @@ def false_alarms(epsilon: str, reports: int, seed: int = 6) -> Iterator[tuple[bo
     """
     registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     while True:
-        joints = [estimated.joint for estimated in corrected_differences(estimates(registry, reports, generator))]
-        differences = [difference for joint in joints if joint for difference in joint.differences]
+        corrected = corrected_differences(estimates(registry, reports, generator))
+        differences = [difference for estimated in corrected for difference in estimated.figures("difference")]
         yield (
             any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences),
             any(each.p_value is not None and each.p_value <= LEVEL for each in differences),

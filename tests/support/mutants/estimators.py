@@ -15,7 +15,7 @@ from estimator.decoders.protocol import Inverse
 from estimator.decoders.support import Support
 from estimator.estimates.covariance import Sample
 from estimator.estimates.joint import joint_of
-from estimator.results.estimate import Shares
+from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.laws import chi_square_tail
 from estimator.statistics.simplex import nearest_shares
@@ -25,7 +25,7 @@ from tests.support.estimates.moments import Contrast, Covariance, Limits
 Independence = Callable[[Cross, Inverse, Counts], float]
 """The p-value of a test of whether two questions are independent."""
 
-OfMembers = Callable[[Shares, Sequence[Label], int], Shares]
+OfMembers = Callable[[Figures, Sequence[Label], int], Figures]
 """Turns the shares of what was drawn from sets into how common it is to have each value."""
 
 
@@ -144,7 +144,7 @@ INDEPENDENCES: dict[str, Independence] = {
 }
 
 
-def _with_highs(shares: Shares, highs: Floats) -> Shares:
+def _with_highs(shares: Figures, highs: Floats) -> Figures:
     shares.highs = highs
     return shares
 

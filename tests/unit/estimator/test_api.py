@@ -14,7 +14,7 @@ import pytest
 import estimator
 from client_sdk.protocol import Registry, WindowError
 from estimator import api
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Figures
 from estimator.tallies.fetch import Fetched
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.estimates.pages import day, tallies
@@ -106,8 +106,10 @@ def test_a_notebook_shows_a_table_in_which_names_are_nothing_but_text(folder: Pa
 
 
 def test_shares_are_printed_with_their_intervals() -> None:
-    shares = Shares.of([Estimate(0.3, 0.02, 0.26, 0.34).of("dark"), Estimate(0.7, 0.02, 0.66, 0.74).of("light")])
-    assert repr(shares) == "Shares(dark 0.26 to 0.34, light 0.66 to 0.74)"
+    shares = Figures.from_rows(
+        [Estimate(0.3, 0.02, 0.26, 0.34).labelled("dark"), Estimate(0.7, 0.02, 0.66, 0.74).labelled("light")]
+    )
+    assert repr(shares) == "Figures(dark 0.26 to 0.34, light 0.66 to 0.74)"
 
 
 def test_a_token_is_taken_with_the_end_of_its_line_and_from_a_file(

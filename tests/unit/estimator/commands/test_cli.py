@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 
 from estimator.__main__ import main
 from estimator.commands.cli import command
+from tests.support.estimates.documents import listed, only
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
 SOUND = (
@@ -68,14 +69,15 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     assert (document["confidence"], document["simultaneous"], document["population"]) == (0.95, False, "taking-part")
     boolean, category, _, number = document["metrics"]
     common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
-    assert list(boolean) == list(category) == [*common, "estimates", "taking_part"]
-    assert list(number) == [*common, "mean", "mean_range", "sum", "taking_part"]
-    assert [entry["value"] for entry in boolean["estimates"]] == [False, True]
+    assert list(boolean) == list(category) == [*common, "groups", "taking_part"]
+    assert list(number) == [*common, "groups", "taking_part"]
+    assert [group["statistic"] for group in number["groups"]] == ["mean", "sum"]
+    assert [entry["value"] for entry in listed(boolean, "share")] == [False, True]
     figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]
-    assert list(boolean["estimates"][0]) == [*figures, "value"]
-    for estimate in (number["mean"], number["sum"]):
+    assert list(listed(boolean, "share")[0]) == [*figures, "value"]
+    for estimate in (only(number, "mean"), only(number, "sum")):
         assert list(estimate) == figures
-    assert number["sum"]["estimate"] == pytest.approx(1000 * number["mean"]["estimate"])
+    assert only(number, "sum")["estimate"] == pytest.approx(1000 * only(number, "mean")["estimate"])
     assert {entry["delta"] for entry in document["metrics"]} == {0}
     assert (boolean["mechanism"], boolean["reports"], boolean["epsilon"]) == ("randomized-response", 1000, 1.098612289)
     assert [entry["window"] for entry in document["skipped"]] == ["2026-11-21"]

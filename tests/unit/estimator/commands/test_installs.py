@@ -1,5 +1,5 @@
 """Figures describe the devices that take part. Every form says so, with about how many they are,
-and `--installs` bounds the figures of all.
+and `--with installs` bounds the figures of all.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from estimator.errors import RequestError
 from estimator.report.participation import asked_share
 from tests.support.devices.clients import ask
 from tests.support.estimates.command_line import report
+from tests.support.estimates.documents import listed, only
 
 BOOLEANS = '[metric.one]\nkind = "boolean"\n[metric.two]\nkind = "boolean"\n[metric.three]\nkind = "boolean"\n'
 NUMBER = '[metric.number]\nkind = "number"\nlow = 0\nhigh = 100\nstatistic = "distribution"\n'
@@ -109,9 +110,9 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     assert re.search(r"<bdi>yes</bdi></th><td[^>]*>16 to 95 %</td>", texts[1].replace("\N{NO-BREAK SPACE}", " "))
     verbose = words(report(folder, "--with", "installs=4000", "--verbose"))
     assert "among all 4,000 installations, 2026-11-20; 25 % take part" in verbose
-    assert re.search(r"true bounds 0\.16\d\d … 0\.94\d\d", verbose)
+    assert re.search(r"yes bounds 0\.16\d\d … 0\.94\d\d", verbose)
     (metric,) = json.loads(report(folder, "--with", "installs=4000", "--format", "json"))["metrics"]
-    assert metric["among_all"]["estimates"][1]["low"] == of_all.low
+    assert listed(metric["among_all"], "share")[1]["low"] == of_all.low
     rows = [*csv.DictReader(io.StringIO(report(folder, "--with", "installs=4000", "--format", "csv")))]
     bound = next(row for row in rows if (row["statistic"], row["value"]) == ("share_among_all", "true"))
     read = [float(bound[name]) for name in ("low", "high", "confidence")]
@@ -123,9 +124,9 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
 def test_a_mean_is_bounded_by_its_range_and_quantiles_are_said_to_have_no_bounds(folder: Path) -> None:
     written(folder, SPLIT, NUMBER)
     (metric,) = json.loads(report(folder, "--with", "installs=10000", "--format", "json"))["metrics"]
-    share, mean = metric["reports"] / 10_000, metric["mean"]
-    assert metric["among_all"]["mean"]["low"] == share * mean["low"]
-    assert metric["among_all"]["mean"]["high"] == 100 - share * (100 - mean["high"])
+    share, mean = metric["reports"] / 10_000, only(metric, "mean")
+    assert only(metric["among_all"], "mean")["low"] == share * mean["low"]
+    assert only(metric["among_all"], "mean")["high"] == 100 - share * (100 - mean["high"])
     for text in (report(folder, "--with", "installs=10000"), report(folder, "--with", "installs=10000", "--verbose")):
         assert "Other figures, such as quantiles, the variance" in words(text)
         assert "have no such bounds" in words(text)

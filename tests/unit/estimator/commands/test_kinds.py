@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, registry_text
+from tests.support.estimates.documents import has_mean, listed, mean_of, only
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
 KINDS: dict[str, dict[str, Field]] = {
@@ -58,15 +59,7 @@ def only_metric(folder: Path, content: bytes, *flags: str) -> Any:
 
 def figures(metric: Any) -> list[float | None]:
     """Return every estimate in JSON, in the order of the CSV's rows."""
-    entries = [*metric.get("estimates", ())]
-    entries += [metric["mean"]] if "mean" in metric else []
-    if distribution := metric.get("distribution"):
-        entries += [distribution["variance"], *distribution["quantiles"]]
-        entries += [*distribution["band"], *distribution["bins"], *distribution.get("ranges", ())]
-    entries += [metric["sum"]] if "sum" in metric else []
-    if joint := metric.get("joint"):
-        entries += [share for group in joint["groups"] for share in group["estimates"]]
-        entries += joint["differences"]
+    entries = [entry for group in metric["groups"] for entry in group["figures"]]
     entries += [metric["taking_part"]] if "taking_part" in metric else []
     return [entry["estimate"] for entry in entries]
 
@@ -80,21 +73,19 @@ def test_every_kind_has_the_same_numbers_in_every_form(tmp_path: Path, name: str
     assert [float(row["estimate"]) if row["estimate"] else None for row in rows] == figures(metric)
     assert {float(row["delta"]) for row in rows} == {metric["delta"]}
     assert (metric["delta"] > 0) == (name == "length")
-    assert ("sum" in metric) == (reports > 0 and name in {"visits", "many", "length", "spread"})
+    assert (len(listed(metric, "sum")) == 1) == (reports > 0 and name in {"visits", "many", "length", "spread"})
     table = run(tmp_path, content, "--verbose").stdout
     assert max(map(len, table.splitlines())) <= 80
     if reports == 0:
         assert "no reports" in table
         return
-    assert table.count("±") >= len(metric.get("estimates", ())) + (
-        "mean" in metric
-    )  # what is shown: test_shown_figures.py
+    assert table.count("±") >= len(listed(metric, "share")) + has_mean(metric)  # what is shown: test_shown_figures.py
 
 
 def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
     content, ranges = tally("spread", 10**4), ("--range", "spread", "3", "7.5", "--range", "spread", "0", "20")
-    (part, whole) = only_metric(tmp_path, content, *ranges)["distribution"]["ranges"]
-    assert [(share["from"], share["to"]) for share in (part, whole)] == [(3, 7.5), (0, 20)]
+    (part, whole) = listed(only_metric(tmp_path, content, *ranges), "range")
+    assert [share["value"] for share in (part, whole)] == [[3, 7.5], [0, 20]]
     assert [whole[name] for name in ("estimate", "high")] == pytest.approx([1, 1])
     assert 0 <= part["low"] < part["estimate"] < part["high"] < 1
     rows = list(csv.DictReader(io.StringIO(run(tmp_path, content, "--format", "csv", *ranges).stdout)))
@@ -112,26 +103,30 @@ def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:
     shares = {name: only_metric(tmp_path, tally(name, 10**4)) for name in ("step", "tools", "visits")}
     weights = {"step": (1, 2, 3), "tools": (1, 1, 1), "visits": tuple(range(7))}
     for name, metric in shares.items():
-        mean = sum(w * entry["estimate"] for w, entry in zip(weights[name], metric["estimates"], strict=True))
-        assert metric["mean"]["estimate"] == pytest.approx(mean)
-    assert shares["visits"]["sum"]["estimate"] == pytest.approx(10**4 * shares["visits"]["mean"]["estimate"])
+        mean = sum(w * entry["estimate"] for w, entry in zip(weights[name], listed(metric, "share"), strict=True))
+        assert mean_of(metric)["estimate"] == pytest.approx(mean)
+    assert only(shares["visits"], "sum")["estimate"] == pytest.approx(
+        10**4 * only(shares["visits"], "mean")["estimate"]
+    )
 
 
 def test_two_questions_have_groups_differences_and_a_test(tmp_path: Path) -> None:
-    joint = only_metric(tmp_path, tally("both", 10**4))["joint"]
-    assert [group["group"] for group in joint["groups"]] == [False, True]
-    assert list(joint["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
-    first, second = ([share["estimate"] for share in group["estimates"]] for group in joint["groups"])
-    assert [entry["estimate"] for entry in joint["differences"]] == [a - b for a, b in zip(first, second, strict=True)]
-    assert f"p = {joint['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4), "--verbose").stdout
-    assert only_metric(tmp_path, tally("both", 1))["joint"]["independence"] is None
+    metric = only_metric(tmp_path, tally("both", 10**4))
+    within = listed(metric, "share_within")
+    assert [*dict.fromkeys(share["value"][0] for share in within)] == [False, True]
+    assert list(metric["independence"]) == ["statistic", "degrees_of_freedom", "p_value"]
+    first, second = ([share["estimate"] for share in within if share["value"][0] is group] for group in (False, True))
+    differences = [entry["estimate"] for entry in listed(metric, "difference")]
+    assert differences == [a - b for a, b in zip(first, second, strict=True)]
+    assert f"p = {metric['independence']['p_value']:.2g}" in run(tmp_path, tally("both", 10**4), "--verbose").stdout
+    assert "independence" not in only_metric(tmp_path, tally("both", 1))
 
 
 @pytest.mark.parametrize("name", ["system", "step", "tools", "visits", "both"])
 def test_intervals_together_are_wider_and_labelled(tmp_path: Path, name: str) -> None:
     content = tally(name, 10**4)
     alone, together = only_metric(tmp_path, content), only_metric(tmp_path, content, "--with", "simultaneous")
-    for single, joint in zip(alone["estimates"], together["estimates"], strict=True):
+    for single, joint in zip(listed(alone, "share"), listed(together, "share"), strict=True):
         assert joint["low"] <= single["low"] <= single["high"] <= joint["high"]
         assert joint["estimate"] == single["estimate"]
     assert (
@@ -145,7 +140,7 @@ def test_a_covariance_is_in_json_and_only_there(tmp_path: Path) -> None:
     content = tally("system", 10**4)
     metric = only_metric(tmp_path, content, "--with", "covariance")
     variances = [row[place] for place, row in enumerate(metric["covariance"])]
-    assert variances == pytest.approx([entry["standard_error"] ** 2 for entry in metric["estimates"]], rel=0.01)
+    assert variances == pytest.approx([entry["standard_error"] ** 2 for entry in listed(metric, "share")], rel=0.01)
     assert "covariance" not in only_metric(tmp_path, content)
     for form in ("table", "csv"):
         result = run(tmp_path, content, "--with", "covariance", "--format", form)
@@ -165,5 +160,5 @@ def test_of_many_values_a_table_shows_fifty_and_the_covariance_is_left_out(tmp_p
     without = run(tmp_path, content, "--with", "covariance", "--format", "json", registry=text)
     assert "no covariance of more than 256 shares" in without.stderr
     (metric_of_json,) = json.loads(without.stdout)["metrics"]
-    assert len(metric_of_json["estimates"]) == 300
+    assert len(listed(metric_of_json, "share")) == 300
     assert "covariance" not in metric_of_json

@@ -25,6 +25,7 @@ from estimator.estimates.group_means import ratios_of
 from estimator.plan.group_variance import least_difference
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
+from estimator.results.group import FigureKey
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -37,6 +38,7 @@ from tests.support.devices.definitions import (
     registry_text,
 )
 from tests.support.estimates.command_line import report, run
+from tests.support.estimates.documents import listed
 
 ASKED = {"os": CATEGORY, "startup_ms": NUMBER | {"high": 3000}, "by_os": MEAN_BY_GROUP | {"unit": "ms"}}
 TEXT = registry_text(**ASKED)
@@ -74,28 +76,30 @@ def test_an_alert_on_the_mean_of_a_group_fires_beyond_its_interval(folder: Path,
     words = ["report", "--registry", f"{folder}/metrics.toml", "--tallies", f"{folder}/tallies"]
     done = CliRunner().invoke(command, [*words, "--alert", f"by_os.{expression}"])
     line = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith("{"))
-    group = next(each for each in figures(folder)["joint"]["groups"] if each["group"] == expression[5])
+    mean = next(each for each in listed(figures(folder), "mean_within") if each["value"] == expression[5])
     assert (done.exit_code, line["fired"]) == (fired, fired == 5)
-    assert (line["low"], line["high"]) == (group["estimates"][0]["low"], group["estimates"][0]["high"])
+    assert (line["low"], line["high"]) == (mean["low"], mean["high"])
 
 
 def test_the_json_has_the_share_and_the_mean_of_each_group_and_every_difference(folder: Path) -> None:
     metric = figures(folder)
-    assert (metric["kind"], metric["unit"], metric["mean_range"]) == ("mean-by-group", "ms", [0, 3000])
-    assert [share["value"] for share in metric["estimates"]] == ["a", "b", "c"]
-    groups = metric["joint"]["groups"]
-    assert [(group["group"], group["estimates"][0]["value"]) for group in groups] == [(at, "mean") for at in "abc"]
-    for group, true in zip(groups[:2], (500, 1500), strict=True):
-        assert group["estimates"][0]["low"] < true < group["estimates"][0]["high"]
-    compared = ["".join(difference["groups"]) for difference in metric["joint"]["differences"]]
-    assert compared == ["ab", "ac", "bc"]
-    clearest = metric["joint"]["differences"][0]
+    assert (metric["kind"], metric["unit"], metric["names"]) == ("mean-by-group", "ms", ["os", "startup_ms"])
+    assert [share["value"] for share in listed(metric, "share")] == ["a", "b", "c"]
+    (group,) = [group for group in metric["groups"] if group["statistic"] == "mean_within"]
+    assert (group["unit"], group["ends"]) == ("ms", [0, 3000])
+    means = listed(metric, "mean_within")
+    assert [mean["value"] for mean in means] == ["a", "b", "c"]
+    for mean, true in zip(means[:2], (500, 1500), strict=True):
+        assert mean["low"] < true < mean["high"]
+    differences = listed(metric, "difference_of_means")
+    assert ["".join(difference["value"]) for difference in differences] == ["ab", "ac", "bc"]
+    clearest = differences[0]
     assert clearest["low"] < -1000 < clearest["high"] < 0
     assert clearest["p_value"] == clearest["p_value_corrected"] < 0.001  # no other can be tested
 
 
 def test_a_group_of_too_few_has_no_mean_in_any_form(folder: Path) -> None:
-    unknown = figures(folder)["joint"]["groups"][2]["estimates"][0]
+    unknown = listed(figures(folder), "mean_within")[2]
     assert (unknown["estimate"], unknown["low"], unknown["high"]) == (None, 0, 3000)
     assert re.search(r"^  c +too few to tell", report(folder, "--verbose"), re.MULTILINE)
     (row,) = [each for each in rows(folder) if (each["statistic"], each["value"]) == ("mean_within", "c")]
@@ -117,9 +121,9 @@ def test_the_csv_has_shares_means_and_differences_in_the_numbers_unit(folder: Pa
 
 def test_the_table_shows_the_means_and_the_clearest_difference(folder: Path) -> None:
     table = report(folder, "--verbose")
-    assert "  mean of startup_ms, ms, in each group of os, 2026-11-20\n" in table
+    assert "  mean of startup_ms in each group of os, ms, 2026-11-20\n" in table
     assert "  differences between groups, of 3: 1 differ, 2 too few reports to say\n" in table
-    assert "  mean, b less a\n" in table
+    assert "  b less a\n" in table
     assert max(map(len, table.splitlines())) <= 80
 
 
@@ -136,18 +140,24 @@ def test_the_page_shows_the_means_as_figures_and_says_which_group_is_higher(fold
 
 def test_intervals_that_hold_together_are_wider(folder: Path) -> None:
     single, together = (
-        json.loads(report(folder, "--format", "json", *flags))["metrics"][0]["joint"]["groups"][0]["estimates"][0]
-        for flags in ((), ("--with", "simultaneous"))
+        listed(json.loads(report(folder, "--format", "json", *flags))["metrics"][0], "mean_within")[0]
+        for flags in (
+            (),
+            (
+                "--with",
+                "simultaneous",
+            ),
+        )
     )
     assert together["low"] < single["low"] < single["high"] < together["high"]
 
 
 def test_made_up_reports_are_bounded_for_each_group(folder: Path) -> None:
     (metric,) = json.loads(report(folder, "--format", "json", "--with", "poisoning=0.01"))["metrics"]
-    assert [move["value"] for move in metric["fakes"]["estimates"]] == ["a", "b", "c"]
+    assert [(move["statistic"], move["value"]) for move in metric["fakes"]["moves"]] == [("share", at) for at in "abc"]
     inverse = inverse_of(METRIC.channel)
     scores = inverse.contrast(np.repeat([1.0, 0.0, 0.0], 3))
-    moved, share = metric["fakes"]["estimates"][0], metric["estimates"][0]["estimate"]
+    moved, share = metric["fakes"]["moves"][0], listed(metric, "share")[0]["estimate"]
     assert moved["up"] == pytest.approx(0.01 / 0.99 * (scores.max() - share))
 
 
@@ -159,13 +169,13 @@ def test_points_to_which_numbers_were_rounded_form_no_clusters(folder: Path) -> 
 def test_a_rehearsal_compares_means_with_the_truth_in_every_form(folder: Path) -> None:
     words = ("rehearse", "--csv", str(folder / "answers.csv"), "--seed", "4", "--rounds", "3", "--format")
     metric = json.loads(run(folder, *words, "json").stdout)["metrics"][-1]
-    means = [group["estimates"][0] for group in metric["joint"]["groups"]]
+    means = listed(metric, "mean_within")
     assert [mean["truth"] for mean in means] == pytest.approx([500, 1500, 2700])
     assert all(mean["holds"] for mean in means)
-    assert metric["group_means_coverage"]["rounds"] == 3
+    assert metric["coverage"]["mean_within"]["rounds"] == 3
     table = run(folder, *words, "table").stdout
     assert re.search(r"^  mean, b +1,500\.0  ", table, re.MULTILINE)
-    assert "    means of groups " in table
+    assert "    mean_within " in table
     truths = [
         row["truth"]
         for row in csv.DictReader(io.StringIO(run(folder, *words, "csv").stdout))
@@ -183,9 +193,8 @@ def test_a_group_without_any_device_has_no_truth(tmp_path: Path) -> None:
     (tmp_path / "shares.toml").write_text('by_os = { "a|1000" = 0.5, "b|2000" = 0.5 }\n')
     registry = Registry.parse(TEXT)
     rehearsed = rehearse(from_shares(registry, 1000, tmp_path / "shares.toml"), seed=1, rounds=1).metrics[-1]
-    truths = list(rehearsed.truths.values())[-1]
-    assert list(truths[:2]) == [1000, 2000]
-    assert np.isnan(truths[2])
+    truths = [rehearsed.truths.get(FigureKey("mean_within", group)) for group in "abc"]
+    assert truths == [1000, 2000, None]
     assert {round(coverage.population, 6) for coverage in rehearsed.coverages.values()} <= {
         0,
         0.333333,

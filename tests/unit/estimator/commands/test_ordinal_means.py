@@ -18,6 +18,7 @@ from estimator.audit.exact.answers import answers_of
 from estimator.commands.cli import command
 from tests.support.devices.definitions import Field, registry_text
 from tests.support.estimates.command_line import report, run
+from tests.support.estimates.documents import only
 
 STEPS = ["bad", "poor", "fair", "good", "great"]
 SHARES = (0.07, 0.31, 0.02, 0.13, 0.47)
@@ -57,10 +58,12 @@ def test_a_report_has_the_mean_place_and_no_share_and_no_sum(folder: Path) -> No
     (metric,) = json.loads(report(folder, "--format", "json", "--with", "clusters", "--with", "poisoning=0.01"))[
         "metrics"
     ]
-    assert (metric["kind"], metric["mechanism"], metric["mean_range"]) == ("ordinal", "optimal-mean", [1, 5])
-    assert metric["mean"]["low"] < TRUE < metric["mean"]["high"]
-    assert metric["mean"]["high"] - metric["mean"]["low"] < 0.1
-    assert {"estimates", "sum", "clusters"}.isdisjoint(metric)
+    assert (metric["kind"], metric["mechanism"]) == ("ordinal", "optimal-mean")
+    (group,) = metric["groups"]
+    assert (group["statistic"], group["ends"]) == ("mean_position", [1, 5])
+    assert only(metric, "mean_position")["low"] < TRUE < only(metric, "mean_position")["high"]
+    assert only(metric, "mean_position")["high"] - only(metric, "mean_position")["low"] < 0.1
+    assert "clusters" not in metric
 
 
 def test_words_page_and_rows_name_it_as_a_step_of_the_scale(folder: Path) -> None:
@@ -75,10 +78,10 @@ def test_words_page_and_rows_name_it_as_a_step_of_the_scale(folder: Path) -> Non
 def test_a_rehearsal_compares_it_with_the_truth(folder: Path) -> None:
     words = ("rehearse", "--csv", str(folder / "answers.csv"), "--seed", "4", "--format", "json")
     metric: dict[str, Any] = json.loads(run(folder, *words).stdout)["metrics"][0]
-    assert metric["mean"]["truth"] == pytest.approx(TRUE)
-    assert metric["mean"]["holds"]
+    assert only(metric, "mean_position")["truth"] == pytest.approx(TRUE)
+    assert only(metric, "mean_position")["holds"]
     spread = run(folder, "rehearse", "--population", "1000", "--seed", "4", "--format", "json").stdout
-    assert json.loads(spread)["metrics"][0]["mean"]["truth"] == pytest.approx(3)
+    assert only(json.loads(spread)["metrics"][0], "mean_position")["truth"] == pytest.approx(3)
 
 
 def test_a_plan_promises_more_than_for_the_same_scale_with_shares(folder: Path, tmp_path: Path) -> None:

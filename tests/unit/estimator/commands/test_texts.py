@@ -23,6 +23,7 @@ from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.report import report as report_module
 from estimator.report.report import NUMBERS_A_SHARE
 from tests.support.devices.definitions import TEXT, registry_text
+from tests.support.estimates.documents import listed
 
 PEOPLE = {"the": 9000, "zebra": 6000, "congratulations": 9000, "": 6000}
 
@@ -88,10 +89,10 @@ def test_a_verbose_table_lists_the_texts_of_each_window(folder: Path) -> None:
 def test_json_and_csv_have_found_and_named_texts(folder: Path) -> None:
     options = ("--with", f"candidates={folder / 'words.txt'}", "--with", "simultaneous")
     for metric in json.loads(report(folder, "--format", "json", *options))["metrics"]:
-        texts = {share["value"]: share for share in metric["texts"]["found"]}
+        texts = {share["value"]: share for share in listed(metric, "found_text")}
         assert set(texts) == {"", "the", "zebra", "congratulati…"}
         assert all(texts[text]["low"] <= PEOPLE[text] / 30_000 <= texts[text]["high"] for text in ("the", "zebra", ""))
-        zebra, nobody = metric["texts"]["named"]
+        zebra, nobody = listed(metric, "named_text")
         assert zebra["low"] > 0.1
         assert nobody["low"] == 0
     rows = list(csv.DictReader(io.StringIO(report(folder, "--format", "csv", *options))))
@@ -169,7 +170,7 @@ def test_of_many_named_texts_that_nobody_has_none_is_said_to_occur(folder: Path,
         "metrics"
     ]:
         assert metric["texts"]["certain"] == 1
-        assert sum(share["low"] > 0 for share in metric["texts"]["named"]) > 20  # each interval by itself
+        assert sum(share["low"] > 0 for share in listed(metric, "named_text")) > 20  # each interval by itself
 
 
 def test_named_texts_of_many_windows_count_as_numbers_of_a_report(
@@ -198,7 +199,7 @@ def test_a_rehearsal_shows_truth_found_missed_and_false(folder: Path) -> None:
     assert "the 0.6000" in " ".join(table.split())
     assert "  found: 3 texts; false: 0 texts\n" in table
     (metric,) = json.loads(CliRunner().invoke(command, [*options, "--format", "json"]).stdout)["metrics"]
-    assert next((share["value"], share["truth"]) for share in metric["texts"]["found"]) == ("the", 0.6)
+    assert next((share["value"], share["truth"]) for share in listed(metric, "found_text")) == ("the", 0.6)
     assert (metric["texts"]["false"], metric["texts"]["missed"]) == ([], [])
 
 

@@ -19,14 +19,15 @@ from estimator.commands.cli import command
 from estimator.estimates.days_of_use import thresholds
 from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
-from estimator.render.sentences import headline
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
-from estimator.results.estimate import Share
+from estimator.results.estimate import Figure
+from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import PLAIN, Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import ACTIVITY, COUNT, Field, metric_of, registry_text
+from tests.support.estimates.documents import listed
 
 FOUR_WEEKS: dict[str, Field] = ACTIVITY | {"days": 28, "window": "week"}
 ANSWERS = "used\n" + "0\n" * 40 + "3\n" * 30 + "7\n" * 20 + "14\n" * 6 + "28\n" * 4
@@ -42,7 +43,9 @@ def estimated(metric: Metric, counts: list[int], request: Request = PLAIN) -> Me
 def test_the_thresholds_are_one_day_a_quarter_half_and_all(days: int, expected: tuple[int, ...]) -> None:
     metric = metric_of(ACTIVITY, days=days)
     assert thresholds(metric.kind) == expected  # type: ignore[arg-type]
-    assert [share.value for share in estimated(metric, [0] * metric.channel.symbols).at_least] == list(expected)
+    assert [share.value for share in estimated(metric, [0] * metric.channel.symbols).figures("share_at_least")] == list(
+        expected
+    )
 
 
 @pytest.mark.parametrize("mechanism", ["auto", "k-ary-randomized-response", "cyclic-design"])
@@ -52,7 +55,7 @@ def test_the_expected_estimate_is_the_share_of_devices_at_or_above_the_threshold
     shares = np.arange(1.0, 30) / np.arange(1, 30).sum()
     law = [[float(metric.channel.probability(y, x)) for y in range(metric.channel.symbols)] for x in range(29)]
     counts = np.rint(shares @ np.array(law) * 10**12).astype(int).tolist()
-    for share in estimated(metric, counts).at_least:
+    for share in estimated(metric, counts).figures("share_at_least"):
         assert isinstance(share.value, int)
         truth = shares[share.value :].sum()
         assert share.estimate == pytest.approx(truth, abs=1e-7)
@@ -64,8 +67,8 @@ def test_each_threshold_adds_up_the_shares_of_the_numbers_of_days() -> None:
     counts = [100 + 13 * symbol % 7 for symbol in range(metric.channel.symbols)]
     plain, together = estimated(metric, counts), estimated(metric, counts, Request(simultaneous=True))
     assert plain.estimates is not None
-    for share, wider in zip(plain.at_least, together.at_least, strict=True):
-        assert isinstance(share, Share)
+    for share, wider in zip(plain.figures("share_at_least"), together.figures("share_at_least"), strict=True):
+        assert isinstance(share, Figure)
         assert isinstance(share.value, int)
         assert share.estimate == pytest.approx(plain.estimates.unbiased[share.value :].sum())
         assert share.maximum_likelihood == pytest.approx(plain.estimates.maximum_likelihood[share.value :].sum())
@@ -75,7 +78,7 @@ def test_each_threshold_adds_up_the_shares_of_the_numbers_of_days() -> None:
 def test_other_questions_and_means_have_none() -> None:
     for fields in (COUNT, ACTIVITY | {"statistic": "mean"}, FOUR_WEEKS | {"mechanism": "square-wave"}):
         metric = metric_of(fields)
-        assert estimated(metric, [1] * metric.channel.symbols).at_least == ()
+        assert estimated(metric, [1] * metric.channel.symbols).group("share_at_least") is None
 
 
 def test_a_rehearsal_has_their_truth_in_every_form(tmp_path: Path) -> None:
@@ -88,12 +91,12 @@ def test_a_rehearsal_has_their_truth_in_every_form(tmp_path: Path) -> None:
     }
     (metric,) = json.loads(forms["json"])["metrics"]
     expected = {1: 0.6, 7: 0.3, 14: 0.1, 28: 0.04}
-    assert {share["value"]: share["truth"] for share in metric["at_least"]} == pytest.approx(expected)
-    assert metric["at_least_coverage"]["rounds"] == 2
+    assert {share["value"]: share["truth"] for share in listed(metric, "share_at_least")} == pytest.approx(expected)
+    assert metric["coverage"]["share_at_least"]["rounds"] == 2
     rows = [row for row in csv.DictReader(io.StringIO(forms["csv"])) if row["statistic"] == "share_at_least"]
     assert {int(row["value"]): float(row["truth"]) for row in rows} == pytest.approx(expected)
     assert "1 day or more" in forms["table"]
-    assert "at least n days" in forms["table"]
+    assert "    share_at_least " in forms["table"]
 
 
 def test_a_glance_and_a_sentence_tell_who_comes_once_a_week_in_every_window() -> None:
@@ -116,8 +119,8 @@ def test_a_glance_and_a_sentence_tell_who_comes_once_a_week_in_every_window() ->
 def test_the_headline_is_the_figure_of_the_sentence() -> None:
     metric = metric_of(FOUR_WEEKS)
     used = estimated(metric, [1 + symbol for symbol in range(metric.channel.symbols)])
-    assert headline(used, 0) == used.at_least[1]
+    assert used.headline == FigureKey("share_at_least", used.figures("share_at_least").labels[1])
     count = metric_of(COUNT)
     counted = estimated(count, [1] * count.channel.symbols)
     assert counted.estimates is not None
-    assert headline(counted, 2) == counted.estimates[2]
+    assert counted.headline == FigureKey("share", int(counted.estimates.unbiased.argmax()))

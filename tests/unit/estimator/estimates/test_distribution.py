@@ -29,6 +29,7 @@ from estimator.results.request import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import COUNT, NUMBER, registry_text
+from tests.support.estimates.documents import listed, only
 
 REPORTS = 100_000
 BINS = 256
@@ -150,26 +151,25 @@ def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     counts = np.random.default_rng(6).multinomial(REPORTS, law_of_beta(channel)).tolist()
     report = make_report(Registry.parse(METRIC), [tally_of(counts)])
     (document,) = json.loads(FORMATS["json"](report))["metrics"]
-    assert document["mean"]["estimate"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
-    assert document["mean"]["maximum_likelihood"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
-    distribution = document["distribution"]
-    bins = distribution["bins"]
+    assert only(document, "mean")["estimate"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
+    assert only(document, "mean")["maximum_likelihood"] == pytest.approx(100 + 5000 * 2 / 7, abs=50)
+    bins = listed(document, "bin")
     assert len(bins) == BINS
-    assert (bins[0]["from"], bins[-1]["to"]) == (100, 5100)
+    assert (bins[0]["value"][0], bins[-1]["value"][1]) == (100, 5100)
     assert sum(share["estimate"] for share in bins) == pytest.approx(1)
-    band = distribution["band"]
-    assert (band[0]["at"], band[-1]["at"], band[-1]["low"]) == (100, 5100, 1)
+    band = listed(document, "at_most")
+    assert (band[0]["value"], band[-1]["value"], band[-1]["low"]) == (100, 5100, 1)
     for end in ("low", "estimate", "high"):
         assert [point[end] for point in band] == sorted(point[end] for point in band)
     assert all(share["low"] <= share["estimate"] <= share["high"] for share in bins)
-    quantiles = distribution["quantiles"]
-    assert [quantile["quantile"] for quantile in quantiles] == list(QUANTILES)
+    quantiles = listed(document, "quantile")
+    assert [quantile["value"] for quantile in quantiles] == list(QUANTILES)
     assert [quantile["estimate"] for quantile in quantiles] == sorted(quantile["estimate"] for quantile in quantiles)
-    for figure in (distribution["variance"], *quantiles):
+    for figure in (only(document, "variance"), *quantiles):
         assert figure["low"] <= figure["estimate"] <= figure["high"]
     table, rows = FORMATS["table"](report), FORMATS["csv"](report).splitlines()
-    assert re.search(r"^  50% at most  +\d,\d{3}", table, re.MULTILINE)
-    assert "m: Half are at most about" in table
+    assert re.search(r"^  median  +\d,\d{3}", table, re.MULTILINE)
+    assert "The median is about" in table
     assert max(map(len, table.splitlines())) <= 80
     assert sum(",bin," in row for row in rows) == BINS
     assert FORMATS["json"](report) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
@@ -189,13 +189,13 @@ def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> 
 def test_without_reports_everything_is_possible() -> None:
     report = make_report(Registry.parse(METRIC), [tally_of([0] * wave("4").symbols)])
     (document,) = json.loads(FORMATS["json"](report))["metrics"]
-    assert document["mean"] == {
+    assert only(document, "mean") == {
         "estimate": None,
         "standard_error": None,
         "low": 100.0,
         "high": 5100.0,
     }
-    bins, quantiles = document["distribution"]["bins"], document["distribution"]["quantiles"]
+    bins, quantiles = listed(document, "bin"), listed(document, "quantile")
     assert all((share["estimate"], share["low"], share["high"]) == (None, 0, 1) for share in bins)
     assert all((quantile["estimate"], quantile["low"], quantile["high"]) == (None, 100, 5100) for quantile in quantiles)
     assert "m: No reports." in FORMATS["table"](report)
@@ -203,8 +203,8 @@ def test_without_reports_everything_is_possible() -> None:
 
 def test_one_report_is_estimated() -> None:
     (metric,) = make_report(Registry.parse(METRIC), [tally_of([1] + [0] * (wave("4").symbols - 1))]).metrics
-    assert metric.distribution is not None
-    assert metric.distribution.variance.low <= metric.distribution.variance.high
+    (variance,) = metric.figures("variance")
+    assert variance.low <= variance.high
 
 
 def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
@@ -212,17 +212,15 @@ def test_shares_of_ranges_are_those_that_were_asked_for() -> None:
     metric = Registry.parse(METRIC).metric("m")
     request = Request(ranges=(("m", 100, 1000), ("m", 1000, 5100), ("m", 1001, 1002), ("other", 0, 1)))
     estimated = estimate(metric, tally_of(counts), request)
-    assert estimated.distribution is not None
-    low, high, narrow = estimated.distribution.ranges
+    low, high, narrow = estimated.figures("range")
     truth = float(below(np.array([900 / 5000]))[0])
-    assert (low.start, low.end, high.start, high.end) == (100, 1000, 1000, 5100)
+    assert (low.value, high.value) == ((100, 1000), (1000, 5100))
     assert low.low <= truth <= low.high
     assert high.low <= 1 - truth <= high.high
     assert low.high - low.low < 0.1
     assert narrow.low == 0
     nobody = estimate(metric, tally_of([0] * len(counts)), request)
-    assert nobody.distribution is not None
-    assert [(share.estimate, share.low, share.high) for share in nobody.distribution.ranges] == [(None, 0, 1)] * 3
+    assert [(share.estimate, share.low, share.high) for share in nobody.figures("range")] == [(None, 0, 1)] * 3
 
 
 def test_the_share_of_a_single_count_on_a_coarser_grid_is_at_most_that_of_the_cell_around_it() -> None:
@@ -237,8 +235,7 @@ def test_the_share_of_a_single_count_on_a_coarser_grid_is_at_most_that_of_the_ce
     tally = Tally("m", metric.edition, window, closed=True, reports=sum(counts), counts=counts)
     answer = float(histogram.points[10])
     estimated = estimate(metric, tally, Request(ranges=(("m", answer, answer),)))
-    assert estimated.distribution is not None
-    (share,) = estimated.distribution.ranges
+    (share,) = estimated.figures("range")
     assert share.low == 0
     assert share.high > 0.95
 
@@ -249,12 +246,10 @@ def test_intervals_that_hold_together_are_wider_and_the_mean_is_one_of_them() ->
     alone, together = (estimate(metric, tally_of(counts), Request(simultaneous=flag)) for flag in (False, True))
     assert alone.mean is not None
     assert together.mean is not None
-    assert alone.distribution is not None
-    assert together.distribution is not None
     assert together.mean.high - together.mean.low > alone.mean.high - alone.mean.low
     figures = zip(
-        (alone.distribution.variance, *alone.distribution.quantiles),
-        (together.distribution.variance, *together.distribution.quantiles),
+        (*alone.figures("variance"), *alone.figures("quantile")),
+        (*together.figures("variance"), *together.figures("quantile")),
         strict=True,
     )
     assert all(wide.high - wide.low > narrow.high - narrow.low for narrow, wide in figures)

@@ -63,9 +63,10 @@ def test_no_reports_leave_everything_possible(metric: str, symbols: int) -> None
     estimated = _estimate(metric, [0] * symbols)
     everything = (100, 5100) if estimated.mean else (0, 1)
     assert (estimated.estimates is None) == (estimated.mean is not None)
-    assert estimated.sum is None
-    assert len(estimated.shares_and_mean) == (1 if estimated.mean else symbols)
-    for figure in estimated.shares_and_mean:
+    assert estimated.group("sum") is None
+    figures = [figure for group in estimated.compared for figure in group.figures]
+    assert len(figures) == (1 if estimated.mean else symbols)
+    for figure in figures:
         assert (figure.estimate, figure.standard_error, figure.maximum_likelihood) == (None, None, None)
         assert (figure.low, figure.high) == everything
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
-from estimator.rehearsal.compared import FigureKind
 from estimator.rehearsal.ground_truth import SHOWN_MISTAKES, from_shares, read_csv
 from estimator.rehearsal.rehearsal import rehearse
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
+from tests.support.estimates.documents import listed, mean_of, only
 from tests.support.laws.sampling import accepts, decision
 
 ROOT = Path(__file__).parents[4]
@@ -71,20 +72,20 @@ def test_json_is_the_reports_with_the_truth_beside_each_estimate(registry: Path,
     assert document["seed"] == 7
     boolean, category, number = document["metrics"]
     assert [entry["reports"] for entry in document["metrics"]] == [3, 4, 3]
-    assert [entry["truth"] for entry in boolean["estimates"]] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
-    assert [entry["truth"] for entry in category["estimates"]] == [0.75, 0.25, 0]
-    assert number["mean"]["truth"] == 4.5
-    assert {entry["window"] for entry in document["metrics"]} == {None}
-    assert {entry["coverage"] for entry in document["metrics"]} == {None}
-    for entry in (*boolean["estimates"], *category["estimates"], number["mean"]):
-        assert entry["holds"] == (entry["low"] <= entry["truth"] <= entry["high"])
+    assert [each["truth"] for each in listed(boolean, "share")] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    assert [each["truth"] for each in listed(category, "share")] == [0.75, 0.25, 0]
+    assert only(number, "mean")["truth"] == 4.5
+    assert {metric["window"] for metric in document["metrics"]} == {None}
+    assert [metric["coverage"] for metric in document["metrics"]] == [{}] * 3
+    for each in (*listed(boolean, "share"), *listed(category, "share"), only(number, "mean")):
+        assert each["holds"] == (each["low"] <= each["truth"] <= each["high"])
 
 
 def test_every_form_shows_the_same_figures(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000)
     document = _json(*options)
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
-    shown = [entry for metric in document["metrics"] for entry in metric.get("estimates", [metric.get("mean")])]
+    shown = [each for metric in document["metrics"] for name in ("share", "mean") for each in listed(metric, name)]
     assert [row["statistic"] for row in rows] == [*["share"] * 5, "mean", "sum"]
     assert (rows[-1]["truth"], rows.pop()["holds"]) == ("", "")
     assert [float(row["truth"]) for row in rows] == [entry["truth"] for entry in shown]
@@ -108,9 +109,9 @@ def test_a_seed_decides_everything_and_a_fresh_seed_is_shown(registry: Path, ans
 def test_measuring_coverage_changes_no_estimate(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--seed", 7)
     without, measured = _json(*options), _json(*options, "--rounds", 2)
-    for entry in measured["metrics"]:
-        assert entry["coverage"]["rounds"] == 2
-        entry["coverage"] = None
+    for metric in measured["metrics"]:
+        assert {coverage["rounds"] for coverage in metric["coverage"].values()} == {2}
+        metric["coverage"] = {}
     assert measured == without
 
 
@@ -127,7 +128,7 @@ def test_a_miss_is_marked(registry: Path, answers: Path) -> None:
     options = ("--registry", registry, "--csv", answers, "--repeat", 1000)
     for seed in range(100):
         document = _json(*options, "--seed", seed)
-        if missed := [entry for entry in document["metrics"][1]["estimates"] if not entry["holds"]]:
+        if missed := [each for each in listed(document["metrics"][1], "share") if not each["holds"]]:
             break
     marked = [line for line in _run(*options, "--seed", seed).stdout.splitlines() if line.endswith(" *")]
     assert len(marked) >= len(missed) > 0
@@ -152,7 +153,8 @@ def test_a_column_of_empty_cells_has_no_truth(registry: Path, answers: Path) -> 
         options = ("--registry", registry, "--csv", answers, "--rounds", 2, "--format", form)
         assert _run(*options).exit_code == 0
     number = _json("--registry", registry, "--csv", answers)["metrics"][1]
-    assert (number["reports"], number["mean"]["truth"], number["mean"]["holds"]) == (0, None, None)
+    mean = only(number, "mean")
+    assert (number["reports"], mean["truth"], mean["holds"]) == (0, None, None)
 
 
 def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
@@ -160,7 +162,7 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     boolean, number = read_csv(answers, Registry.parse(REGISTRY)).crowds
     assert [(answer.value, answer.law) for answer in number.answers] == [(1, ((0, 8 / 9), (1, 1 / 9)))]
     assert number.devices == 4
-    assert boolean.truths(boolean.shares) == (0.25, 0.75)
+    assert boolean.shares_of(boolean.shares) == {False: 0.25, True: 0.75}
 
 
 @pytest.mark.parametrize(
@@ -246,14 +248,14 @@ def test_a_population_has_the_given_shares_and_is_uniform_where_none_are_given(
 ) -> None:
     (tmp_path / name).write_text(content)
     given = _json("--registry", registry, "--population", 50, "--shares", tmp_path / name)["metrics"]
-    assert [entry["truth"] for entry in given[0]["estimates"]] == [0.5, 0.5]
-    assert [entry["truth"] for entry in given[1]["estimates"]] == [0.5, 0, 0.5]
-    assert given[2]["mean"]["truth"] == 6
-    assert {entry["reports"] for entry in given} == {50}
+    assert [each["truth"] for each in listed(given[0], "share")] == [0.5, 0.5]
+    assert [each["truth"] for each in listed(given[1], "share")] == [0.5, 0, 0.5]
+    assert only(given[2], "mean")["truth"] == 6
+    assert {metric["reports"] for metric in given} == {50}
     uniform = _json("--registry", registry, "--population", 50)["metrics"]
-    assert [entry["truth"] for entry in uniform[1]["estimates"]] == [pytest.approx(1 / 3)] * 3
+    assert [each["truth"] for each in listed(uniform[1], "share")] == [pytest.approx(1 / 3)] * 3
     # the sum of 1,024 shares and answers is rounded a few times
-    assert uniform[2]["mean"]["truth"] == pytest.approx(4.5)
+    assert only(uniform[2], "mean")["truth"] == pytest.approx(4.5)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +302,7 @@ def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> No
     source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
     decided = decision(0.95, 0.90)
     (rehearsed,) = rehearse(source, seed=3, rounds=decided.draws).metrics
-    coverage = rehearsed.coverages[FigureKind.SHARES_AND_MEAN]
+    coverage = rehearsed.coverages["share"]
     assert accepts(decided, 0.95, round(coverage.population * decided.draws))
     assert coverage.noise_alone == 1
 
@@ -308,8 +310,8 @@ def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> No
 WAVE = registry_text(x=NUMBER | {"high": 8, "statistic": "distribution", "epsilon": 2})
 
 
-KINDS = ["variance", "quantiles", "band_points", "band", "bins", "ranges"]
-"""Of the figures of a distribution."""
+STATISTICS = ["mean", "variance", "quantile", "range", "at_most", "bin"]
+"""Of a number with a distribution."""
 
 
 @pytest.mark.slow
@@ -320,29 +322,27 @@ def test_every_form_shows_a_distribution_beside_its_truth(registry: Path, answer
     ranges = ("--range", "x", 2, 6, "--range", "x", 0, 1.5)
     options = ("--registry", registry, "--csv", answers, "--seed", 7, "--repeat", 1000, "--rounds", rounds, *ranges)
     (metric,) = _json(*options)["metrics"]
-    assert metric["mean"]["truth"] == 4.125
-    distribution = metric["distribution"]
-    assert [entry["truth"] for entry in distribution["quantiles"]] == [2, 2, 2, 6, 6.5]
-    assert [entry["truth"] for entry in distribution["band"]] == [
-        sum(answer <= entry["at"] for answer in (2, 2, 6, 6.5)) / 4 for entry in distribution["band"]
+    assert only(metric, "mean")["truth"] == 4.125
+    band = listed(metric, "at_most")
+    assert [entry["truth"] for entry in listed(metric, "quantile")] == [2, 2, 2, 6, 6.5]
+    assert [entry["truth"] for entry in band] == [
+        sum(answer <= entry["value"] for answer in (2, 2, 6, 6.5)) / 4 for entry in band
     ]
-    assert distribution["band_holds"] == all(entry["holds"] for entry in distribution["band"])
-    assert sum(entry["truth"] for entry in distribution["bins"]) == 1
-    assert [entry["truth"] for entry in distribution["ranges"]] == [0.75, 0]
-    assert [kind for kind in KINDS if metric["distribution_coverage"][kind]] == (KINDS if rounds else [])
+    assert metric["band_holds"] == all(entry["holds"] for entry in band)
+    assert sum(entry["truth"] for entry in listed(metric, "bin")) == 1
+    assert [entry["truth"] for entry in listed(metric, "range")] == [0.75, 0]
+    assert list(metric["coverage"]) == ([*STATISTICS, "band"] if rounds else [])
     rows = list(csv.DictReader(io.StringIO(_run(*options, "--format", "csv").stdout)))
-    in_json = [metric["mean"], distribution["variance"], *distribution["quantiles"], *distribution["band"]]
-    in_json += [*distribution["bins"], *distribution["ranges"]]
-    assert rows.pop()["statistic"] == "sum"
+    in_json = [entry for statistic in STATISTICS for entry in listed(metric, statistic)]
+    assert rows.pop(1)["statistic"] == "sum"
     assert [float(row["truth"]) for row in rows] == [entry["truth"] for entry in in_json]
     table = _run(*options).stdout
     assert "  from 2 to 6         0.7500" in table
-    missed = sum(not entry["holds"] for entry in distribution["band"])
+    missed = sum(not entry["holds"] for entry in band)
     outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
-    assert f"  the band of the distribution function {outcome} {len(distribution['band'])} points\n" in table
-    of_others = (FigureKind.AT_LEAST, FigureKind.GROUP_MEANS, FigureKind.COORDINATES, FigureKind.TEXTS)
-    kinds = [kind for kind in FigureKind if kind not in of_others]
-    assert [kind for kind in FigureKind if f"\n    {kind} " in table] == (kinds if rounds else [])
+    assert f"  the band of the distribution function {outcome} {len(band)} points\n" in table
+    covered = re.findall(r"\n    (\w+) +[\d.]+% \([\d.]+%\)", table)
+    assert covered == list(metric["coverage"])
     assert max(map(len, table.splitlines())) <= 80
 
 
@@ -371,11 +371,11 @@ def test_real_answers_of_the_health_example_are_rehearsed() -> None:
     by_name = {entry["metric"]: entry for entry in json.loads(result.stdout)["metrics"]}
     limited = [row["physical_limitation"] for row in rows if row["physical_limitation"]]
     assert by_name["physical_limitation"]["reports"] == len(limited)
-    assert by_name["physical_limitation"]["estimates"][1]["truth"] == limited.count("yes") / len(limited)
+    assert listed(by_name["physical_limitation"], "share")[1]["truth"] == limited.count("yes") / len(limited)
     visits = [int(row["doctor_visits"]) for row in rows]
     # both are sums of floats with a few roundings
-    assert by_name["doctor_visits"]["mean"]["truth"] == pytest.approx(sum(visits) / len(visits))
+    assert only(by_name["doctor_visits"], "mean")["truth"] == pytest.approx(sum(visits) / len(visits))
     # farther off than 6.2 standard errors is one in 10**9
     for metric in by_name.values():
-        for entry in metric.get("estimates", [metric.get("mean")]):
+        for entry in listed(metric, "share") or [mean_of(metric)]:
             assert abs(entry["estimate"] - entry["truth"]) < 6.2 * entry["standard_error"]

@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, CROSSED_MODEL, VECTOR, Field, registry_text
+from tests.support.estimates.documents import has_mean, listed, mean_of
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "max": 6, "statistic": "distribution", "epsilon": 1}
 KINDS: dict[str, dict[str, Field]] = {
@@ -41,8 +42,8 @@ def truths(result: Result) -> dict[str, Any]:
     metrics = json.loads(result.stdout)["metrics"]
     return {
         metric["metric"]: (
-            [entry["truth"] for entry in metric["estimates"]],
-            metric["mean"]["truth"] if "mean" in metric else None,
+            [entry["truth"] for entry in listed(metric, "share")],
+            mean_of(metric)["truth"] if has_mean(metric) else None,
         )
         for metric in metrics
     }
@@ -120,7 +121,7 @@ def test_a_wrong_cell_of_one_of_two_crossed_columns_is_named(tmp_path: Path) -> 
 def coordinates(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     (metric,) = json.loads(result.stdout)["metrics"]
-    entries: list[dict[str, Any]] = metric["coordinates"]
+    entries: list[dict[str, Any]] = listed(metric, "coordinate")
     return entries
 
 
@@ -147,15 +148,15 @@ def test_shares_of_vectors_are_drawn_and_covered_in_windows_of_their_own(tmp_pat
     result = run(tmp_path, *arguments, registry=VECTOR_TEXT, **{"shares.toml": shares})
     assert [entry["truth"] for entry in coordinates(result)] == [0, 0, 0]
     coverage = json.loads(result.stdout)["metrics"][0]["coverage"]
-    assert coverage["rounds"] == 4
-    assert coverage["population"] > 0.93 - 3 * (0.05 * 0.95 / 12) ** 0.5
+    assert coverage["coordinate"]["rounds"] == 4
+    assert coverage["coordinate"]["population"] > 0.93 - 3 * (0.05 * 0.95 / 12) ** 0.5
 
 
 def test_tables_and_rows_have_coordinates_beside_their_truths(tmp_path: Path) -> None:
     options = ("--csv", str(tmp_path / "table.csv"), "--seed", "3", "--rounds", "1")
     text = run(tmp_path, *options, registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
     assert "  coordinate 1" in text
-    assert "    coordinates " in text, "their coverage"
+    assert "    coordinate " in text, "their coverage"
     rows = run(tmp_path, *options, "--format", "csv", registry=VECTOR_TEXT, **{"table.csv": IN_COLUMNS}).stdout
     assert [float(row.split(",")[-3]) for row in rows.splitlines()[1:]] == pytest.approx([0.75, -0.45, 0])
 

@@ -23,27 +23,28 @@ from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
-from estimator.render.html.numbers import PERCENT, PLAIN, count_words
 from estimator.render.html.page import page_of
 from estimator.render.html.requested_tables import extras_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of
-from estimator.render.sentences import HARDLY_POSSIBLE, NO_REPORTS, about_share, answer_of
-from estimator.render.words import label_of, p_equals
+from estimator.render.sentences import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of
+from estimator.render.units import NO_UNIT, PERCENT
+from estimator.render.words import p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.highlights import highlights_of, independence_of
 from estimator.report.report import make_report
-from estimator.results.changes import Change
 from estimator.results.clusters import Clusters
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import FigureGroup
 from estimator.results.highlight import TOO_FAR
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
 from estimator.tallies.tally import Tally
+from estimator.words import plural
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -83,22 +84,22 @@ def unbroken(text: str) -> str:
 def test_numbers_have_as_many_digits_as_their_error_bears() -> None:
     assert interval_text(Estimate(0.312, 0.0067, 0.299, 0.325)) == unbroken("29.90 to 32.50 %")
     assert (
-        about_share(Estimate(0.312, 0.0067, 0.299, 0.325))
+        about_figure(FigureGroup("share", Figures.from_rows(())), Estimate(0.312, 0.0067, 0.299, 0.325))
         == f"about {unbroken('31.2 %')} ({unbroken('29.9 to 32.5 %')})"
     )
     assert estimate_text(Estimate(0.3123, 0.1, 0.1, 0.5)) == unbroken("31 %")
     assert estimate_text(Estimate(-0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 %")
-    fell, rose = Change(-0.032, 0.01, -0.05, -0.01, p_value=0, p_value_corrected=0), Estimate(0.032, 0.01, 0.01, 0.05)
+    fell, rose = Estimate(-0.032, 0.01, -0.05, -0.01), Estimate(0.032, 0.01, 0.01, 0.05)
     assert (PERCENT.changed(fell), PERCENT.changed(rose)) == (unbroken(f"{MINUS}3.2 points"), unbroken("+3.2 points"))
     assert PERCENT.changed(Estimate(0.0001, 0.01, -0.02, 0.02)) == unbroken("0.0 points"), "nothing rose"
     assert change_interval_text(fell) == unbroken(f"{MINUS}5.0 to {MINUS}1.0 points")
-    assert interval_text(Estimate(17_000, 2800.5, 12345.6, 23456.7), PLAIN) == "12,300 to 23,500"
+    assert interval_text(Estimate(17_000, 2800.5, 12345.6, 23456.7), NO_UNIT) == "12,300 to 23,500"
     assert estimate_text(Estimate(1.0, None, 1 - 1e-15, 1.0)) == unbroken("100.0 %"), "rounding is no interval"
     assert [PERCENT.size(size) for size in (0.0779, 0.1, 0.0)] == [
         unbroken(f"{size} points") for size in ("7.8", "10", "0")
     ]
     assert [p_equals(p) for p in (0.0009, 0.0312, 1.0)] == ["below 0.001", "= 0.031", "= 1"]
-    assert [count_words(number, "report") for number in (1, 2000)] == ["1 report", "2,000 reports"]
+    assert [plural(number, "report") for number in (1, 2000)] == ["1 report", "2,000 reports"]
 
 
 def test_a_sentence_gives_the_answer_of_every_kind() -> None:
@@ -114,7 +115,7 @@ def test_a_sentence_gives_the_answer_of_every_kind() -> None:
     )
     symbols = registry.metric("have").channel.symbols
     have = answer_of(estimate_of(registry, "have", (3000, *[1000] * (symbols - 1))))
-    assert re.search(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\) have it\.", have)
+    assert re.search(r"The most common value is “a”: about \d+\s% \([\d. to]+\s%\)\.", have)
     symbols = registry.metric("size").channel.symbols
     assert answer_of(estimate_of(registry, "size", (500,) * symbols)) == "The mean is about 4.5 (3.9 to 5.1)."
 
@@ -155,7 +156,7 @@ def test_a_change_is_distinguished_from_chance_and_from_silence() -> None:
     days = {"2026-11-01": (500, 500, 500), "2026-11-09": (560, 490, 450)}
     of_os = [estimate_of(registry, "os", counts, day) for day, counts in days.items()]
     of_values = next(iter(changes_of([*of_os, *still], registry.metrics)))
-    least = min(change.p_value or 0 for change in of_values.estimates)
+    least = min(change.p_value or 0 for change in of_values.figures("share"))
     assert least <= SIGNIFICANT < 3 * least, "one of three values is so far off by chance more often than it may be"
     assert verdict_of(registry.metric("os"), of_values, 2).code == "same"
     assert "of 3 comparisons one is often as clear by chance" in verdict_of(registry.metric("os"), of_values, 2).words
@@ -211,12 +212,11 @@ def test_the_data_of_a_distribution_are_its_bins_and_its_band() -> None:
     registry = registry_of(startup_ms=NUMBER | wave, steps=COUNT | wave | {"max": 40})
     report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
     questions = page_of(report, registry).data["questions"]
-    first = {estimated.metric: estimated.distribution for estimated in reversed(report.metrics)}
+    first = {estimated.metric: estimated.figures("at_most") for estimated in reversed(report.metrics)}
     for name, data in questions.items():
-        distribution, band = first[name], data["band"]
-        assert distribution is not None
-        assert band["at"] == [point.at for point in distribution.band]
-        for place, point in enumerate(distribution.band):
+        points, band = first[name], data["band"]
+        assert band["at"] == list(points.labels)
+        for place, point in enumerate(points):
             steps = [band[letter][place][0] for letter in "edu"]
             shown = [steps[0], steps[0] - steps[1], steps[0] + steps[2]]
             assert [step * band["step"] for step in shown] == pytest.approx(
@@ -229,10 +229,10 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
     registry = registry_of(steps=COUNT | {"statistic": "distribution", "max": 40, "mechanism": "square-wave"})
     report = make_report(registry, decode(pages.tallies(registry, range(1)).splitlines()))
     (estimated,) = report.metrics
-    assert estimated.distribution is not None
-    first, *others = estimated.distribution.bins
-    raised = replace(estimated.distribution, bins=(replace(first, low=first.estimate), *others))
-    report = replace(report, metrics=(replace(estimated, distribution=raised),))
+    first, *others = estimated.figures("bin")
+    raised = Figures.from_rows([replace(first, low=first.estimate), *others])
+    groups = (replace(each, figures=raised) if each.statistic == "bin" else each for each in estimated.groups)
+    report = replace(report, metrics=(replace(estimated, groups=tuple(groups)),))
     report = replace(report, highlights=highlights_of(report.metrics, registry.metrics))
     assert page_of(report, registry).data["questions"]["steps"]["bins"]["d"][0][0] <= 1
 
@@ -240,18 +240,17 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
 def test_the_largest_coordinates_of_a_long_vector_are_shown_and_the_rest_is_counted() -> None:
     registry = registry_of(embedding=VECTOR | {"length": 60, "epsilon": 4})
     report = make_report(registry, decode(pages.tallies(registry, range(2)).splitlines()))
-    estimated = report.metrics[-1].coordinates
-    assert estimated is not None
+    estimated = report.metrics[-1].figures("coordinate")
     sizes = sorted((abs(each.estimate or 0), each.value) for each in estimated)
     (group,) = page_of(report, registry).data["questions"]["embedding"]["groups"]
     assert group["title"] == "Mean of each coordinate"
     assert group["labels"] == [f"coordinate {value}" for value in sorted(int(str(value)) for _, value in sizes[10:])]
     pooled = report.highlights[0].pooled
     assert pooled is not None
-    assert pooled.coordinates is not None
+    coordinates = pooled.figures("coordinate")
     assert [row[-1] for row in group["t"]] == [
         f"{text.estimate} {text.low} {text.high}"
-        for text in (PLAIN.rounded(pooled.coordinates[place]) for place in report.highlights[0].positions)
+        for text in (NO_UNIT.rounded(coordinates[place]) for place in report.highlights[0].positions)
     ]
     text = as_html(report, registry)
     assert f"The largest of 60 coordinates, number {sizes[-1][1]}, is about" in text
@@ -396,8 +395,7 @@ def test_requested_extras_have_their_own_tables() -> None:
     assert [row[0] for row in fakes.rows] == ["a", "b", "c"]
     worst_case = estimates["os"].fakes
     assert worst_case is not None
-    assert worst_case.estimates is not None
-    assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * worst_case.estimates[0].up, rel=0.05)
+    assert float(fakes.rows[0][2].split()[0]) == pytest.approx(100 * worst_case.moves[0].up, rel=0.05)
     clusters = estimates["crashes"].clusters
     assert clusters is not None
     (cluster,) = clusters.clusters
@@ -416,7 +414,7 @@ def test_a_difference_starts_from_the_group_in_which_the_answer_is_more_common()
     view = joint_view(metric, 1.0)
     assert view is not None
     differences = [difference for difference, *_ in view.differences]
-    groups = {tuple(map(label_of, difference.groups)) for difference in differences}
+    groups = {(first, second) for _, (_, first, second), *_ in view.differences}
     assert groups == {("no", "yes"), ("yes", "no")}
     assert all((difference.estimate or 0) >= 0 for difference in differences)
     assert not any(difference_text(difference).startswith(MINUS) for difference in differences)
@@ -429,7 +427,7 @@ def test_whether_questions_go_together_is_corrected_for_the_number_of_pairs() ->
         estimate_of(registry, "both", (900, 800, 800, 800, 800, 900)),
         estimate_of(registry, "too", (900, 800, 800, 800, 800, 800)),
     )
-    tests = [each.joint.independence for each in (first, second) if each.joint is not None]
+    tests = [each.independence for each in (first, second)]
     by_itself = [test.p_value for test in tests if test is not None]
     corrected = independence_of([first, second])
     assert min(corrected.values()) == pytest.approx(2 * min(by_itself))

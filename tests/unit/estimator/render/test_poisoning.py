@@ -37,9 +37,9 @@ def test_json_has_each_move_and_the_test() -> None:
     dark_mode = _json(_report())["dark_mode", "2026-11-20"]["fakes"]
     # two coins: a report adds 3/2 or -1/2; of 10,000 reports 6,000 are yes: a share of .7
     more, less = pytest.approx(0.02 / 0.98 * 1.2), pytest.approx(0.02 / 0.98 * 0.8)
-    assert dark_mode["estimates"] == [
-        {"value": False, "down": less, "up": more},
-        {"value": True, "down": more, "up": less},
+    assert dark_mode["moves"] == [
+        {"statistic": "share", "down": less, "up": more, "value": False},
+        {"statistic": "share", "down": more, "up": less, "value": True},
     ]
     assert dark_mode["fraction"] == 0.02
     assert dark_mode["test"] == {
@@ -60,7 +60,7 @@ def test_a_tally_that_no_population_makes_is_flagged_and_one_without_reports_is_
 def test_a_table_says_it_in_words_and_that_a_pass_proves_nothing() -> None:
     text = as_table(_report())
     assert "if 0.02 of the reports were made up, 2026-11-20: down, up\n" in text
-    assert ["true", "0.0245", "0.0164"] in [row.split() for row in text.splitlines()]
+    assert ["yes", "0.0245", "0.0164"] in [row.split() for row in text.splitlines()]
     assert "HARDLY any population makes such a tally (p = 0.001): do not trust it\n" in text
     assert "no sign of made-up reports (p = 1); this cannot rule them out\n" in text
     assert "To pass proves nothing" in text

@@ -23,10 +23,9 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
-from estimator.rehearsal.compared import FigureKind, Truths
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
+from estimator.rehearsal.truths import Truths
 from estimator.render.html.document import as_html
-from estimator.render.html.numbers import PERCENT, unit_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.rounding import MINUS, number
@@ -36,11 +35,14 @@ from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
+from estimator.render.units import PERCENT, Unit
 from estimator.report.report import make_report
-from estimator.results.estimate import Estimate, Shares
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.report import EstimateReport
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
+from tests.support.estimates.documents import listed
 
 SPEC = importlib.util.spec_from_file_location("demo", Path(__file__).parents[4] / "examples" / "health" / "demo.py")
 assert SPEC is not None
@@ -99,15 +101,15 @@ def plain_report() -> EstimateReport:
 
 def report_with(share: Estimate, mean: Estimate) -> EstimateReport:
     """Return a report whose share of yes and whose mean have these figures, in each window."""
-    shares = Shares.of([share.of(value) for value in (False, True)])
+    shares = Figures.from_rows([share.labelled(value) for value in (False, True)])
+    groups = {
+        "dark_mode": (FigureGroup("share", shares, "", SHARES),),
+        "startup_ms": (FigureGroup("mean", Figures.from_rows([mean.labelled()]), "", (LEAST, MOST)),),
+    }
     given = plain_report()
-
-    def changed(name: str) -> dict[str, Any]:
-        return {"estimates": shares} if name == "dark_mode" else {"mean": mean, "mean_range": (LEAST, MOST)}
-
-    metrics = tuple(replace(each, **changed(each.metric)) for each in given.metrics)
+    metrics = tuple(replace(each, groups=groups[each.metric]) for each in given.metrics)
     highlights = tuple(
-        replace(each, shown=replace(each.shown, **changed(each.shown.metric)), changes=None, pooled=None)
+        replace(each, shown=replace(each.shown, groups=groups[each.shown.metric]), changes=None, pooled=None)
         for each in given.highlights
     )
     return replace(given, metrics=metrics, highlights=highlights)
@@ -202,7 +204,7 @@ def assert_drawn(track: dict[str, Any], figure: Estimate) -> None:
 @example(OUTSIDE, 2)
 @given(figures(-1e6, 1e7), st.sampled_from([0, 2]))
 def test_tracks_of_charts_and_small_charts_keep_the_rule(figure: Estimate, power: int) -> None:
-    unit = PERCENT if power else unit_of("ms")
+    unit = PERCENT if power else Unit(0, "ms", "ms")
     assert_drawn(tracks([[figure, figure]], unit), figure)
     spark = sparkline([figure, figure], unit)
     assert spark is not None
@@ -221,7 +223,10 @@ def test_rehearsals_and_the_demo_keep_the_rule_and_data_has_every_figure_as_it_i
 ) -> None:
     report = report_with(share, mean)
     of_share, of_mean = (next(each for each in report.metrics if each.metric == name) for name in REGISTRY.metrics)
-    truths: tuple[Truths, Truths] = {FigureKind.SHARES_AND_MEAN: (0.5, 0.5)}, {FigureKind.SHARES_AND_MEAN: (1000.0,)}
+    truths: tuple[Truths, Truths] = (
+        {FigureKey("share", value): 0.5 for value in (False, True)},
+        {FigureKey("mean"): 1000.0},
+    )
     rehearsed = tuple(Rehearsed(each, truth, {}) for each, truth in zip((of_share, of_mean), truths, strict=True))
     shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, rehearsed)))]
     assert len(shown) == 3
@@ -229,9 +234,11 @@ def test_rehearsals_and_the_demo_keep_the_rule_and_data_has_every_figure_as_it_i
         assert_shown(texts, figure)
 
     document = json.loads(as_json(replace(report, metrics=(of_share, of_mean))))
-    entries = [entry for metric in document["metrics"] for entry in (metric.get("estimates") or [metric["mean"]])]
+    shown_entries = [
+        each for metric in document["metrics"] for name in ("share", "mean") for each in listed(metric, name)
+    ]
     as_they_are = [(figure.estimate, figure.low, figure.high) for figure in (share, share, mean)]
-    assert [(entry["estimate"], entry["low"], entry["high"]) for entry in entries] == as_they_are
+    assert [(entry["estimate"], entry["low"], entry["high"]) for entry in shown_entries] == as_they_are
     rows = csv.DictReader(io.StringIO(as_csv(replace(report, metrics=(of_share, of_mean), pooled=(), changes=()))))
     figures_of_rows = [row for row in rows if row["statistic"] in ("share", "mean")]
     assert [tuple(float(row[end]) for end in ("estimate", "low", "high")) for row in figures_of_rows] == as_they_are

@@ -11,6 +11,7 @@ from client_sdk.protocol.errors import UnknownMetricError
 from estimator.errors import RequestError
 from estimator.report.alert_expressions import read_alert
 from estimator.results.alert import Operator
+from estimator.results.group import FigureKey
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -56,30 +57,30 @@ REGISTRY = Registry.parse(
 
 
 @pytest.mark.parametrize(
-    ("text", "statistic", "position", "operator", "bound"),
+    ("text", "key", "operator", "bound"),
     [
-        ("crashes.mean > 2", "mean", 0, ">", 2),
-        ("  crashes.mean>=2.50  ", "mean", 0, ">=", 2.5),
-        ("mood.mean <= 1e0", "mean", 0, "<=", 1),
-        ("languages.mean < 2", "mean", 0, "<", 2),
-        ("mean_ms.sum > 1e6", "sum", 0, ">", 1e6),
-        ("below.sum < -3", "sum", 0, "<", -3),
-        ("startup_ms.sum > -7", "sum", 0, ">", -7),
-        ("startup_ms.p5 > -5", "quantile", 0, ">", -5),
-        ("startup_ms.p95 < +9", "quantile", 4, "<", 9),
-        ("dark_mode.share[true] < .25", "share", 1, "<", 0.25),
-        ("seen.share[nothing recorded] > 0", "share", 2, ">", 0),
-        ("crashes.share[0] <= 0.9", "share", 0, "<=", 0.9),
-        ("both.share[true, b] >= 1", "share", 4, ">=", 1),
-        ("odd.share[a] > 1] > 0.5", "share", 0, ">", 0.5),
-        ("mean_ms_by_os.share[c] > 0.5", "share", 2, ">", 0.5),
-        ("odd.share[0.5]<0.5", "share", 3, "<", 0.5),
-        ("mean_ms_by_os.mean[b] > 7", "group_mean", 1, ">", 7),
+        ("crashes.mean > 2", FigureKey("mean"), ">", 2),
+        ("  crashes.mean>=2.50  ", FigureKey("mean"), ">=", 2.5),
+        ("mood.mean <= 1e0", FigureKey("mean_position"), "<=", 1),
+        ("languages.mean < 2", FigureKey("mean_size"), "<", 2),
+        ("mean_ms.sum > 1e6", FigureKey("sum"), ">", 1e6),
+        ("below.sum < -3", FigureKey("sum"), "<", -3),
+        ("startup_ms.sum > -7", FigureKey("sum"), ">", -7),
+        ("startup_ms.p5 > -5", FigureKey("quantile", 0.05), ">", -5),
+        ("startup_ms.p95 < +9", FigureKey("quantile", 0.95), "<", 9),
+        ("dark_mode.share[true] < .25", FigureKey("share", True), "<", 0.25),  # noqa: FBT003 a value
+        ("seen.share[nothing recorded] > 0", FigureKey("share", None), ">", 0),
+        ("crashes.share[0] <= 0.9", FigureKey("share", 0), "<=", 0.9),
+        ("both.share[true, b] >= 1", FigureKey("share", (True, "b")), ">=", 1),
+        ("odd.share[a] > 1] > 0.5", FigureKey("share", "a] > 1"), ">", 0.5),
+        ("mean_ms_by_os.share[c] > 0.5", FigureKey("share", "c"), ">", 0.5),
+        ("odd.share[0.5]<0.5", FigureKey("share", "0.5"), "<", 0.5),
+        ("mean_ms_by_os.mean[b] > 7", FigureKey("mean_within", "b"), ">", 7),
     ],
 )
-def test_an_expression_names_one_figure(text: str, statistic: str, position: int, operator: str, bound: float) -> None:
+def test_an_expression_names_one_figure(text: str, key: FigureKey, operator: str, bound: float) -> None:
     alert = read_alert(REGISTRY, text)
-    assert (alert.statistic, alert.position, alert.operator, alert.bound) == (statistic, position, operator, bound)
+    assert (alert.key, alert.operator, alert.bound) == (key, operator, bound)
     assert text.strip().startswith(f"{alert.metric}.{alert.figure}")
 
 

@@ -20,7 +20,8 @@ from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
 from estimator.report.report import make_report
 from estimator.results.alert import JudgedAlert
-from estimator.results.estimate import Estimate
+from estimator.results.estimate import Figure, Figures
+from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
@@ -41,7 +42,8 @@ def report(reports: int = 3000) -> EstimateReport:
 
 def _with_interval(low: float, high: float, reports: int = EXACT_BELOW) -> MetricEstimate:
     crashes = next(each for each in report().metrics if each.metric == "crashes")
-    return replace(crashes, mean=Estimate((low + high) / 2, 1.0, low, high), reports=reports)
+    mean = Figures.from_rows([Figure((low + high) / 2, 1.0, low, high)])
+    return replace(crashes, groups=(FigureGroup("mean", mean),), reports=reports)
 
 
 def _fires(text: str, estimated: MetricEstimate) -> bool:
@@ -79,7 +81,7 @@ def test_a_window_with_too_few_reports_never_fires() -> None:
 
 FIGURES: list[tuple[str, Callable[[Any], Any]]] = [
     ("crashes.mean", lambda each: each.mean),
-    ("crashes.sum", lambda each: each.sum),
+    ("crashes.sum", lambda each: each.figures("sum")[0]),
     ("crashes.share[0]", lambda each: each.estimates[0]),
     ("dark_mode.share[true]", lambda each: each.estimates[1]),
     ("both.share[true, c]", lambda each: each.estimates[5]),
@@ -87,10 +89,10 @@ FIGURES: list[tuple[str, Callable[[Any], Any]]] = [
     ("startup_by_os.share[b]", lambda each: each.estimates[1]),
     ("languages.mean", lambda each: each.mean),
     ("mood.mean", lambda each: each.mean),
-    ("startup_ms.sum", lambda each: each.sum),
-    ("pages.p5", lambda each: each.distribution.quantiles[0]),
-    ("pages.p50", lambda each: each.distribution.quantiles[2]),
-    ("pages.p95", lambda each: each.distribution.quantiles[4]),
+    ("startup_ms.sum", lambda each: each.figures("sum")[0]),
+    ("pages.p5", lambda each: each.figures("quantile")[0]),
+    ("pages.p50", lambda each: each.figures("quantile")[2]),
+    ("pages.p95", lambda each: each.figures("quantile")[4]),
 ]
 
 
@@ -109,11 +111,12 @@ def test_an_alert_is_about_the_figure_that_the_report_has(named: str, figure: Ca
 
 def test_an_alert_can_be_about_a_share_or_a_mean_exactly_if_the_report_has_it() -> None:
     for each in report().metrics:
-        has_mean = _can_be_had(f"{each.metric}.mean > {each.mean_range[0] if each.mean_range else 0}")
+        least = next((group.ends[0] for group in each.groups if group.about.is_mean and group.ends), 0)
+        has_mean = _can_be_had(f"{each.metric}.mean > {least}")
         assert has_mean == (each.mean is not None), each.metric
-        for position, share in enumerate(each.estimates or ()):
-            alert = read_alert(REGISTRY, f"{each.metric}.share[{word(share.value)}] > 0")
-            assert alert.position == position, each.metric
+        for label in () if each.estimates is None else each.estimates.labels:
+            alert = read_alert(REGISTRY, f"{each.metric}.share[{word(label)}] > 0")  # type: ignore[arg-type] # an answer
+            assert alert.key == FigureKey("share", label), each.metric
 
 
 def _can_be_had(text: str) -> bool:

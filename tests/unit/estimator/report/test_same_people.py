@@ -11,9 +11,11 @@ import pytest
 from client_sdk.protocol import Metric
 from estimator.report.same_people import SamePeople
 from estimator.results.estimate import Estimate
+from estimator.results.statistic import STATISTICS
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 
+MEAN = STATISTICS["mean"]
 SHARES = (0.0, 0.02, 0.3, 0.5, 0.9, 1.0)
 
 
@@ -22,7 +24,7 @@ def figure(estimate: float, error: float = 0.1) -> Estimate:
 
 
 def opposition(metric: Metric, first: Estimate, last: Estimate, *reports: int) -> float:
-    return SamePeople(metric, (reports[0], reports[-1])).opposition_of_shares(first, last)
+    return SamePeople(metric, (reports[0], reports[-1])).opposition(STATISTICS["share"], first, last, (0.0, 1.0))
 
 
 @pytest.mark.parametrize(("first", "last"), [*product(SHARES, repeat=2)])
@@ -54,10 +56,10 @@ def test_answers_to_a_mean_are_opposed_no_further_than_they_vary(answers: Floats
     """The error is that of these answers and the mechanism's noise."""
     metric = metric_of(NUMBER, mechanism="optimal-mean", epsilon=8, low=-1, high=3)
     reports = 400
-    alike = SamePeople(metric, (1, 1)).opposition_of_means(figure(0.6, 0.0), figure(0.6, 0.0), -1, 3)
+    alike = SamePeople(metric, (1, 1)).opposition(MEAN, figure(0.6, 0.0), figure(0.6, 0.0), (-1, 3))
     assert alike == 0.0
     noise = 0.0017  # per report, on a scale from 0 to 1: a little more than the least
     error = 4 * math.sqrt((answers.var() + noise) / reports)
     mean = figure(-1 + 4 * float(answers.mean()), error)
-    opposed = SamePeople(metric, (reports, reports)).opposition_of_means(mean, mean, -1, 3) * reports / 16
+    opposed = SamePeople(metric, (reports, reports)).opposition(MEAN, mean, mean, (-1, 3)) * reports / 16
     assert most_opposed(answers) <= opposed <= most_opposed(answers) + 0.001

@@ -54,7 +54,8 @@ def test_each_stratum_is_estimated_by_itself_and_the_question_from_all_of_them()
         "dark_mode[platform=web]": 5000,
     }
     whole, *parts = report.metrics
-    assert whole.unbiased[1] == pytest.approx(np.mean([part.unbiased[1] for part in parts]))
+    shares = [each.figures("share").unbiased[1] for each in (whole, *parts)]
+    assert shares[0] == pytest.approx(np.mean(shares[1:]))
     for part, share in zip(parts, (0.5, 0.2, 0.8, 0.2), strict=True):
         assert part.estimates is not None
         assert part.estimates[1].low < share < part.estimates[1].high
@@ -93,11 +94,11 @@ def test_strata_that_differ_are_seen_to_and_equal_ones_are_not() -> None:
         ("platform=android", "platform=web"),
     ]
     apart_of = effects["platform=ios", "platform=android"]
-    assert apart_of.estimates[1].low < 0.6 < apart_of.estimates[1].high
+    assert apart_of.figures("share")[1].low < 0.6 < apart_of.figures("share")[1].high
     assert _p(apart_of) < 1e-6
     alike = effects["platform=ios", "platform=web"]
     assert _p(alike) > 0.05
-    assert alike.estimates[1].low < 0 < alike.estimates[1].high
+    assert alike.figures("share")[1].low < 0 < alike.figures("share")[1].high
 
 
 @pytest.mark.slow
@@ -105,7 +106,7 @@ def test_intervals_of_equal_strata_hold_0_and_corrected_p_values_mislead_in_few_
     rounds, held, misled = 200, 0, 0
     for seed in range(rounds):
         effects = reported(*(drawn(0.3, 1000, stratum, 10 * seed + stratum) for stratum in (1, 2, 3))).effects
-        held += sum(effect.estimates[1].low <= 0 <= effect.estimates[1].high for effect in effects)
+        held += sum(effect.figures("share")[1].low <= 0 <= effect.figures("share")[1].high for effect in effects)
         misled += any(_p(effect) <= 0.05 for effect in effects)
     # the chance of fewer at 95 %, and of more at 5 %, is below one in a thousand each
     assert held >= 3 * rounds * 0.95 - 3.1 * np.sqrt(3 * 3 * rounds * 0.05 * 0.95)
@@ -122,8 +123,8 @@ def test_p_values_are_corrected_for_every_pair_and_window() -> None:
         )
     ).effects
     same = next(e for e in many if (e.first, e.second, e.window) == (single.first, single.second, DAY))
-    assert same.estimates[1].p_value == single.estimates[1].p_value
-    assert single.p_value_corrected == single.estimates[1].p_value
+    assert same.figures("share")[1].p_value == single.figures("share")[1].p_value
+    assert single.p_value_corrected == single.figures("share")[1].p_value
     assert _p(same) > _p(single)
 
 
@@ -143,7 +144,7 @@ def test_rows_have_every_difference_with_its_p_values() -> None:
     assert [row.value for row in rows[:2]] == [
         f"{word}: platform=android less platform=ios" for word in ("false", "true")
     ]
-    every = [change for effect in report.effects for change in effect.estimates]
+    every = [change for effect in report.effects for change in effect.figures("share")]
     assert [(row.estimate, row.low, row.high) for row in rows] == [
         (each.estimate, each.low, each.high) for each in every
     ]

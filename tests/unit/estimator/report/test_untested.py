@@ -15,13 +15,13 @@ from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
-from estimator.render.words import UNTESTED
+from estimator.render.words import untested_words
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.results.row import OF_PARTICIPATION, metric_rows
+from estimator.results.row import DEVICES, TAKING_PART, metric_rows
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 from tests.support.estimates import every_kind
@@ -32,7 +32,7 @@ CLEAR = 7.0
 """Standard errors by which the mean of one group rises."""
 
 COMPARED = {"share", "mean", "mean_position", "mean_size"}
-WITHIN_A_WINDOW = {"difference", "difference_of_means"} | OF_PARTICIPATION
+WITHIN_A_WINDOW = {"difference", "difference_of_means", "sum", DEVICES, TAKING_PART}
 NOTHING_CHANGED = re.compile(r"no change|nothing had changed|had not changed", re.IGNORECASE)
 NO_CHANGE_IN_SHARES = re.compile(r"no change in shares|shares had not changed", re.IGNORECASE)
 
@@ -55,7 +55,7 @@ def risen() -> EstimateReport:
 
 
 def test_a_groups_mean_rises_clearly_while_no_share_changes() -> None:
-    first, last = (each.joint.groups[0].estimates[0] for each in risen().metrics if each.joint is not None)
+    first, last = (each.figures("mean_within")[0] for each in risen().metrics if each.group("mean_within"))
     assert first.estimate is not None
     assert last.estimate is not None
     error = np.hypot(first.standard_error or 0.0, last.standard_error or 0.0)
@@ -82,11 +82,9 @@ def test_no_form_says_that_nothing_changed_and_each_names_what_was_not_tested() 
 def test_every_figure_of_every_kind_is_compared_or_named_as_untested() -> None:
     report = make_report(every_kind.REGISTRY, decode(every_kind.tallies().splitlines()), Selection(), Request())
     for estimated in report.metrics:
-        statistics = {row.statistic for row in metric_rows(estimated, report.confidence)} - WITHIN_A_WINDOW
-        compared = COMPARED if estimated.is_comparable else set()
-        ranges = {"range"}  # has rows on request only
-        assert statistics - compared == set(untested_figures(estimated)) - (ranges - statistics)
-        assert set(untested_figures(estimated)) <= UNTESTED.keys() | {"sum"}
+        statistics = {row.statistic for *_, row in metric_rows(estimated, report.confidence)} - WITHIN_A_WINDOW
+        assert statistics - COMPARED == set(untested_figures(estimated))
+        assert all(untested_words([statistic]) for statistic in untested_figures(estimated))
 
 
 def test_a_question_whose_windows_are_not_compared_is_not_said_to_have_one_window() -> None:

@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.render.html.document import as_html
 from estimator.render.html.filters import estimate_text, interval_text, likeliest_text
-from estimator.render.html.numbers import PERCENT, Unit, unit_of
 from estimator.render.html.sparkline import sparkline
 from estimator.render.html.tracks import tracks
 from estimator.render.sentences import answer_of
+from estimator.render.units import PERCENT, Unit
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
+from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
 from estimator.tallies.read import decode
@@ -78,12 +79,16 @@ def test_a_sentence_is_set_from_left_to_right_whatever_the_answers_are() -> None
 def test_a_column_stands_where_it_has_anything_to_say() -> None:
     only_sets = Registry.parse(registry_text(languages=SET))
     report_of_sets = make_report(only_sets, decode(tallies(only_sets, range(2)).splitlines()))
+
+    def without_mean(estimated: MetricEstimate) -> MetricEstimate:
+        return replace(estimated, groups=tuple(group for group in estimated.groups if not group.about.is_mean))
+
     without_means = replace(
         report_of_sets,
         highlights=tuple(
-            replace(each, shown=replace(each.shown, mean=None), pooled=None) for each in report_of_sets.highlights
+            replace(each, shown=without_mean(each.shown), pooled=None) for each in report_of_sets.highlights
         ),
-        metrics=tuple(replace(each, mean=None) for each in report_of_sets.metrics),
+        metrics=tuple(map(without_mean, report_of_sets.metrics)),
     )
     assert "Likeliest" not in as_html(without_means, only_sets)
     assert '<th scope="col">Likeliest</th>' in article("dark_mode")
@@ -94,7 +99,7 @@ def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
     assert re.findall(r'rowgroup"[^>]*>([^<]*)', article("languages")) == ["Share of devices"]
 
 
-@pytest.mark.parametrize("unit", [PERCENT, unit_of("ms")])
+@pytest.mark.parametrize("unit", [PERCENT, Unit(0, "ms", "ms")])
 def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
     figures = [Estimate(0.5, None, low / 1e5, 0.67496 + low / 1e6, 0.51) for low in range(38_000, 39_000, 7)]
     (texts,) = tracks([figures], unit)["t"]

@@ -7,9 +7,8 @@ from decimal import ROUND_CEILING
 from typing import Final
 
 from estimator.render.rounding import FIGURES, UNBROKEN, Range, Rounded, number, percent, size_of, text_of
-from estimator.render.sentences import error_of
-from estimator.results.distribution import Figure
 from estimator.results.estimate import Estimate
+from estimator.results.group import FigureGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +33,10 @@ class Unit:
         """What follows the number, with a blank that does not break."""
         return _behind(self.name)
 
-    def rounded(self, figure: Estimate | Figure, figures: int = FIGURES) -> Rounded:
+    def rounded(self, figure: Estimate, figures: int = FIGURES) -> Rounded:
         """Return a figure and its interval as texts, with ``figures`` figures of its error."""
-        error = error_of(figure)
-        if self.power:
-            return percent(figure.estimate, figure.low, figure.high, error, figures)
-        return number(figure.estimate, figure.low, figure.high, error, self.name, figures, self.possible)
+        parts = (figure.estimate, figure.low, figure.high, figure.standard_error)
+        return percent(*parts, figures) if self.power else number(*parts, self.name, figures, self.possible)
 
     def likeliest(self, estimate: Estimate) -> str:
         """Return the maximum-likelihood value, with the estimate's digits; empty without one."""
@@ -68,19 +65,14 @@ def _behind(name: str) -> str:
 
 
 PERCENT: Final = Unit(2, "%", "points")
-PLAIN: Final = Unit(0, "", "")
+NO_UNIT: Final = Unit(0, "", "")
 
 
-def unit_of(name: str, possible: Range | None = None) -> Unit:
-    """Return the unit of a question's numbers, by its name in the registry, with their range."""
-    return Unit(0, name, name, possible)
+def unit_of(group: FigureGroup) -> Unit:
+    """Return the unit in which the figures of a statistic are shown, with their range."""
+    return PERCENT if group.about.is_share else Unit(0, group.unit, group.unit, group.ends)
 
 
 def whole_percent(share: float) -> str:
     """Return a share without an error, in whole percents."""
     return f"{text_of(share, 0, PERCENT.power)}{PERCENT.suffix}"
-
-
-def count_words(number: int, thing: str) -> str:
-    """Return a number with the singular or plural of what it counts."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,121 @@
+"""Figures of one statistic, and records that hold several groups of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, NamedTuple
+
+from estimator.results.estimate import NO_LABEL, Figure, FigureLabel, Figures
+from estimator.results.record import Record, says
+from estimator.results.statistic import STATISTICS, Statistic
+from estimator.words import plural
+
+Ends = tuple[float, float]
+"""The least and the greatest possible number."""
+
+
+SHARES: Final[Ends] = (0.0, 1.0)
+"""The least and the greatest share."""
+
+
+class FigureKey(NamedTuple):
+    """The name of one figure of a tally, by which estimates, truths and alerts meet."""
+
+    statistic: str
+    value: FigureLabel = NO_LABEL
+
+
+class FigureGroup(Record, frozen=True):
+    """All figures of one statistic."""
+
+    statistic: Annotated[str, says("its name, a key of `STATISTICS`.")]
+    figures: Annotated[Figures, says("one or more.")]
+    unit: Annotated[
+        str,
+        says(
+            "of the figures, such as ms; its square for a variance. Empty for shares, and where the "
+            "registry names none."
+        ),
+    ] = ""
+    ends: Annotated[
+        Ends | None, says("the least and the greatest possible figure. None where nothing bounds them.")
+    ] = None
+
+    @property
+    def about(self) -> Statistic:
+        """Say what the figures are, and where they appear."""
+        return STATISTICS[self.statistic]
+
+    def label(self, figure: Figure) -> str:
+        """Return the name of one of the figures, for people."""
+        return self.about.label(figure.value)
+
+    def more(self, number: int) -> str:
+        """Return in words how many of the figures are not shown."""
+        return plural(number, f"more {self.about.noun}")
+
+    @property
+    def lead(self) -> int:
+        """The position of the figure that answers the question, if any of them does."""
+        return self.about.lead(self.figures)
+
+    @property
+    def keys(self) -> Iterator[FigureKey]:
+        """Yield the key of each figure."""
+        return (FigureKey(self.statistic, value) for value in self.figures.labels)
+
+
+def in_order(groups: Iterable[FigureGroup]) -> tuple[FigureGroup, ...]:
+    """Return groups in the order of `STATISTICS`."""
+    places = list(STATISTICS)
+    return tuple(sorted(groups, key=lambda group: places.index(group.statistic)))
+
+
+class Figured:
+    """What a record with groups of figures, in the order of `STATISTICS`, can be asked."""
+
+    __slots__ = ()
+
+    groups: tuple[FigureGroup, ...]
+
+    def group(self, statistic: str) -> FigureGroup | None:
+        """Return the figures of a statistic. None if there are none."""
+        return next((group for group in self.groups if group.statistic == statistic), None)
+
+    def figures(self, statistic: str) -> Figures:
+        """Return the figures of a statistic; none, if it has no such statistic."""
+        group = self.group(statistic)
+        return Figures.from_rows(()) if group is None else group.figures
+
+    def figure(self, key: FigureKey) -> Figure | None:
+        """Return one figure by its key. None if it has no such figure."""
+        figures = self.figures(key.statistic)
+        return figures[figures.labels.index(key.value)] if key.value in figures.labels else None
+
+    @property
+    def estimates(self) -> Figures | None:
+        """The shares of the values. None if answers have no shares."""
+        return self.figures("share") or None
+
+    @property
+    def mean(self) -> Figure | None:
+        """The mean of the answers. None if they have none."""
+        means = (group for group in self.groups if group.about.is_mean)
+        return next((group.figures[0] for group in means), None)
+
+    @property
+    def leading(self) -> FigureGroup | None:
+        """The figures of which one is the answer to the question. None if there are none."""
+        led = [group for group in self.groups if group.about.headline and len(group.figures)]
+        return max(led, key=lambda group: group.about.headline, default=None)
+
+    @property
+    def headline(self) -> FigureKey | None:
+        """The key of the figure that answers the question: yes, or the mean, for example."""
+        group = self.leading
+        return None if group is None else FigureKey(group.statistic, group.figures.labels[group.lead])
+
+    @property
+    def compared(self) -> tuple[FigureGroup, ...]:
+        """The figures whose changes and differences are tested."""
+        return tuple(group for group in self.groups if group.about.is_compared)

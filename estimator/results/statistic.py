@@ -1,0 +1,440 @@
+"""The statistics of a report: one row each, in the order of every form.
+
+A form of a report, such as the page or CSV, is a filter of these rows and a layout. A new statistic
+is a new row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from client_sdk.protocol.kinds.label import word
+from estimator.results.estimate import Figures
+from estimator.results.texts import EMPTY_TEXT
+from estimator.words import is_yes_or_no, label_of, parts
+
+SHOWN_TEXTS: Final = 10
+"""How many texts the terminal shows: a list of texts is what was asked for."""
+
+SHOWN_SHARES: Final = 5
+"""How many values of a question the terminal shows. ``--verbose`` shows more."""
+
+
+class InUnit(Enum):
+    """In which unit the figures of a statistic are."""
+
+    SHARE = "shares of devices, shown in percent"
+    OWN = "in the metric's unit"
+    SQUARED = "in the square of the metric's unit"
+    NONE = "numbers without a unit"
+
+
+class Chart(Enum):
+    """What the page draws of a statistic, besides its figures over time."""
+
+    HISTOGRAM = "bins"
+    BAND = "band"
+    CELLS = "joint"
+    CURVE_OF_STEPS = "steps"
+    CURVE_OF_SCORES = "scores"
+
+
+def _cell(value: Any) -> str | None:  # noqa: ANN401 what the figure is of
+    return str(value) if isinstance(value, float) else word(value)
+
+
+def _nothing(value: Any) -> str | None:  # noqa: ANN401, ARG001 of the only figure
+    return None
+
+
+def _text_cell(value: str) -> str:
+    return value or EMPTY_TEXT
+
+
+def _range_cell(value: tuple[float, float]) -> str:
+    return f"{value[0]} to {value[1]}"
+
+
+def _difference_cell(value: tuple[Any, Any, Any]) -> str:
+    of, first, second = map(word, value)
+    return f"{of}: {first} less {second}"
+
+
+def _difference_of_means_cell(value: tuple[Any, Any]) -> str:
+    return " less ".join(map(word, value))
+
+
+def _share_from_cell(value: tuple[bool, Any]) -> str:
+    return f"{'yes' if value[0] else 'no'}, {word(value[1])}"
+
+
+def _days(value: int) -> str:
+    return f"{value} {'day' if value == 1 else 'days'} or more"
+
+
+def _text(value: str) -> str:
+    return label_of(value) or EMPTY_TEXT
+
+
+def _coordinate(value: int | str) -> str:
+    return f"coordinate {value}" if isinstance(value, int) else value
+
+
+def _quantile(value: float) -> str:
+    return "median" if value == 0.5 else f"{100 * value:g}th percentile"  # noqa: PLR2004 a half
+
+
+def _range(value: tuple[float, float]) -> str:
+    return f"from {value[0]:.12g} to {value[1]:.12g}"
+
+
+def _difference(value: tuple[Any, ...]) -> str:
+    *of, first, second = map(label_of, value)
+    return ", ".join((*of, f"{first} less {second}"))
+
+
+def _share_from(value: tuple[bool, Any]) -> str:
+    return f"{label_of(value[0])}: from {label_of(value[1])} on"
+
+
+def _first(figures: Figures) -> int:  # noqa: ARG001 whatever they are
+    return 0
+
+
+def _second(figures: Figures) -> int:
+    return min(1, len(figures) - 1)
+
+
+def _yes_or_most_common(figures: Figures) -> int:
+    if not figures.unbiased.size:
+        return 0
+    return 1 if is_yes_or_no(figures.labels) else int(figures.unbiased.argmax())
+
+
+def _largest(figures: Figures) -> int:
+    return int(abs(figures.unbiased).argmax()) if figures.unbiased.size else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One kind of figure, and where it appears.
+
+    Attributes:
+        description: what it is, as the reference of CSV says.
+        title: of its figures on the page; ``{0}`` and ``{1}`` stand for the names of the questions
+            of a pair.
+        label: names a figure to people, from its value.
+        cell: writes the value of a figure in CSV.
+        unit: in which its figures are.
+        headline: the answer to a question is its statistic with the highest number; 0 never is.
+        lead: returns the position of the figure that is the answer.
+        by_value: whether a category of many values has a figure for each, of which few are shown.
+        noun: what one of its figures is of.
+        line: the label of its lines on the terminal, with ``{}`` for that of the figure; empty if
+            it has none there.
+        most_lines: how many of its figures have a line there, the largest ones; 0 for all that can
+            be told.
+        in_table: whether the verbose table has a line for each of its figures.
+        on_page: whether the page has a table of its figures.
+        table_heading: stands above its lines in the verbose table, where they come after all
+            others.
+        chart: what the page draws of it besides.
+        alert: how an alert names a figure; empty if no alert may.
+        is_compared: whether its changes are tested.
+        untested: what is said not to be tested; empty where nothing is said.
+        has_truth: whether a rehearsal knows the truth.
+        has_bounds: whether `--with installs` bounds it among all installations.
+        pooled: its name over all windows together; empty if it is not pooled.
+
+    """
+
+    description: str
+    title: str = ""
+    label: Callable[[Any], str] = label_of
+    cell: Callable[[Any], str | None] = _cell
+    unit: InUnit = InUnit.SHARE
+    headline: int = 0
+    lead: Callable[[Figures], int] = _first
+    by_value: bool = False
+    noun: str = "value"
+    line: str = ""
+    most_lines: int = 0
+    in_table: bool = False
+    on_page: bool = False
+    table_heading: str = ""
+    chart: Chart | None = None
+    alert: str = ""
+    is_compared: bool = False
+    untested: str = ""
+    has_truth: bool = False
+    has_bounds: bool = False
+    pooled: str = ""
+
+    @property
+    def is_share(self) -> bool:
+        """Whether its figures are shares, from 0 to 1."""
+        return self.unit is InUnit.SHARE
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is the mean of all answers."""
+        return self.alert == "mean"
+
+    def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
+        """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
+        return parts(value) if self.label is label_of else self.label(value)
+
+
+def _mean(description: str, title: str) -> Statistic:
+    return Statistic(
+        description,
+        title,
+        lambda _: title.lower(),
+        _nothing,
+        InUnit.OWN,
+        headline=2,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        alert="mean",
+        is_compared=True,
+        has_truth=True,
+        has_bounds=True,
+        pooled="pooled_mean",
+    )
+
+
+STATISTICS: Final[dict[str, Statistic]] = {
+    "share": Statistic(
+        "the share of devices with the value",
+        "Share of devices",
+        headline=3,
+        lead=_yes_or_most_common,
+        by_value=True,
+        most_lines=SHOWN_SHARES,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        alert="share[VALUE]",
+        is_compared=True,
+        has_truth=True,
+        has_bounds=True,
+        pooled="pooled_share",
+    ),
+    "share_of_answered": Statistic(
+        "the share with the value among the devices that answered",
+        "Share of those who answered",
+        most_lines=SHOWN_SHARES,
+        line="{}, of answers",
+        on_page=True,
+        table_heading="among those who answered",
+        untested="shares of those who answered",
+    ),
+    "share_at_least": Statistic(
+        "the share of devices that were used on at least `value` days",
+        "Share of devices that were used on",
+        _days,
+        headline=5,
+        lead=_second,  # a quarter of the days, as once a week
+        line="{}",
+        in_table=True,
+        on_page=True,
+        untested="shares from a number of days on",
+        has_truth=True,
+        has_bounds=True,
+    ),
+    "found_text": Statistic(
+        "the share of devices with a text that was found; `…` ends a text that may be longer",
+        "Texts found",
+        _text,
+        _text_cell,
+        headline=1,
+        noun="text",
+        most_lines=SHOWN_TEXTS,
+        line="{}",
+        table_heading="texts found",
+        untested="texts",
+        has_truth=True,
+        has_bounds=True,
+    ),
+    "named_text": Statistic(
+        "the share of devices with a text that was named by `--with candidates`",
+        "Texts named",
+        _text,
+        _text_cell,
+        noun="text",
+        most_lines=SHOWN_TEXTS,
+        line="{}, named",
+        table_heading="texts named",
+        untested="texts",
+        has_bounds=True,
+    ),
+    "coordinate": Statistic(
+        "the mean of a coordinate of vectors, counted from 0",
+        "Mean of each coordinate",
+        _coordinate,
+        unit=InUnit.NONE,
+        headline=4,
+        lead=_largest,
+        by_value=True,
+        most_lines=SHOWN_SHARES,
+        noun="coordinate",
+        line="{}",
+        in_table=True,
+        on_page=True,
+        untested="coordinates",
+        has_truth=True,
+        has_bounds=True,
+        pooled="pooled_coordinate",
+    ),
+    "coefficient": Statistic(
+        "the change of a model's label as a feature rises by half its range, the others being equal",
+        "Change of the label as a feature rises by half its range",
+        _coordinate,
+        unit=InUnit.NONE,
+        headline=4,
+        lead=_largest,
+        by_value=True,
+        most_lines=SHOWN_SHARES,
+        noun="coefficient",
+        line="{}",
+        in_table=True,
+        on_page=True,
+        untested="coefficients",
+    ),
+    "log_odds": Statistic(
+        "the log-odds of a model's label yes where a feature has a value",
+        "Log-odds of yes by feature",
+        _coordinate,
+        unit=InUnit.NONE,
+        headline=4,
+        lead=_largest,
+        by_value=True,
+        most_lines=SHOWN_SHARES,
+        noun="coefficient",
+        line="{}",
+        in_table=True,
+        on_page=True,
+        untested="coefficients",
+    ),
+    "auc": Statistic(
+        "how often a model ranks a yes above a no, if scores are normal",
+        "How often a yes is ranked above a no, if scores are normal",
+        lambda _: "AUC",
+        _nothing,
+        InUnit.NONE,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        chart=Chart.CURVE_OF_SCORES,
+        untested="the AUC",
+    ),
+    "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
+    "mean_position": _mean("the mean position on a scale, from 1", "Mean position"),
+    "mean_size": _mean("the mean size of the sets", "Mean size"),
+    "sum": Statistic(
+        "the sum of the answers of all devices that reported",
+        cell=_nothing,
+        unit=InUnit.OWN,
+        alert="sum",
+    ),
+    "variance": Statistic(
+        "the variance of a number's answers",
+        "Variance",
+        lambda _: "variance",
+        _nothing,
+        InUnit.SQUARED,
+        in_table=True,
+        untested="the distribution",
+        has_truth=True,
+    ),
+    "quantile": Statistic(
+        "the answer that this fraction of the devices do not exceed",
+        "Quantiles",
+        _quantile,
+        unit=InUnit.OWN,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        alert="p95",
+        untested="the distribution",
+        has_truth=True,
+    ),
+    "range": Statistic(
+        "the share of devices between two answers, on request",
+        "Share of devices within a range",
+        _range,
+        _range_cell,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        untested="the distribution",
+        has_truth=True,
+        has_bounds=True,
+    ),
+    "at_most": Statistic(
+        "the share of devices with this answer or a lower one; these intervals hold together",
+        chart=Chart.BAND,
+        untested="the distribution",
+        has_truth=True,
+    ),
+    "bin": Statistic(
+        "the share of devices between two answers; the bins cover the whole range",
+        cell=_range_cell,
+        chart=Chart.HISTOGRAM,
+        untested="the distribution",
+        has_truth=True,
+    ),
+    "mean_within": Statistic(
+        "the mean of the numbers within a group",
+        "Mean of {1} by {0}",
+        unit=InUnit.OWN,
+        line="mean, {}",
+        on_page=True,
+        table_heading="mean of {1} in each group of {0}",
+        alert="mean[VALUE]",
+        untested="means within groups",
+        has_truth=True,
+    ),
+    "share_within": Statistic(
+        "the share with the value within a group: `group, value`",
+        "{1} within each group of {0}",
+        table_heading="{1} within each group of {0}",
+        chart=Chart.CELLS,
+        untested="shares within groups",
+    ),
+    "auc_of_steps": Statistic(
+        "how often a yes is at a higher step of a scale than a no",
+        "How often a yes is at a higher step than a no",
+        lambda _: "AUC",
+        _nothing,
+        InUnit.NONE,
+        in_table=True,
+        on_page=True,
+        untested="shares within groups",
+    ),
+    "share_from": Statistic(
+        "of those who say no, or yes, the share at a step of a scale or above",
+        "Share from a step on, of those who say no and of those who say yes",
+        _share_from,
+        _share_from_cell,
+        on_page=True,
+        chart=Chart.CURVE_OF_STEPS,
+        untested="shares within groups",
+    ),
+    "difference": Statistic(
+        "the difference of two groups' shares: `value: first group less second group`",
+        label=_difference,
+        cell=_difference_cell,
+    ),
+    "difference_of_means": Statistic(
+        "the difference of two groups' means: `first group less second group`",
+        label=_difference,
+        cell=_difference_of_means_cell,
+        unit=InUnit.OWN,
+    ),
+}
+"""The statistics of one tally, in the order of every form."""
