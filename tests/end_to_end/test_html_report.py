@@ -298,7 +298,7 @@ def test_the_band_is_drawn_from_the_lower_end_before_to_the_upper_end_after(
     path = chart.locator(".band path").get_attribute("d") or ""
     drawn = [float(pair.split(",")[1]) for pair in re.split("[MLZ]", path) if pair]
     pairs = list(pairwise(band))
-    # between neighbouring counts the function keeps its value
+    # between neighboring counts the function keeps its value
     ends = [before if name == "steps" and after["at"] - before["at"] == 1 else after for before, after in pairs]
     highs = [height(end["high"]) for end in ends for _ in range(2)]
     lows = [height(before["low"]) for before, _ in pairs for _ in range(2)]

@@ -138,7 +138,7 @@ def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack
 
 
 def maximum_by_expectation(law: Floats, frequencies: Floats) -> Floats:
-    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximisation, which
+    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximization, which
     are slow but independent.
     """
     shares: Floats = np.full(law.shape[1], 1 / law.shape[1])

@@ -46,7 +46,7 @@ def k_ary(values: int, epsilon: float) -> tuple[float, float]:
 
 
 def unary(_: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under optimised unary encoding (Wang et al. 2017, section 4.3)."""
+    """Return the chances under optimized unary encoding (Wang et al. 2017, section 4.3)."""
     return 0.5, 1 / (math.exp(epsilon) + 1)
 
 

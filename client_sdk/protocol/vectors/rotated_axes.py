@@ -38,7 +38,7 @@ turned coordinate over D.
 """
 
 ROUNDS = 3
-"""Fewer rounds leave a vector of few coordinates recognisably far from a random direction."""
+"""Fewer rounds leave a vector of few coordinates recognizably far from a random direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def signs(dimension: int, rotation: int, step: int, window: str) -> list[int]:
 
 
 def hadamard(values: list[int]) -> list[int]:
-    """Return the unnormalised Walsh-Hadamard transform of 2**k integers, in natural order.
+    """Return the unnormalized Walsh-Hadamard transform of 2**k integers, in natural order.
 
     Each pass transforms the lowest bit of the index and makes it the highest, so that k passes
     restore the order.

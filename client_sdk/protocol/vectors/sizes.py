@@ -1,7 +1,7 @@
 """How many rotations a vector may meet, of which dimension, and how many of their axes it favours.
 
 All three follow from the length of the vector and from epsilon, in exact integers. The best share
-of favoured axes is 1 - Phi(t), where t minimises the variance (Isik et al. 2023, for directions in
+of favoured axes is 1 - Phi(t), where t minimizes the variance (Isik et al. 2023, for directions in
 high dimension): phi(t) / t - (1 - Phi(t)) = 1 / (e**epsilon - 1).
 """
 

@@ -316,7 +316,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (OPTING_IN,),
         ),
     ),
-    "a copy is not recognised by its birth": (
+    "a copy is not recognized by its birth": (
         "a copy spends nothing",
         WrongProduct(
             "client_sdk/ledger/origin.py",

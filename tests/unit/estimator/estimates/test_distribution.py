@@ -21,7 +21,7 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.decoders import square_wave
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.render import FORMATS
 from estimator.report.report import make_report
