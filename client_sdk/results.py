@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from client_sdk.protocol.errors import HearsayError
-from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.verdict import Refusal
 
 
 class Recorded(StrEnum):

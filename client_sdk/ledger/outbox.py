@@ -20,7 +20,8 @@ from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
 from client_sdk.ledger.queue import Waiting, deadline
 from client_sdk.ledger.retry_times import Retry, Uniform
-from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
+from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
+from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
