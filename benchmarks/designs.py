@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.peers.worker import values_of
 from benchmarks.results import spread, table, verdict
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Channel
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.sizes import AXES

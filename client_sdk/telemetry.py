@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any, Literal, Self, SupportsFloat
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.disclosure import READ_DEADLINE_S, Disclosure, nothing
 from client_sdk.host import exits
 from client_sdk.ledger import erase, outbox

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
 from benchmarks.text.questions import TEXT, Question
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric
 from tests.support.devices.definitions import metric_of
 

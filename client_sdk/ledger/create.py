@@ -29,7 +29,7 @@ BUSY_TIMEOUT_S = 0.05
 fsync takes."""
 
 SECRET_BYTES = 32
-"""As long as the digest of the PRF (`client_sdk.answers.coin_sources`)."""
+"""As long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
 
 TEMPORARY_SUFFIX = ".new"
 """The suffix of a file that is not yet a ledger."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-COIN_BITS = 64
-COIN_SCALE = 2**COIN_BITS
+COIN_SCALE = 2**64
 """Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
 
 

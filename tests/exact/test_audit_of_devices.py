@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from client_sdk import Registry
-from client_sdk.answers import coin_sources
+from client_sdk.answers import prf_coins
 from client_sdk.ledger import create
 from client_sdk.protocol import Coins
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
@@ -166,7 +166,7 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
 
 def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
-    monkeypatch.setattr(coin_sources, "PrfCoins", wrong)
+    monkeypatch.setattr(prf_coins, "PrfCoins", wrong)
     metric = metric_of(BOOLEAN | {"permanent_epsilon": 1})
     registry = replace(PERMANENT, metrics={"m": metric})
     _, month = scenes(registry, 4000)

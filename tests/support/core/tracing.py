@@ -22,7 +22,8 @@ from typing import Final
 
 import client_sdk
 from client_sdk import Telemetry
-from client_sdk.answers.coin_sources import PrfCoins, SystemCoins
+from client_sdk.answers.prf_coins import PrfCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.budget import Cost, Spent
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.wire.report import Report, Upload

@@ -174,8 +174,8 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "the same, over an answer that never changes",
         WrongProduct(
             "client_sdk/answers/randomized.py",
-            "coins_for = partial(coin_sources.PrfCoins, secret.key)",
-            "coins_for = lambda *_: coin_sources.SystemCoins()",
+            "coins_for = partial(prf_coins.PrfCoins, secret.key)",
+            'coins_for = lambda *_: prf_coins.PrfCoins(__import__("os").urandom(32))',
             (SAME_PERMANENT,),
         ),
     ),

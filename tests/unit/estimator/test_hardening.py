@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.answers import coin_sources as prf
-from client_sdk.answers.coin_sources import PrfCoins, derive
+from client_sdk.answers import prf_coins as prf
 from client_sdk.answers.participation import sampled
+from client_sdk.answers.prf_coins import PrfCoins, derive
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
