@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.peers.means_of_theory import hybrid, piecewise
 from client_sdk.protocol import Registry
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms.catalogue import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import decoder_of
 from estimator.plan.variance import squares_of
 

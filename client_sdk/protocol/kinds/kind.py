@@ -18,8 +18,8 @@ from client_sdk.protocol.kinds.label import Label
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
     from client_sdk.protocol.coins import Coins
-    from client_sdk.protocol.epsilon import RequestedEpsilon
     from client_sdk.protocol.kinds.key import Key, Schema
+    from client_sdk.protocol.requested_epsilon import RequestedEpsilon
     from client_sdk.protocol.sentences import Sentences
     from client_sdk.protocol.toml_table import TomlTable
 

@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

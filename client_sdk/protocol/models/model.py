@@ -34,8 +34,8 @@ from client_sdk.protocol.wire.report import METRIC_NAME
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.epsilon import RequestedEpsilon
     from client_sdk.protocol.models.crosses import Crosses
+    from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 LABEL: Final = "label"
 """The key of the label in an answer."""

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
+from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
@@ -28,6 +28,7 @@ from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.sentence_tables import read_sentences
 from client_sdk.protocol.registry.strata import Variables, read_variables
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
 from client_sdk.protocol.sentences import PURPOSE, Sentences, sentences_in
 from client_sdk.protocol.toml_table import TomlTable
 from client_sdk.protocol.window import Window, WindowKind

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.texts.sizes import geometry_for
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.vectors.sizes import rotations_for
 
 if TYPE_CHECKING:

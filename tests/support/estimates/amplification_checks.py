@@ -14,11 +14,11 @@ from itertools import combinations, combinations_with_replacement, product
 from math import comb, lcm
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import float_ceiling, ln_ceiling
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.amplification import shuffled_delta
 
 DIGITS = 100

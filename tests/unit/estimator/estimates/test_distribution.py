@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import square_wave
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
