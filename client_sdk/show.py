@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, erase, history, problems, registries, stops
+from client_sdk.ledger import charges, device, erase, history, registries, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.pending import pending
 from client_sdk.ledger.status import read_status
@@ -88,7 +88,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             budget=_budget(connection, labels.latest, now_s),
             dropped=history.dropped(connection),
             stopped=stops.stopped(connection),
-            problem=problems.latest_problem(connection),
+            problem=device.latest_problem(connection),
             say=say,
             evidence=_evidence(left, labels, say),
         )

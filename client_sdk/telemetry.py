@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +11,16 @@ from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, SupportsFloat
+from typing import Any, Literal, Self
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.disclosure import READ_DEADLINE_S, Disclosure, nothing
+from client_sdk.counting import Counting
+from client_sdk.disclosure import nothing
 from client_sdk.host import exits
-from client_sdk.ledger import erase, outbox
+from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.thread import BARE
 from client_sdk.per_process import Processes
@@ -30,8 +30,6 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
 from client_sdk.results import (
-    Flushed,
-    FlushOutcome,
     LedgerBusyError,
     LedgerError,
     Recorded,
@@ -44,7 +42,7 @@ from client_sdk.sending.transport import HttpTransport, Transport
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Disclosure):
+class Telemetry(Counting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
@@ -316,61 +314,6 @@ class Telemetry(Disclosure):
         except (UnknownMetricError, OutsideDomainError) as error:
             return error.with_traceback(None)
 
-    def count(self, metric: str, by: int = 1) -> Recorded:
-        """Add to the count of this window; when it has ended, the sum is reported as by `record`.
-
-        The count lives in memory and is lost with the process, unless the registry says
-        ``persist``. Then it stands in the ledger's file until it is reported, and several processes
-        add up to one sum.
-
-        Args:
-            metric: the name of a metric of kind ``count``.
-            by: how many to add, at least 0; the sum is capped at the metric's ``max``. What is no
-                whole number is replaced by a random one, as in `record`.
-
-        Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
-
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no count, or ``by`` is no whole
-                number.
-
-        """
-        if self._strict and (mistake := self._mistake(metric, by, "count")):
-            del by
-            raise mistake
-        definition = self._ready(metric, "count")
-        if isinstance(definition, Recorded):
-            return definition
-        added = self._processes.current.mistakes.valid(
-            definition, partial(definition.addend, by), partial(definition.draw_addend, self._coins)
-        )
-        del by
-        return self._recorder.count(definition, added)
-
-    def active(self, metric: str) -> Recorded:
-        """Remember today (UTC) as a day of use; the number of days is reported after the window.
-
-        The days stand in the ledger's file for as long as a report may count them. Calling it more
-        often on a day changes nothing.
-
-        Args:
-            metric: the name of a metric of kind ``activity``.
-
-        Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
-
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no activity.
-
-        """
-        if self._strict and (mistake := self._mistake(metric, 1, "active")):
-            raise mistake
-        definition = self._ready(metric, "active")
-        return definition if isinstance(definition, Recorded) else self._recorder.count(definition, 1)
-
     def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
         """Return the metric that a call is for; or why nothing can be recorded, whatever it is.
 
@@ -420,40 +363,6 @@ class Telemetry(Disclosure):
         except OutsideDomainError as error:  # a new one: frames of the old one hold the answer
             return OutsideDomainError(error.metric, error.expected)
         return None
-
-    def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send now what waits, instead of in the background; the result says what failed.
-
-        New reports are sent in uploads of their own. If there are none, the back-off of one upload
-        that was not answered is cut short; only one, because several at once would be seen to come
-        from one device. A pause that the collector asked for still holds, and a report that was
-        refused for now keeps its own time.
-
-        Returns:
-            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
-            ended, and when the next attempt is due. The result is true only if nothing is left to
-            deliver, other than for its window to end.
-
-        Raises:
-            TypeError: if this is strict, and ``timeout_s`` is no number. Otherwise it counts as 0.
-
-        """
-        if self._strict and not isinstance(timeout_s, SupportsFloat):
-            raise TypeError("timeout_s must be a number of seconds")
-        try:
-            # NaN is not above 0
-            timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
-        except Exception:  # noqa: BLE001 what is no number may raise anything
-            timeout_s = 0.0
-        if self.consent and not self._closed:
-            return self._processes.current.uploader.flush(timeout_s)
-        if self._closed:
-            return Flushed(FlushOutcome.CLOSED)
-        try:
-            waiting = self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
-        except LedgerError:
-            return Flushed(FlushOutcome.UNAVAILABLE)
-        return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
 
     def close(self) -> None:
         """End the background work; what waits stays in the file for the next run.

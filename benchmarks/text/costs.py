@@ -86,8 +86,8 @@ def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
 def _device_ms(metric: Metric) -> float:
     """Return the milliseconds of a report."""
     coins, text = SystemCoins(), "unbelievableness"[:LETTERS]
-    metric.perturb_in(DAY, text, coins)
+    metric.perturb(text, coins, DAY)
     begun = time.process_time()
     for _ in range(REPORTS):
-        metric.perturb_in(DAY, text, coins)
+        metric.perturb(text, coins, DAY)
     return 1000 * (time.process_time() - begun) / REPORTS

@@ -7,17 +7,20 @@ which is a true answer, stands in the ledger's file until its window has ended.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from client_sdk.answers import calendar
 from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.host import forks
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.kinds.number import Count
 
 
 class RunningCounts:
@@ -61,6 +64,21 @@ class RunningCounts:
     def drop(self, ended: EndedCount) -> None:
         """Forget a count."""
         self._counts.pop((forks.this_process(), ended.definition.name, ended.window.text), None)
+
+
+def addend(definition: Metric, by: object) -> int:
+    """Return what is added to a count, from 0 to its ``max``.
+
+    Raises:
+        OutsideDomainError: if it is no whole number; the error does not hold it.
+
+    """
+    return definition.read(lambda: int(cast("Count", definition.kind).within(by)))
+
+
+def draw_addend(definition: Metric, coins: Coins) -> int:
+    """Return a number drawn uniformly from 0 to a count's ``max``, for an invalid one."""
+    return coins.below(int(cast("Count", definition.kind).high) + 1)
 
 
 def _most(definition: Metric) -> int:

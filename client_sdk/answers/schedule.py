@@ -11,13 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from client_sdk.answers import calendar, counters, days_of_use, fill_in, participation, reporting
-from client_sdk.answers.calendar import EndedCount, Phase
-from client_sdk.answers.consent import Agreement, Consent, covers
+from client_sdk.answers import calendar, fill_in, participation, reporting
+from client_sdk.answers.consent import Agreement, Consent
 from client_sdk.answers.counters import RunningCounts
+from client_sdk.answers.counting import Counting
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
-from client_sdk.ledger.charges import Slot
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.metric import Metric
@@ -48,6 +47,7 @@ class Schedule:
         self.counts = RunningCounts()
         # a process may have been killed
         self.has_leftovers = any(metric.persist for metric in registry.metrics.values())
+        self._counting = Counting(registry, coins, self.agreement, self.counts)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
@@ -63,7 +63,7 @@ class Schedule:
     @property
     def needs_secret(self) -> bool:
         """Whether any answer is randomized with the device's secret."""
-        return any(metric.permanent_nanos > 0 for metric in self._registry.metrics.values())
+        return any(metric.channel.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
         """Carry out what the user has said, although they may have said something else since.
@@ -128,7 +128,7 @@ class Schedule:
         if definition.channel.turns:
             window = Window.of(definition.window, max(clock_s, self._latest_s))
             return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
-        if not definition.permanent_nanos:
+        if not definition.channel.permanent_nanos:
             return definition.randomize(encode, self._coins)
         channel = cast("Permanent", definition.channel)  # no other channel has permanent answers
         return permanent_answer(definition, channel, encode, self._secret or read_secret())
@@ -169,21 +169,7 @@ class Schedule:
             LedgerError: as `catch_up` does; then nothing was done.
 
         """
-        instant_s = self.catch_up(connection, clock_s)
-        window = Window.of(definition.window, instant_s)
-        key = reporting.key_of(connection, definition, window)
-        if stops.is_stopped(connection, *key[:2]):
-            return Recorded.STOPPED
-        if definition.kind.call == "active":
-            days_of_use.mark(connection, definition, instant_s)
-            return Recorded.COUNTED
-        if charges.slot(connection, key) is Slot.REPORTED:
-            return Recorded.ALREADY_RECORDED
-        if definition.persist:
-            counters.add_persistent(connection, definition, window, by)
-        else:
-            self.counts.add(definition, window, by)
-        return Recorded.COUNTED
+        return self._counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.
@@ -212,7 +198,8 @@ class Schedule:
             fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomize_now, connection))
         # an earlier registry may have left counts
         if self._adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
-            self._report_counts(connection, instant_s)
+            reported = self._counting.report_ended(connection, instant_s, partial(self._randomize_now, connection))
+            self.has_leftovers |= reported
         charges.close_ended(connection, instant_s)
         return instant_s
 
@@ -241,36 +228,6 @@ class Schedule:
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
         """Return the next instant at which something will be due; None if there is none."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
-
-    def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        for ended in self.counts.ended(self._registry, instant_s):
-            if self._report_count(connection, ended, instant_s) is not Recorded.QUEUED:
-                # a queued count stays: this transaction may still be rolled back
-                self.counts.drop(ended)
-        for ended in counters.ended_persistent(connection, self._registry, instant_s):
-            self._report_count(connection, ended, instant_s)
-        self.has_leftovers |= counters.forget_ended_persistent(connection, instant_s)
-        for ended in list(days_of_use.ended(connection, self._registry, instant_s)):
-            self._report_count(connection, ended, instant_s)
-        self.has_leftovers |= days_of_use.forget(connection, self._registry, instant_s)
-
-    def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
-        definition, window, answer = ended
-        if not covers(self.agreement.consent, definition):
-            return Recorded.NO_CONSENT
-        if calendar.phase(window, instant_s) is Phase.CLOSED:
-            return Recorded.EXPIRED
-        randomized = self._randomize_now(connection, definition, answer)
-        return reporting.report(
-            connection,
-            self._registry,
-            self._coins,
-            definition,
-            randomized,
-            window=window,
-            instant_s=window.ends_at - 1,
-            held=True,
-        )
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:
         return self.randomize(definition, partial(definition.encode, answer), partial(self.learn_secret, connection))

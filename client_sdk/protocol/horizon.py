@@ -68,7 +68,7 @@ class MetricReports:
     @property
     def chance_beyond(self) -> Fraction:
         """A bound on the chance that reports, of a known number, reveal more than `any_nanos`."""
-        return (self.reports or 0) * self.metric.chance_beyond(self.metric.channel.worst_ratio)
+        return (self.reports or 0) * self.metric.channel.chance_beyond(self.metric.channel.worst_ratio)
 
 
 def windows_left(metric: Metric, today: date | None) -> int | None:

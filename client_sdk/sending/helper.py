@@ -21,7 +21,7 @@ from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S
-from client_sdk.sending.transactions import attempt, look_for_helper
+from client_sdk.sending.transactions import Found, Look, attempt
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
@@ -143,13 +143,29 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
-        look = partial(look_for_helper, now_s=clock(), groups=groups, may_resend=may_resend)
+        look = partial(_look, now_s=clock(), groups=groups, may_resend=may_resend)
         attempt(ledger.run, look, transport, clock, uniform)
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
         if wait_s is None or monotonic() + wait_s > until_s:
             return wait_s is not None
         sleep(wait_s)
+
+
+def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
+    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+
+    Nothing leaves if a later start has said that the user does not agree: it decides that in a
+    transaction, too, so that one of the two comes first.
+    """
+    parcel = None
+    if device.agrees(connection):
+        parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
+        if parcel is None and may_resend:
+            due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+            longest = next(due, None)
+            parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
+    return parcel, Look([])
 
 
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:

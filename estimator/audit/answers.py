@@ -20,7 +20,7 @@ compared.
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers that are told apart: the ends of what may be answered, then any others."""
-    named = metric.kind.extremes(midpoint=metric.permanent_nanos > 0)  # its rounding is drawn once
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
     if named:
         return tuple(named)
     labels = metric.labels

@@ -203,7 +203,7 @@ def _curves(candidate: _Candidate, registry: Registry, goals: Floats) -> Curves:
     floor = np.array([_floor(metric) for metric in candidate.metrics])
     noise = np.maximum(candidate.variances - floor, candidate.variances * RESOLVED) * 4 * np.sinh(epsilons / 2) ** 2
     most = [
-        as_float(metric.permanent_nanos) if metric.permanent_nanos else float(GREATEST_EPSILON)
+        as_float(metric.channel.permanent_nanos) if metric.channel.permanent_nanos else float(GREATEST_EPSILON)
         for metric in candidate.metrics
     ]
     counts = [float(IN_WINDOW[registry.budget.window][metric.window]) for metric in candidate.metrics]

@@ -135,7 +135,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
     """
     window = Window.of(metric.window, UNIX_EPOCH_S)
-    channel = metric.channel_in(window.text)
+    channel = metric.channel.in_window(window.text)
     if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
         tally = sampled_tally(channel, encoded.astype(np.float64), counts, generator)

@@ -44,7 +44,7 @@ def tally_of(counts: Counts) -> Tally:
 
 
 def channel() -> RotatedAxes:
-    of_window = METRIC.channel_in(WINDOW)
+    of_window = METRIC.channel.in_window(WINDOW)
     assert isinstance(of_window, RotatedAxes)
     return of_window
 

@@ -70,7 +70,7 @@ def first_round(mechanism: str, folder: Path) -> ShippedModel:
     registry = Registry.parse(f'{HEAD}{FIRST}mechanism = "{mechanism}"\n')
     metric, generator = registry.metric("limitation"), np.random.default_rng(1)
     encoded, each = np.array([metric.encode(answer, NO_COINS) for answer in people()]), np.full(PEOPLE, 10)
-    channel = metric.channel_in(WINDOW.text)
+    channel = metric.channel.in_window(WINDOW.text)
     if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)
         counts = sampled_tally(channel, encoded, each, generator)

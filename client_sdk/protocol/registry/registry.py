@@ -250,7 +250,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each permanent answer that a browser could be made to draw again."""
     problem = "needs a secret that outlives the storage of a browser, for which [budget] web_year is"
-    permanent = [name for name, metric in metrics.items() if metric.permanent_nanos]
+    permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 

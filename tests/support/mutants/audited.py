@@ -171,7 +171,7 @@ def _of_table(name: str) -> Audited:
 def _of_history(metric: Metric, histories: Sequence[Sequence[object]], make: MakeFunction) -> Audited:
     """Two histories of permanent answers that never change."""
     laws = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
-    claimed = min(len(histories[0]) * metric.epsilon_nanos, metric.permanent_nanos)
+    claimed = min(len(histories[0]) * metric.epsilon_nanos, metric.channel.permanent_nanos)
     return Audited(laws, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 

@@ -48,7 +48,10 @@ def people(name: str) -> list[dict[str, object]]:
 def line(name: str, window: str, each: int) -> bytes:
     """Return a tally to which every row has reported so often."""
     metric, counts = REGISTRY.metric(name), np.full(ROWS, each)
-    encoded, channel = np.array([metric.encode(answer, NO_COINS) for answer in people(name)]), metric.channel_in(window)
+    encoded, channel = (
+        np.array([metric.encode(answer, NO_COINS) for answer in people(name)]),
+        metric.channel.in_window(window),
+    )
     generator = np.random.default_rng(each)
     if isinstance(channel, RotatedAxes):
         tally = sampled_tally(channel, encoded, counts, generator)
