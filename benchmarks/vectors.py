@@ -16,8 +16,7 @@ from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.sizes import AXES
+from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from collector.judge import judge
 from estimator.estimates.vectors import VectorMean, noise_of

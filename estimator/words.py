@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import Label, word
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:

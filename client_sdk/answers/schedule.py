@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from client_sdk.answers import calendar, fill_in, participation, reporting
 from client_sdk.answers.consent import Agreement, Consent
-from client_sdk.answers.counters import RunningCounts
-from client_sdk.answers.counting import Counting
+from client_sdk.answers.counters import CountReports, RunningCounts
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.device import Secret, secret_of
@@ -47,7 +46,7 @@ class Schedule:
         self.counts = RunningCounts()
         # a process may have been killed
         self.has_leftovers = any(metric.persist for metric in registry.metrics.values())
-        self._counting = Counting(registry, coins, self.agreement, self.counts)
+        self._counting = CountReports(registry, coins, self.agreement, self.counts)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None

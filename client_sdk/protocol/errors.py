@@ -82,3 +82,10 @@ class OutsideDomainError(HearsayError):
         super().__init__(f"metric {metric!r} expects {expected}; the value given is not one (it is not shown here)")
         self.metric = metric
         self.expected = expected
+
+
+class DomainError(ValueError):
+    """An answer outside a domain; it carries neither the answer nor the metric.
+
+    Its text is empty, or says in words which part of the answer is to be what.
+    """

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.kind import NamedAnswer
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import NamedAnswer, word
 from client_sdk.protocol.metric import Metric
 
 BETWEEN = 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text

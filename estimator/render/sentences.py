@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import Label, word
 from client_sdk.protocol.texts.text import CUT
 from estimator.render.rounding import SENTENCE_FIGURES, UNBROKEN, Range, number, percent
 from estimator.render.words import at_least_words, coordinate_words, label_of, p_equals, text_label

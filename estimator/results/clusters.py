@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from estimator.results.distribution import Figure
 from estimator.results.record import Record
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import Label, word
 from estimator.results.record import Record
 from estimator.statistics.arrays import Floats
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from estimator.results.changes import Change
 from estimator.results.estimate import Estimate, Share
 from estimator.results.record import Record

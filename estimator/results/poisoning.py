@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from estimator.results.record import Record
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from estimator.results import participation
 from estimator.results.changes import Change, Effect
 from estimator.results.distribution import Bin, Distribution, Figure

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.errors import DomainError
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
@@ -22,6 +21,22 @@ if TYPE_CHECKING:
     from client_sdk.protocol.requested_epsilon import RequestedEpsilon
     from client_sdk.protocol.sentences import Sentences
     from client_sdk.protocol.toml_table import TomlTable
+
+Label = bool | int | str | tuple[bool | str, bool | str] | None
+"""A value that has a share: of a boolean, a count, a category or a cross. None means no answer."""
+
+
+def word(value: Label) -> str:
+    """Return a value of a domain as text.
+
+    Truth values are spelled as in the registry, and a pair has a comma.
+    """
+    if value is None:
+        return "nothing recorded"
+    if isinstance(value, tuple):
+        return ", ".join(word(part) for part in value)
+    return value if isinstance(value, str) else str(value).lower()
+
 
 Input = Any
 """An input of a channel: a symbol, a vector of integers, or a cell of each of several tables."""

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from operator import mul
 from typing import Any, ClassVar, Final
 
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, text
 from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, refused
 from client_sdk.protocol.sentences import Sentences

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import Label, word
 from estimator.render.rounding import size_of
 from estimator.render.sentences import taking_part_words, text_notes
 from estimator.render.text import poisoning
