@@ -79,13 +79,7 @@ class Recorder:
         self._clock = clock
 
     def prepare(self) -> None:
-        """Open the ledger soon and do what is first and due; an app that runs briefly takes part.
-
-        Raises:
-            LedgerError: if no thread can be started, the clock cannot be believed, or the secret is
-                needed and cannot be read.
-
-        """
+        """Open the ledger soon and do what is first and due; a brief program takes part."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.looks_ahead:
@@ -96,13 +90,7 @@ class Recorder:
             ledger_thread.prepare(self._schedule.learn_secret)
 
     def read_secret(self) -> Secret:
-        """Return the device's secret.
-
-        Raises:
-            LedgerBusyError: if the ledger does not answer in time.
-            LedgerError: if it cannot be used, or the secret was wiped.
-
-        """
+        """Return the device's secret, in time; a `LedgerError` says why that cannot be."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 

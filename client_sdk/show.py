@@ -5,16 +5,19 @@ It says what was reported, which was drawn at random, and never what was answere
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, device, erase, history, registries, stops
+from client_sdk.ledger import charges, device, erase, explanations, history, registries, stops
+from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.status import read_status
@@ -238,3 +241,24 @@ def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
     return PendingReport(
         report.metric, report.edition, report.window, report.symbol, why, next_s, float(deadline(report))
     )
+
+
+def open_copy(path: Path) -> sqlite3.Connection:
+    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
+
+    Raises:
+        LedgerError: if there is no such file, or it is no sound ledger.
+        sqlite3.Error: if the file cannot be read.
+
+    """
+    if not ledger_file.exists(path):
+        raise explanations.missing(path)
+    copy = ledger_file.connect(":memory:")
+    try:
+        with contextlib.closing(ledger_file.connect(f"{path.as_uri()}?mode=rw")) as connection:
+            ledger_file.check(connection, path, None)
+            connection.backup(copy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy

@@ -289,11 +289,6 @@ class Telemetry(Counting):
         """Do as `record`, in a thread, so that an event loop does not wait for the disk.
 
         Without a thread, as while the program ends, it waits for the disk after all.
-
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the answer is outside the metric's domain.
-
         """
         import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
 
@@ -315,13 +310,7 @@ class Telemetry(Counting):
             return error.with_traceback(None)
 
     def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
-        """Return the metric that a call is for; or why nothing can be recorded, whatever it is.
-
-        Args:
-            metric: the name that the app gave.
-            call: the method that was called; `record` takes every answer.
-
-        """
+        """Return the metric that a call is for; or why nothing can be recorded, whatever it is."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         consent = self._schedule.agreement.consent
@@ -333,10 +322,7 @@ class Telemetry(Counting):
         return definition if covers(consent, definition) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric of a name, or what is wrong; the error does not hold the name.
-
-        An answer may stand in the place of the name.
-        """
+        """Return the metric of a name, or what is wrong, without the name: it may be an answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # what is no name may have no hash, or a hash that raises
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above

@@ -65,13 +65,7 @@ class Schedule:
         return any(metric.channel.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Carry out what the user has said, although they may have said something else since.
-
-        Args:
-            connection: within a write transaction that comes before all that follows from it.
-            consent: what the user agreed to when they said so.
-
-        """
+        """Carry out what the user has said, although they may have said something else since."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -83,12 +77,7 @@ class Schedule:
         """Drop all that is left of the questions that the user does not agree to, beside others.
 
         Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
-        say which reports travel together.
-
-        Args:
-            connection: within a write transaction.
-            consent: what the user agrees to; None stands for the present consent.
-
+        say which reports travel together. None stands for the present consent.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -110,19 +99,11 @@ class Schedule:
         read_secret: Callable[[], Secret],
         clock_s: float = 0.0,
     ) -> Randomized:
-        """Return the randomized form of a true answer.
+        """Return the randomized form of a true answer, of which ``encode`` makes an input.
 
-        Args:
-            definition: the metric.
-            encode: from coins to the channel's input of the answer.
-            read_secret: reads the device's secret from the ledger. It is called only for a
-                permanent answer, and only if this process does not know the secret yet.
-            clock_s: the present instant of the device's clock, which decides the window of a vector
-                unless the ledger is known to be ahead of it.
-
-        Raises:
-            LedgerError: if the secret cannot be read.
-
+        The secret is read only for a permanent answer, and only if this process does not know it
+        yet; a `LedgerError` says that it cannot be read. The device's clock decides the window of a
+        vector, unless the ledger is known to be ahead of it.
         """
         if definition.channel.turns:
             window = Window.of(definition.window, max(clock_s, self._latest_s))
@@ -140,12 +121,7 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; charge and queue the present window's report, to leave at an instant.
-
-        Raises:
-            LedgerError: as `catch_up` does; then nothing was done.
-
-        """
+        """Do what is due; charge and queue the present window's report, to leave at an instant."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
@@ -162,20 +138,15 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; add to the present window's count, or remember today as a day of use.
-
-        Raises:
-            LedgerError: as `catch_up` does; then nothing was done.
-
-        """
+        """Do what is due; add to the present window's count, or remember today as a day of use."""
         return self._counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.
 
         Raises:
-            ClockError: if the clock was set back too far; then nothing was done.
-            LedgerError: if the user has opted out in another process; then nothing was done.
+            LedgerError: if the clock was set back too far, or the user has opted out in another
+                process; then nothing was done.
 
         """
         secret = self.learn_secret(connection)
@@ -203,12 +174,7 @@ class Schedule:
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
-        """Return the device's secret and remember it, so that answers need not wait for it.
-
-        Raises:
-            LedgerError: if it was wiped while this program ran.
-
-        """
+        """Return the device's secret and remember it, so that answers need not wait for it."""
         try:
             secret = secret_of(connection)
         except LedgerError:

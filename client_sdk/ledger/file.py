@@ -132,17 +132,9 @@ def open_memory(app: str) -> sqlite3.Connection:
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open the ledger for this process, in the ledger thread's thread.
+    """Open the ledger for this process, in the ledger thread's thread, as `open_file` does.
 
-    Args:
-        path: the file; None for a ledger in memory.
-        app: the app that it must belong to.
-        maker: the process that a ledger in memory stays with.
-        agrees: returns whether the user agrees to anything; otherwise nothing is made.
-
-    Raises:
-        LedgerError: if it belongs to another process, or as `open_file` does.
-
+    A ledger in memory has no path and stays with its maker. Without consent nothing is made.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -175,7 +167,7 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         make(path, app)
     connection = connect(uri_of(path))
     try:
-        _check(connection, path, app)
+        check(connection, path, app)
         if create:
             _note_origin(connection, path)
             _renew_secret(connection)
@@ -185,28 +177,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     return connection
 
 
-def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
-
-    Raises:
-        LedgerError: if there is no such file, or it is no sound ledger.
-        sqlite3.Error: if the file cannot be read.
-
-    """
-    if not exists(path):
-        raise explanations.missing(path)
-    copy = connect(":memory:")
-    try:
-        with contextlib.closing(connect(f"{path.as_uri()}?mode=rw")) as connection:
-            _check(connection, path, None)
-            connection.backup(copy)
-    except BaseException:
-        copy.close()
-        raise
-    return copy
-
-
-def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
+def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
+    """Refuse a file that is no sound ledger of an app; None accepts any app, and a copy."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:

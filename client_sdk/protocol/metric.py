@@ -123,23 +123,13 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the input symbol of a true answer; of a vector, its integers.
-
-        Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
-
-        """
+        """Return the input symbol of a true answer, of a vector its integers; raise as `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
         return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the exact law of `encode`: each input that a true answer may become.
-
-        Raises:
-            OutsideDomainError: as `encode` does.
-
-        """
+        """Return the exact law of `encode`: each input that a true answer may become."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
         return self.read(self.kind.law, answer, self.channel.inputs)
@@ -172,13 +162,9 @@ class Metric:
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for an input of the channel.
+        """Return the symbol to report for the input that ``encode`` makes with coins.
 
-        Args:
-            encode: from coins to the input.
-            coins: the source of randomness, of the input and then of the symbol.
-            window: the window's name, which decides the rotations of a vector.
-
+        The same coins then perturb it. The window's name decides the rotations of a vector.
         """
         channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)

@@ -172,16 +172,24 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
     if not device.agrees(connection):
         return False
-    in_s = queue.leaves_in_s(connection, now_s)
+    in_s = _leaves_in_s(connection, now_s)
     return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
     if not device.agrees(connection):
         return None
-    in_s = queue.leaves_in_s(connection, now_s)
+    in_s = _leaves_in_s(connection, now_s)
     return uniform(0.0, queue.SPREAD_S) if in_s == 0.0 else in_s
 
 
 def _lock_of(path: Path) -> Path:
     return path.with_name(path.name + LOCK_SUFFIX)
+
+
+def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
+    """Return in how many seconds a report leaves, 0 if one leaves now; None if none will."""
+    if queue.due(connection, now_s, hurried=False):
+        return 0.0
+    leaving = queue.next_leaving(connection, now_s)
+    return None if leaving is None else leaving.in_s

@@ -67,13 +67,7 @@ def look_for_news(
 ) -> Found:
     """Do what is due by the calendar; return what there is to send for the first time.
 
-    Args:
-        connection: within a write transaction.
-        now_s: Unix seconds.
-        schedule: does what is due.
-        allowed: returns whether the user still agrees; otherwise nothing is due.
-        hurried: whether reports leave before their random instant.
-
+    Without consent nothing is due. If hurried, reports leave before their random instant.
     """
     due_in_s = None
     schedule.withdraw(connection)

@@ -22,10 +22,10 @@ import numpy as np
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import NANOS, as_float
+from client_sdk.protocol.horizon import IN_WINDOW
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON
-from client_sdk.protocol.window import IN_WINDOW
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
 from estimator.plan.group_variance import share_count

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import LABEL, CrossedModel, Model

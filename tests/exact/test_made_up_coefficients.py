@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.estimates.learned.models import model_estimates

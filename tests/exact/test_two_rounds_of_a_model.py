@@ -16,9 +16,9 @@ import pytest
 
 from client_sdk import ShippedModel
 from client_sdk.protocol import Metric, Registry, Window
-from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model

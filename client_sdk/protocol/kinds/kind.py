@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.errors import DomainError
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.coins import Coins
     from client_sdk.protocol.kinds.key import Key, Schema
     from client_sdk.protocol.requested_epsilon import RequestedEpsilon
     from client_sdk.protocol.sentences import Sentences
@@ -328,3 +328,17 @@ def pair(answer: object) -> tuple[object, object]:
     if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair
         raise DomainError
     return answer[0], answer[1]
+
+
+class _NoCoins(Coins):
+    """What a domain gets that tosses none."""
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(numerator)
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(bound)
+
+
+NO_COINS: Final = _NoCoins()
+"""For answers whose encoding is the same for all coins."""

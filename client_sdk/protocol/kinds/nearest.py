@@ -89,7 +89,7 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labelled vectors: input i is that of ``values[i]`` and ``points[i]``.
+    """One of several labeled vectors: input i is that of ``values[i]`` and ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.

@@ -1,4 +1,4 @@
-"""k-ary (generalised) randomized response: the truth, or else any other value.
+"""k-ary (generalized) randomized response: the truth, or else any other value.
 
 With a known probability the truth is reported; otherwise each other value is equally likely.
 

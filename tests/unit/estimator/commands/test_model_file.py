@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import estimator
 from client_sdk import ShippedModel
 from client_sdk.protocol import Registry
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import MissingLibraryError, ReportError
 from estimator.commands.cli import command
