@@ -37,6 +37,9 @@ class Counting(Disclosure):
         ``persist``. Then it stands in the ledger's file until it is reported, and several processes
         add up to one sum.
 
+        >>> telemetry.count("taps", 3)
+        <Recorded.COUNTED: 'counted'>
+
         Args:
             metric: the name of a metric of kind ``count``.
             by: how many to add, at least 0; the sum is capped at the metric's ``max``. What is no
@@ -68,6 +71,9 @@ class Counting(Disclosure):
 
         The days stand in the ledger's file for as long as a report may count them. Calling it more
         often on a day changes nothing.
+
+        >>> telemetry.active("days_of_use")
+        <Recorded.COUNTED: 'counted'>
 
         Args:
             metric: the name of a metric of kind ``activity``.

@@ -58,6 +58,9 @@ class Disclosure:
         from one device. A pause that the collector asked for still holds, and a report that was
         refused for now keeps its own time.
 
+        >>> telemetry.flush().outcome
+        <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
+
         Returns:
             As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
             ended, and when the next attempt is due. The result is true only if nothing is left to
@@ -89,6 +92,9 @@ class Disclosure:
 
         Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
 
+        >>> telemetry.history()
+        []
+
         Args:
             language: that of the labels: one that ships, or that the registry has sentences in.
 
@@ -111,6 +117,9 @@ class Disclosure:
 
         It is the page of ``hearsay-estimator plan --statement``.
 
+        >>> telemetry.statement().splitlines()[0]
+        '# What acme asks, and what it can learn'
+
         Args:
             language: a language that ships, or that the registry has sentences in.
 
@@ -124,6 +133,9 @@ class Disclosure:
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.
+
+        >>> telemetry.budget().lifetime_spent
+        0.0
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -157,6 +169,9 @@ class Disclosure:
         window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
         final or came too often.
 
+        >>> telemetry.dropped()
+        {}
+
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
 
@@ -170,6 +185,10 @@ class Disclosure:
 
         Of windows that are over, the file then holds only what they cost in sum, without the
         questions and the days. From now on this object has no consent, even if an error is raised.
+
+        >>> telemetry.forget()
+        >>> telemetry.consent
+        False
 
         Raises:
             LedgerError: if not everything could be wiped; the message says what to do. If another

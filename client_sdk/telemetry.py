@@ -55,6 +55,12 @@ class Telemetry(Counting):
 
     It is a context manager: leaving the context closes it. Dropping the object closes it, too,
     without waiting for anything.
+
+    >>> with Telemetry(
+    ...     "metrics.toml", collector="http://localhost", data_dir=None, consent=True
+    ... ) as telemetry:
+    ...     telemetry.record("dark_mode", True)
+    <Recorded.QUEUED: 'queued'>
     """
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
@@ -202,6 +208,9 @@ class Telemetry(Counting):
         `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
         filled in from the next window on.
 
+        >>> telemetry.consent
+        True
+
         Raises:
             LedgerError: on setting it, as `forget` does; the new consent holds all the same.
             TypeError: on setting it to what is neither a bool nor a set of texts.
@@ -233,12 +242,19 @@ class Telemetry(Counting):
 
     @property
     def problem(self) -> str | None:
-        """What went wrong at the latest use or upload, and what to do; None if nothing did."""
+        """What went wrong at the latest use or upload, and what to do; None if nothing did.
+
+        >>> telemetry.problem is None
+        True
+        """
         process = self._processes.current
         return self._recorder.clock_problem or process.ledger_thread.problem or process.uploader.problem
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue its report: one report per metric and window.
+
+        >>> telemetry.record("dark_mode", True)
+        <Recorded.QUEUED: 'queued'>
 
         Args:
             metric: the metric's name.
@@ -289,6 +305,9 @@ class Telemetry(Counting):
         """Do as `record`, in a thread, so that an event loop does not wait for the disk.
 
         Without a thread, as while the program ends, it waits for the disk after all.
+
+        >>> asyncio.run(telemetry.arecord("dark_mode", True))
+        <Recorded.QUEUED: 'queued'>
         """
         import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
 
@@ -355,6 +374,10 @@ class Telemetry(Counting):
 
         A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
         ends without closing.
+
+        >>> telemetry.close()
+        >>> telemetry.record("dark_mode", True)
+        <Recorded.CLOSED: 'closed'>
         """
         self._closed = True
         self._processes.finish()

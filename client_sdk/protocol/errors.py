@@ -16,6 +16,9 @@ class HearsayError(Exception):
 class RegistryError(HearsayError):
     """A registry that cannot be used.
 
+    >>> print(RegistryError("metric.os.epsilon", "is missing"))
+    metric.os.epsilon: is missing
+
     Attributes:
         mistakes: pairs of a place in the file, for example ``metric.os.epsilon``, and what is wrong
             there; never empty.
@@ -56,6 +59,9 @@ class WindowError(HearsayError):
 class UnknownMetricError(HearsayError):
     """A name that the registry does not define.
 
+    >>> print(UnknownMetricError("drak_mode", ("dark_mode",)))
+    the registry defines no metric 'drak_mode'; it defines: dark_mode
+
     Attributes:
         metric: the unknown name; None from ``Telemetry``, because an answer may stand in its place.
 
@@ -70,6 +76,9 @@ class UnknownMetricError(HearsayError):
 
 class OutsideDomainError(HearsayError):
     """An answer outside the domain of its metric. The answer itself is not in the error.
+
+    >>> OutsideDomainError("dark_mode", "True or False").expected
+    'True or False'
 
     Attributes:
         metric: the metric that was answered.

@@ -27,6 +27,9 @@ will never be accepted."""
 class Reply(NamedTuple):
     """A reply over HTTP.
 
+    >>> Reply(200, None, b'{"accepted":1,"refused":[]}').status
+    200
+
     Attributes:
         status: the status code.
         retry_after: the header of that name; None if there is none.

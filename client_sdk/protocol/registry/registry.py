@@ -142,6 +142,9 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
         """Read a registry from its file, and log what `check` would refuse, once in a process.
 
+        >>> sorted(Registry.load("metrics.toml").metrics)
+        ['dark_mode', 'days_of_use', 'taps']
+
         Args:
             path: the file.
             today: the day for which to log: a question that has expired costs nothing any more. By
