@@ -111,15 +111,15 @@ class BlockDesign(Channel):
         A member and a non-member are drawn in either case: a draw made for only one case would
         reveal by its time which case it was. The base block is drawn without looking at the value.
         """
-        of_family, total = self.base_blocks // len(self.weights), self._ends[-1]
-        drawn = coins.below(total * of_family)
-        place = drawn // total
-        index = bisect_right(self._ends, drawn - place * total) * of_family + place
+        points, size, ends = self.points, self.block_size, self._ends
+        of_family, total = self.base_blocks // len(ends), ends[-1]
+        place, weight = divmod(coins.below(total * of_family), total)
+        index = bisect_right(ends, weight) * of_family + place
         keep = coins.bernoulli(self.keep_numerator)
-        kept = coins.below(self.block_size)
-        lie = coins.below(self.points - self.block_size)
-        element = self._element(index, kept if keep else self.block_size + lie)
-        return index * self.points + (value - element) % self.points
+        kept = coins.below(size)
+        lie = coins.below(points - size)
+        element = self._element(index, kept if keep else size + lie)
+        return index * points + (value - element) % points
 
 
 def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
