@@ -56,9 +56,8 @@ class Telemetry(Counting):
     It is a context manager: leaving the context closes it. Dropping the object closes it, too,
     without waiting for anything.
 
-    >>> with Telemetry(
-    ...     "metrics.toml", collector="http://localhost", data_dir=None, consent=True
-    ... ) as telemetry:
+    >>> url = "https://telemetry.example.com"
+    >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
     ...     telemetry.record("dark_mode", True)
     <Recorded.QUEUED: 'queued'>
     """
