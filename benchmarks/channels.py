@@ -18,10 +18,10 @@ from benchmarks.peers.means_of_theory import least
 from benchmarks.peers.ours import chosen
 from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import spread, table, verdict
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from tests.exact import test_design_variance as designs
 from tests.exact import test_means as means

@@ -18,13 +18,13 @@ import numpy as np
 
 from benchmarks.peers.worker import values_of
 from benchmarks.results import spread, table, verdict
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.mechanisms.balanced import difference_family
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from tests.exact import test_design_variance as designs
 

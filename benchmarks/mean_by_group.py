@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 import click
 import numpy as np
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MAX_CELLS, Crossed, MeanByGroup
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.statistics.arrays import Floats
 

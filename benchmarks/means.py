@@ -14,9 +14,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks.results import table, verdict
-from client_sdk.answers.coin_sources import SystemCoins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import optimal_mean
 from tools.optimal_mean.measure import Measured, measured, summary
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Registry
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, IsOn, always, day_of, exceeded, live, on_random_days
 

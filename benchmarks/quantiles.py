@@ -14,10 +14,10 @@ import numpy as np
 from benchmarks.coverage.cells import holds, tallies
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.estimates.distribution import QUANTILES

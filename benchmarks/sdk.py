@@ -14,10 +14,10 @@ from statistics import median
 
 from benchmarks.results import spread, table, verdict
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.answers.coin_sources import SystemCoins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 ROUNDS = 15
 RECORDS = 300

@@ -30,7 +30,7 @@ PEAK: Final = 3
 
 LOAD: Final = 0.7
 """The part of a core that is used: latency is measured at this load, and there is room for a failed
-neighbour's share.
+neighbor's share.
 """
 
 GATHER_S: Final = 5

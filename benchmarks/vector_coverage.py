@@ -84,7 +84,7 @@ def _held(  # noqa: PLR0917 a population, and what is asked of it
     truth = shares @ encoded[:, :LENGTH] / UNIT
     for number in range(ROUNDS):
         window = Window.parse(f"2026-{1 + number % 12:02}-{1 + number // 12:02}")
-        channel = metric.channel_in(window.text)
+        channel = metric.channel.in_window(window.text)
         assert isinstance(channel, RotatedAxes)
         counts = sampled_tally(channel, encoded, generator.multinomial(devices, shares), generator)
         tally = Tally(metric.name, metric.edition, window, closed=True, reports=devices, counts=counts.tolist())

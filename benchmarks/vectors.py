@@ -14,10 +14,9 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.sizes import AXES
+from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from collector.judge import judge
 from estimator.estimates.vectors import VectorMean, noise_of
@@ -155,7 +154,7 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
     The tally is drawn by the law, or counted from uploads.
     """
     window = f"2026-{1 + number % 12:02}-{1 + number // 12 % 28:02}"
-    channel = metric.channel_in(window)
+    channel = metric.channel.in_window(window)
     assert isinstance(channel, RotatedAxes)
     vectors = _directions(DEVICES, metric.kind.definition["length"], generator)  # type: ignore[arg-type] # an integer
     encoded = np.array([metric.kind.encode(vector, channel.inputs, SystemCoins()) for vector in vectors], float)
@@ -223,7 +222,7 @@ def _decode_s(metric: Metric, bits: int, generator: np.random.Generator) -> floa
 
 
 def _reported(metric: Metric, vector: list[float], window: str) -> bytes:
-    symbol = metric.perturb_in(window, vector, SystemCoins())
+    symbol = metric.perturb(vector, SystemCoins(), window)
     return Upload(ID, (Report(metric.name, metric.edition, window, symbol),)).encode()
 
 

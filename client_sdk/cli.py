@@ -147,7 +147,7 @@ def _language(text: str) -> str:
 
 def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     def read() -> list[str]:
-        with contextlib.closing(ledger_file.open_copy(path)) as connection:
+        with contextlib.closing(show.open_copy(path)) as connection:
             view = show.look(connection, time(), arguments.language)
         if arguments.json:
             return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]

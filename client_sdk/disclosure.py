@@ -1,19 +1,20 @@
-"""What a user may ask of a device: what left it, what it spent, and to forget.
+"""What may be asked of a device: to send now, what left it, what it spent, and to forget.
 
 None of it sees an answer or a report before it leaves.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, erase, history, registries
+from client_sdk.ledger import charges, erase, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status, status_of
@@ -21,7 +22,7 @@ from client_sdk.ledger.thread import AGAIN_S, BARE, READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
-from client_sdk.results import BudgetStatus, HistoryEntry, LedgerBusyError, LedgerError
+from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -47,11 +48,52 @@ class Disclosure:
     _recorder: Recorder
     _closed: bool
     _is_forgotten: bool
+    _strict: bool
+
+    def flush(self, timeout_s: float = 5.0) -> Flushed:
+        """Send now what waits, instead of in the background; the result says what failed.
+
+        New reports are sent in uploads of their own. If there are none, the back-off of one upload
+        that was not answered is cut short; only one, because several at once would be seen to come
+        from one device. A pause that the collector asked for still holds, and a report that was
+        refused for now keeps its own time.
+
+        >>> telemetry.flush().outcome
+        <FlushOutcome.NOTHING_WAITING: 'nothing_waiting'>
+
+        Returns:
+            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
+            ended, and when the next attempt is due. The result is true only if nothing is left to
+            deliver, other than for its window to end.
+
+        Raises:
+            TypeError: if this is strict, and ``timeout_s`` is no number. Otherwise it counts as 0.
+
+        """
+        if self._strict and not isinstance(timeout_s, SupportsFloat):
+            raise TypeError("timeout_s must be a number of seconds")
+        try:
+            # NaN is not above 0
+            timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
+        except Exception:  # noqa: BLE001 what is no number may raise anything
+            timeout_s = 0.0
+        if self._schedule.agreement.consent and not self._closed:
+            return self._processes.current.uploader.flush(timeout_s)
+        if self._closed:
+            return Flushed(FlushOutcome.CLOSED)
+        try:
+            waiting = self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
+        except LedgerError:
+            return Flushed(FlushOutcome.UNAVAILABLE)
+        return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
 
     def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
 
         Each prints as a line, such as ``2026-07-01 dark_mode: true (accepted)``.
+
+        >>> telemetry.history()
+        []
 
         Args:
             language: that of the labels: one that ships, or that the registry has sentences in.
@@ -75,6 +117,9 @@ class Disclosure:
 
         It is the page of ``hearsay-estimator plan --statement``.
 
+        >>> telemetry.statement().splitlines()[0]
+        '# What acme asks, and what it can learn'
+
         Args:
             language: a language that ships, or that the registry has sentences in.
 
@@ -88,6 +133,9 @@ class Disclosure:
 
     def budget(self) -> BudgetStatus:
         """Return the privacy loss spent and left, in the present window and in the device's life.
+
+        >>> telemetry.budget().lifetime_spent
+        0.0
 
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
@@ -121,6 +169,9 @@ class Disclosure:
         window closed); ``rejected`` (with its whole upload); and the codes of refusals that were
         final or came too often.
 
+        >>> telemetry.dropped()
+        {}
+
         Raises:
             LedgerError: if the ledger cannot be read, or this is closed.
 
@@ -134,6 +185,10 @@ class Disclosure:
 
         Of windows that are over, the file then holds only what they cost in sum, without the
         questions and the days. From now on this object has no consent, even if an error is raised.
+
+        >>> telemetry.forget()
+        >>> telemetry.consent
+        False
 
         Raises:
             LedgerError: if not everything could be wiped; the message says what to do. If another

@@ -9,7 +9,6 @@ from client_sdk.ledger.registries import unpacked
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import ENGLISH, Sentences, sentences_in
 from client_sdk.results import HistoryEntry, PendingReport
 
@@ -70,3 +69,11 @@ class Labeler:
         if metric is None:
             return say("reported.symbol", symbol=str(entry.symbol))
         return reported(metric, entry.symbol, say)
+
+
+def reported(metric: Metric, symbol: int, say: Sentences) -> str:
+    """Return in words what the report of a symbol says: the answers that make it likeliest.
+
+    That says nothing about the answer that was given, beyond what the report itself reveals.
+    """
+    return metric.kind.reported(metric.channel.last_step, symbol, metric.labels, say)

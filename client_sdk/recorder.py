@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from client_sdk.answers.consent import covers
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, problems
+from client_sdk.ledger import charges, device
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
@@ -79,13 +79,7 @@ class Recorder:
         self._clock = clock
 
     def prepare(self) -> None:
-        """Open the ledger soon and do what is first and due; an app that runs briefly takes part.
-
-        Raises:
-            LedgerError: if no thread can be started, the clock cannot be believed, or the secret is
-                needed and cannot be read.
-
-        """
+        """Open the ledger soon and do what is first and due; a brief program takes part."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.looks_ahead:
@@ -96,13 +90,7 @@ class Recorder:
             ledger_thread.prepare(self._schedule.learn_secret)
 
     def read_secret(self) -> Secret:
-        """Return the device's secret.
-
-        Raises:
-            LedgerBusyError: if the ledger does not answer in time.
-            LedgerError: if it cannot be used, or the secret was wiped.
-
-        """
+        """Return the device's secret, in time; a `LedgerError` says why that cannot be."""
         ledger_thread = self._processes.current.ledger_thread
         return ledger_thread.run(self._schedule.learn_secret, SECRET_DEADLINE_S, begin=READ)
 
@@ -112,17 +100,9 @@ class Recorder:
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
 
-        recorded = self._in_time(definition, work, waited_s)
+        recorded = self.in_time(definition, work, waited_s)
         self.note(recorded)
         return recorded
-
-    def count(self, definition: Metric, by: int) -> Recorded:
-        """Add to the count of the present window, in time and without raising."""
-
-        def work(connection: sqlite3.Connection, clock_s: float, _: float) -> Recorded:
-            return self._schedule.count(connection, clock_s, definition, by)
-
-        return self._in_time(definition, work)
 
     def note(self, recorded: Recorded) -> None:
         """Count an answer that was lost."""
@@ -159,7 +139,8 @@ class Recorder:
         except ClockError:
             return 0.0
 
-    def _in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
+    def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
+        """Do work in the ledger thread, in time and without raising; return its result."""
         process = self._processes.current
         try:
             clock_s = self.instant()
@@ -178,7 +159,7 @@ class Recorder:
             if isinstance(error, ClockError):
                 self.clock_problem = str(error)  # the next job of the ledger knows nothing of it
                 # a program that ends soon leaves a note of it
-                note = partial(problems.note_problem, about=problems.CLOCK, sentence=str(error))
+                note = partial(device.note_problem, about=device.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)
             if process.is_finished:

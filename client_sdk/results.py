@@ -8,11 +8,15 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from client_sdk.protocol.errors import HearsayError
-from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.verdict import Refusal
 
 
 class Recorded(StrEnum):
-    """What became of an answer. The host application may ignore it."""
+    """What became of an answer. The host application may ignore it.
+
+    >>> Recorded.QUEUED == "queued"
+    True
+    """
 
     QUEUED = "queued"
     """A report was charged and queued."""
@@ -82,7 +86,11 @@ def outcome_named(text: str) -> str:
 
 
 class FlushOutcome(StrEnum):
-    """How a flush ended."""
+    """How a flush ended.
+
+    >>> FlushOutcome.OFFLINE == "offline"
+    True
+    """
 
     SENT = "sent"
     """All that waited was delivered."""
@@ -117,6 +125,9 @@ class FlushOutcome(StrEnum):
 class Flushed(NamedTuple):
     """The result of a flush: true if nothing is left to deliver, other than after its window's end.
 
+    >>> bool(Flushed(FlushOutcome.SENT))
+    True
+
     Attributes:
         outcome: how it ended.
         due_s: the Unix seconds of the next attempt, if something waits for its time; otherwise
@@ -146,6 +157,9 @@ class LedgerBusyError(LedgerError):
 
 class HistoryEntry(NamedTuple):
     """One report that has left the device.
+
+    >>> print(HistoryEntry("dark_mode", "9f0a6b21c3d4", "2026-07-01", 1, "accepted", "true"))
+    2026-07-01 dark_mode: true (accepted)
 
     Attributes:
         metric: the metric's name.
@@ -223,6 +237,8 @@ class BudgetStatus(NamedTuple):
 
     What is spent is rounded up; what is left and the ceilings are rounded down.
 
+    >>> telemetry.budget().windows_left is None
+    False
 
     Attributes:
         window: the present period of the budget.

@@ -15,9 +15,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from client_sdk.protocol.errors import HearsayError, OutsideDomainError
+from client_sdk.protocol.errors import DomainError, HearsayError, OutsideDomainError
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.grid import exact
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.models.choice import BINS, FEW_BINS

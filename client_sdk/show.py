@@ -5,28 +5,33 @@ It says what was reported, which was drawn at random, and never what was answere
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, erase, history, problems, registries, stops
+from client_sdk.ledger import charges, device, erase, explanations, history, registries, stops
+from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.pending import pending
+from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.status import read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
+from client_sdk.protocol.wire.report import Report, Upload
 from client_sdk.protocol.wire.stopped import Question
-from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport
+from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
 if TYPE_CHECKING:
     import sqlite3
+
 
 DIGITS = 9
 """Decimals of a privacy loss, which is charged in billionths."""
@@ -88,7 +93,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             budget=_budget(connection, labels.latest, now_s),
             dropped=history.dropped(connection),
             stopped=stops.stopped(connection),
-            problem=problems.latest_problem(connection),
+            problem=device.latest_problem(connection),
             say=say,
             evidence=_evidence(left, labels, say),
         )
@@ -200,3 +205,60 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]:
+    """Return every report that waits, sorted by window and metric.
+
+    Args:
+        connection: within a transaction.
+        now_s: Unix seconds.
+
+    """
+    reports = [*_never_sent(connection, now_s), *_under_way(connection)]
+    return sorted(reports, key=lambda report: (report.window, report.metric))
+
+
+def _never_sent(connection: sqlite3.Connection, now_s: float) -> Iterator[PendingReport]:
+    rows = connection.execute("SELECT metric, edition, window, symbol, release, leaves FROM queue").fetchall()
+    for *parts, release_s, leaves_s in rows:
+        why = Waits.FOR_ITS_WINDOW if release_s > now_s else Waits.FOR_ITS_TURN
+        next_s = max(release_s, leaves_s)
+        yield _entry(Report(*parts), why, next_s if next_s > now_s else None)
+
+
+def _under_way(connection: sqlite3.Connection) -> Iterator[PendingReport]:
+    rows = connection.execute(
+        "SELECT body, due, refusals FROM uploads LEFT JOIN retries ON upload = id ORDER BY turn"
+    ).fetchall()
+    for body, due_s, refusals in rows:
+        why = Waits.AFTER_REFUSAL if refusals else Waits.FOR_AN_ANSWER
+        for report in Upload.decode(body).reports:
+            yield _entry(report, why, due_s)
+
+
+def _entry(report: Report, why: Waits, next_s: float | None) -> PendingReport:
+    return PendingReport(
+        report.metric, report.edition, report.window, report.symbol, why, next_s, float(deadline(report))
+    )
+
+
+def open_copy(path: Path) -> sqlite3.Connection:
+    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
+
+    Raises:
+        LedgerError: if there is no such file, or it is no sound ledger.
+        sqlite3.Error: if the file cannot be read.
+
+    """
+    if not ledger_file.exists(path):
+        raise explanations.missing(path)
+    copy = ledger_file.connect(":memory:")
+    try:
+        with contextlib.closing(ledger_file.connect(f"{path.as_uri()}?mode=rw")) as connection:
+            ledger_file.check(connection, path, None)
+            connection.backup(copy)
+    except BaseException:
+        copy.close()
+        raise
+    return copy

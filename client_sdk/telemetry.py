@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +11,16 @@ from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, SupportsFloat
+from typing import Any, Literal, Self
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.consent import Consent, consent_of, covers
 from client_sdk.answers.schedule import Schedule
-from client_sdk.disclosure import READ_DEADLINE_S, Disclosure, nothing
+from client_sdk.answers.system_coins import SystemCoins
+from client_sdk.counting import Counting
+from client_sdk.disclosure import nothing
 from client_sdk.host import exits
-from client_sdk.ledger import erase, outbox
+from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.thread import BARE
 from client_sdk.per_process import Processes
@@ -30,8 +30,6 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
 from client_sdk.results import (
-    Flushed,
-    FlushOutcome,
     LedgerBusyError,
     LedgerError,
     Recorded,
@@ -44,7 +42,7 @@ from client_sdk.sending.transport import HttpTransport, Transport
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Disclosure):
+class Telemetry(Counting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
@@ -57,6 +55,11 @@ class Telemetry(Disclosure):
 
     It is a context manager: leaving the context closes it. Dropping the object closes it, too,
     without waiting for anything.
+
+    >>> url = "https://telemetry.example.com"
+    >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
+    ...     telemetry.record("dark_mode", True)
+    <Recorded.QUEUED: 'queued'>
     """
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
@@ -204,6 +207,9 @@ class Telemetry(Disclosure):
         `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
         filled in from the next window on.
 
+        >>> telemetry.consent
+        True
+
         Raises:
             LedgerError: on setting it, as `forget` does; the new consent holds all the same.
             TypeError: on setting it to what is neither a bool nor a set of texts.
@@ -235,12 +241,19 @@ class Telemetry(Disclosure):
 
     @property
     def problem(self) -> str | None:
-        """What went wrong at the latest use or upload, and what to do; None if nothing did."""
+        """What went wrong at the latest use or upload, and what to do; None if nothing did.
+
+        >>> telemetry.problem is None
+        True
+        """
         process = self._processes.current
         return self._recorder.clock_problem or process.ledger_thread.problem or process.uploader.problem
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue its report: one report per metric and window.
+
+        >>> telemetry.record("dark_mode", True)
+        <Recorded.QUEUED: 'queued'>
 
         Args:
             metric: the metric's name.
@@ -292,10 +305,8 @@ class Telemetry(Disclosure):
 
         Without a thread, as while the program ends, it waits for the disk after all.
 
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the answer is outside the metric's domain.
-
+        >>> asyncio.run(telemetry.arecord("dark_mode", True))
+        <Recorded.QUEUED: 'queued'>
         """
         import asyncio  # noqa: PLC0415 whoever awaits this has imported it; others do not pay 50 ms for it
 
@@ -316,69 +327,8 @@ class Telemetry(Disclosure):
         except (UnknownMetricError, OutsideDomainError) as error:
             return error.with_traceback(None)
 
-    def count(self, metric: str, by: int = 1) -> Recorded:
-        """Add to the count of this window; when it has ended, the sum is reported as by `record`.
-
-        The count lives in memory and is lost with the process, unless the registry says
-        ``persist``. Then it stands in the ledger's file until it is reported, and several processes
-        add up to one sum.
-
-        Args:
-            metric: the name of a metric of kind ``count``.
-            by: how many to add, at least 0; the sum is capped at the metric's ``max``. What is no
-                whole number is replaced by a random one, as in `record`.
-
-        Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
-
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no count, or ``by`` is no whole
-                number.
-
-        """
-        if self._strict and (mistake := self._mistake(metric, by, "count")):
-            del by
-            raise mistake
-        definition = self._ready(metric, "count")
-        if isinstance(definition, Recorded):
-            return definition
-        added = self._processes.current.mistakes.valid(
-            definition, partial(definition.addend, by), partial(definition.draw_addend, self._coins)
-        )
-        del by
-        return self._recorder.count(definition, added)
-
-    def active(self, metric: str) -> Recorded:
-        """Remember today (UTC) as a day of use; the number of days is reported after the window.
-
-        The days stand in the ledger's file for as long as a report may count them. Calling it more
-        often on a day changes nothing.
-
-        Args:
-            metric: the name of a metric of kind ``activity``.
-
-        Returns:
-            ``COUNTED``, or why not, within 100 ms. After ``BUSY`` it may have been counted or not.
-
-        Raises:
-            UnknownMetricError: if this is strict, and the registry defines no such metric.
-            OutsideDomainError: if this is strict, and the metric is no activity.
-
-        """
-        if self._strict and (mistake := self._mistake(metric, 1, "active")):
-            raise mistake
-        definition = self._ready(metric, "active")
-        return definition if isinstance(definition, Recorded) else self._recorder.count(definition, 1)
-
     def _ready(self, metric: object, call: str = "record") -> Metric | Recorded:
-        """Return the metric that a call is for; or why nothing can be recorded, whatever it is.
-
-        Args:
-            metric: the name that the app gave.
-            call: the method that was called; `record` takes every answer.
-
-        """
+        """Return the metric that a call is for; or why nothing can be recorded, whatever it is."""
         if self._closed or self._processes.is_finished:
             return Recorded.CLOSED
         consent = self._schedule.agreement.consent
@@ -390,10 +340,7 @@ class Telemetry(Disclosure):
         return definition if covers(consent, definition) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
-        """Return the metric of a name, or what is wrong; the error does not hold the name.
-
-        An answer may stand in the place of the name.
-        """
+        """Return the metric of a name, or what is wrong, without the name: it may be an answer."""
         definition: Metric | None = None
         with contextlib.suppress(Exception):  # what is no name may have no hash, or a hash that raises
             definition = self._registry.metrics.get(metric)  # type: ignore[call-overload] # as above
@@ -421,45 +368,15 @@ class Telemetry(Disclosure):
             return OutsideDomainError(error.metric, error.expected)
         return None
 
-    def flush(self, timeout_s: float = 5.0) -> Flushed:
-        """Send now what waits, instead of in the background; the result says what failed.
-
-        New reports are sent in uploads of their own. If there are none, the back-off of one upload
-        that was not answered is cut short; only one, because several at once would be seen to come
-        from one device. A pause that the collector asked for still holds, and a report that was
-        refused for now keeps its own time.
-
-        Returns:
-            As soon as nothing more can be sent at once, or ``timeout_s`` seconds are over: how it
-            ended, and when the next attempt is due. The result is true only if nothing is left to
-            deliver, other than for its window to end.
-
-        Raises:
-            TypeError: if this is strict, and ``timeout_s`` is no number. Otherwise it counts as 0.
-
-        """
-        if self._strict and not isinstance(timeout_s, SupportsFloat):
-            raise TypeError("timeout_s must be a number of seconds")
-        try:
-            # NaN is not above 0
-            timeout_s = float(min(timeout_s, threading.TIMEOUT_MAX)) if timeout_s > 0 else 0.0
-        except Exception:  # noqa: BLE001 what is no number may raise anything
-            timeout_s = 0.0
-        if self.consent and not self._closed:
-            return self._processes.current.uploader.flush(timeout_s)
-        if self._closed:
-            return Flushed(FlushOutcome.CLOSED)
-        try:
-            waiting = self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
-        except LedgerError:
-            return Flushed(FlushOutcome.UNAVAILABLE)
-        return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
-
     def close(self) -> None:
         """End the background work; what waits stays in the file for the next run.
 
         A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
         ends without closing.
+
+        >>> telemetry.close()
+        >>> telemetry.record("dark_mode", True)
+        <Recorded.CLOSED: 'closed'>
         """
         self._closed = True
         self._processes.finish()

@@ -26,8 +26,9 @@ from os import PathLike
 from pathlib import Path
 from unittest import mock
 
-from client_sdk.answers.coin_sources import PrfCoins
-from client_sdk.protocol.wire.report import Report, Upload, Verdict
+from client_sdk.answers.prf_coins import PrfCoins
+from client_sdk.protocol.wire.report import Report, Upload
+from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply
 from client_sdk.telemetry import Telemetry

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import CLOCK_SKEW_S, Window
-from client_sdk.protocol.wire.refusal import Refusal
 from client_sdk.protocol.wire.report import Upload
+from client_sdk.protocol.wire.verdict import Refusal
 from collector.judgement import Allowance, Judgement, TallyLabel
 
 IDS_OUTLIVE_S = 86_400

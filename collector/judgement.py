@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from client_sdk.protocol.window import Window
-from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.verdict import Refusal
 
 
 class TallyLabel(NamedTuple):

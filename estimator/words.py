@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 
 
 def plural(number: int, singular: str, many: str | None = None) -> str:

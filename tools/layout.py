@@ -114,7 +114,7 @@ def _fit(row: Sequence[Box]) -> None:
 
 
 def _order(rows: list[list[Box]]) -> None:
-    """Order each row so that few arrows cross: by the mean place of each box's neighbours."""
+    """Order each row so that few arrows cross: by the mean place of each box's neighbors."""
     best, fewest = [list(row) for row in rows], _crossings(rows)
     for sweep in range(SWEEPS):
         is_upward = bool(sweep % 2)

@@ -41,7 +41,7 @@ def main() -> None:
         demo = ROOT / "examples" / "health" / "demo.py"
         subprocess.run([sys.executable, str(demo), "--html", str(page)], check=True, stdout=subprocess.DEVNULL)
         for name in PICTURES:
-            picture = optimised(taken(browser, page, name))
+            picture = optimized(taken(browser, page, name))
             if len(picture) > MOST_BYTES:
                 sys.exit(f"{name} has {len(picture):,} bytes, more than {MOST_BYTES:,}; make it smaller")
             (DOCS / name).write_bytes(picture)
@@ -59,7 +59,7 @@ def taken(browser: Browser, page: Path, name: str) -> bytes:
         return view.page.screenshot()
 
 
-def optimised(picture: bytes) -> bytes:
+def optimized(picture: bytes) -> bytes:
     """Return a picture in few colours."""
     small = io.BytesIO()
     with Image.open(io.BytesIO(picture)) as image:

@@ -21,7 +21,7 @@ from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import Places, TallyStretches
 from estimator.estimates.distribution import QUANTILES
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.estimates.inverses import requested

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from benchmarks.peers.environments import Peer, PeerError, installed, running
 from benchmarks.results import NONE, table
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.composition import composed_epsilon
 from estimator.privacy.privacy_loss import loss_of
 from tests.support.laws.losses import closed_delta

@@ -9,7 +9,7 @@ from benchmarks.peers.environments import COINS, Peer
 from benchmarks.peers.ours import chosen
 from benchmarks.peers.worker import rate, values_of
 from benchmarks.results import NONE, spread, table
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 
 ROUNDS = 5
 SECONDS = 0.3

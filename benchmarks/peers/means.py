@@ -14,9 +14,9 @@ from benchmarks.peers.environments import Peer
 from benchmarks.peers.ours import DEVICES
 from benchmarks.results import NONE, table
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import decoder_of, inverse_of, sampler_of
 from estimator.estimates.means import mean_of
 from estimator.statistics.arrays import Counts, Floats

@@ -7,10 +7,10 @@ from decimal import Decimal
 import numpy as np
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.protocol import Inverse
 from estimator.estimates.shrinkage import shrunken_shares
 from estimator.statistics.arrays import Counts, Floats

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
 from benchmarks.text.questions import TEXT, Question
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric
 from tests.support.devices.definitions import metric_of
 
@@ -86,8 +86,8 @@ def _decoded(file: Path, epsilon: float) -> tuple[float, ...]:
 def _device_ms(metric: Metric) -> float:
     """Return the milliseconds of a report."""
     coins, text = SystemCoins(), "unbelievableness"[:LETTERS]
-    metric.perturb_in(DAY, text, coins)
+    metric.perturb(text, coins, DAY)
     begun = time.process_time()
     for _ in range(REPORTS):
-        metric.perturb_in(DAY, text, coins)
+        metric.perturb(text, coins, DAY)
     return 1000 * (time.process_time() - begun) / REPORTS

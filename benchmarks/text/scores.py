@@ -24,7 +24,7 @@ class Score:
     Attributes:
         f1: of the first 32 found strings and the 32 most frequent ones. A place of the list that is
             left empty counts as a miss, so that this is the number of hits over 32.
-        ncr: the normalised cumulative rank of the same (Wang, Li & Jha 2021, section 6): the most
+        ncr: the normalized cumulative rank of the same (Wang, Li & Jha 2021, section 6): the most
             frequent string is worth 32, the next 31, and so on, over the worth of all.
         proved: the found strings, every one of which is said to exist.
         false: those of them that no device had.

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final
 
 from client_sdk.answers import calendar
 from client_sdk.answers.calendar import EndedCount, Phase
-from client_sdk.ledger import charges
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
@@ -63,9 +62,9 @@ def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Wind
     """Yield windows with a day of use or a filled-in report, but no report of any edition."""
     used = {Window.on(definition.window, day.first_day).text for day in days}
     # a device that moved to another stratum has them in the one where it was
-    filled = (charges.filled_windows(connection, definition.name, edition) for edition in definition.editions)
+    filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
     for window in sorted(used.union(*filled)):
-        if not charges.is_reported(connection, definition.name, window):
+        if not _is_reported(connection, definition.name, window):
             yield Window.parse(window)
 
 
@@ -81,3 +80,15 @@ def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
     period_s = definition.kind.most * DAY_S
     needed_s = max(Window.on(definition.window, day.first_day).ends_at, day.starts_at + period_s)
     return needed_s + GRACE_S <= instant_s
+
+
+def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
+    """Return the windows of a metric whose report says so far that nothing was recorded."""
+    query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
+    return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
+
+
+def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
+    """Whether any edition of a metric has its report of a window, or needs none any more."""
+    query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
+    return connection.execute(query, (metric, window)).fetchone() is not None

@@ -34,13 +34,9 @@ class Mistakes:
         self._logged = set[str | None]()
 
     def valid(self, definition: Metric, read: Callable[[], T], draw: Callable[[], T]) -> T:
-        """Return what is read of an answer; what is drawn in its place if it is outside its domain.
+        """Return what is read of an answer; of one outside its domain, what is drawn instead.
 
-        Args:
-            definition: the metric.
-            read: raises `OutsideDomainError` for an invalid answer.
-            draw: draws uniformly from all that could be read.
-
+        What is drawn is uniform among all that could be read.
         """
         with contextlib.suppress(OutsideDomainError):
             return read()

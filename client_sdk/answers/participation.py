@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from client_sdk.answers import coin_sources as prf
+from client_sdk.answers import prf_coins as prf
 from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy

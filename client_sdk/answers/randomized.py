@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.answers import coin_sources
+from client_sdk.answers import prf_coins
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
@@ -69,7 +69,7 @@ def permanent_answer(
 
     """
     labels = (definition.name, definition.edition)
-    coins_for = partial(coin_sources.PrfCoins, secret.key)
+    coins_for = partial(prf_coins.PrfCoins, secret.key)
     _, symbol = channel.settle(encode, coins_for, *labels)
     return PermanentAnswer(symbol, secret.generation)
 

@@ -37,17 +37,8 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
 ) -> Recorded:
     """Charge and queue the report of a window, or answer in the report that waits for it.
 
-    Args:
-        connection: within a write transaction.
-        registry: the ceilings.
-        coins: the source of randomness.
-        definition: the metric.
-        randomized: the answer.
-        window: the window to which the report belongs.
-        instant_s: an instant within the periods that pay for the report.
-        held: whether it leaves only after the end of the window; a filled-in report always does.
-        leaves_s: the Unix seconds at which a report that is not held leaves.
-
+    The periods that hold ``instant_s`` pay for it. It leaves at ``leaves_s``, in Unix seconds, or
+    if ``held`` after the end of the window, as a filled-in report always does.
     """
     key = key_of(connection, definition, window)
     slot = charges.slot(connection, key)

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from client_sdk.answers import calendar, counters, days_of_use, fill_in, participation, reporting
-from client_sdk.answers.calendar import EndedCount, Phase
-from client_sdk.answers.consent import Agreement, Consent, covers
-from client_sdk.answers.counters import RunningCounts
+from client_sdk.answers import calendar, fill_in, participation, reporting
+from client_sdk.answers.consent import Agreement, Consent
+from client_sdk.answers.counters import CountReports, RunningCounts
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
-from client_sdk.ledger.charges import Slot
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.metric import Metric
@@ -48,6 +46,7 @@ class Schedule:
         self.counts = RunningCounts()
         # a process may have been killed
         self.has_leftovers = any(metric.persist for metric in registry.metrics.values())
+        self._counting = CountReports(registry, coins, self.agreement, self.counts)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
@@ -63,16 +62,10 @@ class Schedule:
     @property
     def needs_secret(self) -> bool:
         """Whether any answer is randomized with the device's secret."""
-        return any(metric.permanent_nanos > 0 for metric in self._registry.metrics.values())
+        return any(metric.channel.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
-        """Carry out what the user has said, although they may have said something else since.
-
-        Args:
-            connection: within a write transaction that comes before all that follows from it.
-            consent: what the user agreed to when they said so.
-
-        """
+        """Carry out what the user has said, although they may have said something else since."""
         if device.note_agreement(connection, agrees=bool(consent)) and consent:
             self._name(connection)
         if consent is False:
@@ -84,12 +77,7 @@ class Schedule:
         """Drop all that is left of the questions that the user does not agree to, beside others.
 
         Whatever the user agrees to, learn the purposes of what an earlier registry left: they also
-        say which reports travel together.
-
-        Args:
-            connection: within a write transaction.
-            consent: what the user agrees to; None stands for the present consent.
-
+        say which reports travel together. None stands for the present consent.
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
@@ -111,24 +99,16 @@ class Schedule:
         read_secret: Callable[[], Secret],
         clock_s: float = 0.0,
     ) -> Randomized:
-        """Return the randomized form of a true answer.
+        """Return the randomized form of a true answer, of which ``encode`` makes an input.
 
-        Args:
-            definition: the metric.
-            encode: from coins to the channel's input of the answer.
-            read_secret: reads the device's secret from the ledger. It is called only for a
-                permanent answer, and only if this process does not know the secret yet.
-            clock_s: the present instant of the device's clock, which decides the window of a vector
-                unless the ledger is known to be ahead of it.
-
-        Raises:
-            LedgerError: if the secret cannot be read.
-
+        The secret is read only for a permanent answer, and only if this process does not know it
+        yet; a `LedgerError` says that it cannot be read. The device's clock decides the window of a
+        vector, unless the ledger is known to be ahead of it.
         """
         if definition.channel.turns:
             window = Window.of(definition.window, max(clock_s, self._latest_s))
             return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
-        if not definition.permanent_nanos:
+        if not definition.channel.permanent_nanos:
             return definition.randomize(encode, self._coins)
         channel = cast("Permanent", definition.channel)  # no other channel has permanent answers
         return permanent_answer(definition, channel, encode, self._secret or read_secret())
@@ -141,12 +121,7 @@ class Schedule:
         randomized: Randomized,
         leaves_s: float = 0.0,
     ) -> Recorded:
-        """Do what is due; charge and queue the present window's report, to leave at an instant.
-
-        Raises:
-            LedgerError: as `catch_up` does; then nothing was done.
-
-        """
+        """Do what is due; charge and queue the present window's report, to leave at an instant."""
         instant_s = self.catch_up(connection, clock_s)
         window = Window.of(definition.window, instant_s)
         if isinstance(randomized, SymbolOfWindow) and randomized.window != window:
@@ -163,34 +138,15 @@ class Schedule:
         )
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
-        """Do what is due; add to the present window's count, or remember today as a day of use.
-
-        Raises:
-            LedgerError: as `catch_up` does; then nothing was done.
-
-        """
-        instant_s = self.catch_up(connection, clock_s)
-        window = Window.of(definition.window, instant_s)
-        key = reporting.key_of(connection, definition, window)
-        if stops.is_stopped(connection, *key[:2]):
-            return Recorded.STOPPED
-        if definition.kind.call == "active":
-            days_of_use.mark(connection, definition, instant_s)
-            return Recorded.COUNTED
-        if charges.slot(connection, key) is Slot.REPORTED:
-            return Recorded.ALREADY_RECORDED
-        if definition.persist:
-            counters.add_persistent(connection, definition, window, by)
-        else:
-            self.counts.add(definition, window, by)
-        return Recorded.COUNTED
+        """Do what is due; add to the present window's count, or remember today as a day of use."""
+        return self._counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.
 
         Raises:
-            ClockError: if the clock was set back too far; then nothing was done.
-            LedgerError: if the user has opted out in another process; then nothing was done.
+            LedgerError: if the clock was set back too far, or the user has opted out in another
+                process; then nothing was done.
 
         """
         secret = self.learn_secret(connection)
@@ -212,17 +168,13 @@ class Schedule:
             fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomize_now, connection))
         # an earlier registry may have left counts
         if self._adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
-            self._report_counts(connection, instant_s)
+            reported = self._counting.report_ended(connection, instant_s, partial(self._randomize_now, connection))
+            self.has_leftovers |= reported
         charges.close_ended(connection, instant_s)
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
-        """Return the device's secret and remember it, so that answers need not wait for it.
-
-        Raises:
-            LedgerError: if it was wiped while this program ran.
-
-        """
+        """Return the device's secret and remember it, so that answers need not wait for it."""
         try:
             secret = secret_of(connection)
         except LedgerError:
@@ -241,36 +193,6 @@ class Schedule:
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:
         """Return the next instant at which something will be due; None if there is none."""
         return calendar.due(self._registry, clock_s, queue.next_release_s(connection, clock_s)).next_s
-
-    def _report_counts(self, connection: sqlite3.Connection, instant_s: float) -> None:
-        for ended in self.counts.ended(self._registry, instant_s):
-            if self._report_count(connection, ended, instant_s) is not Recorded.QUEUED:
-                # a queued count stays: this transaction may still be rolled back
-                self.counts.drop(ended)
-        for ended in counters.ended_persistent(connection, self._registry, instant_s):
-            self._report_count(connection, ended, instant_s)
-        self.has_leftovers |= counters.forget_ended_persistent(connection, instant_s)
-        for ended in list(days_of_use.ended(connection, self._registry, instant_s)):
-            self._report_count(connection, ended, instant_s)
-        self.has_leftovers |= days_of_use.forget(connection, self._registry, instant_s)
-
-    def _report_count(self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float) -> Recorded:
-        definition, window, answer = ended
-        if not covers(self.agreement.consent, definition):
-            return Recorded.NO_CONSENT
-        if calendar.phase(window, instant_s) is Phase.CLOSED:
-            return Recorded.EXPIRED
-        randomized = self._randomize_now(connection, definition, answer)
-        return reporting.report(
-            connection,
-            self._registry,
-            self._coins,
-            definition,
-            randomized,
-            window=window,
-            instant_s=window.ends_at - 1,
-            held=True,
-        )
 
     def _randomize_now(self, connection: sqlite3.Connection, definition: Metric, answer: object) -> Randomized:
         return self.randomize(definition, partial(definition.encode, answer), partial(self.learn_secret, connection))

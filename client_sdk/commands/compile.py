@@ -83,7 +83,7 @@ def refusal(metric: Metric) -> str | None:
         "fill_in needs a device that runs in every window; a page runs only while it is open": metric.fill is not None,
         f"this SDK does not have the mechanism {mechanism}; name another one": mechanism not in MECHANISMS,
         "permanent_epsilon needs a secret that outlives the storage of a browser; this SDK keeps none": bool(
-            metric.permanent_nanos
+            metric.channel.permanent_nanos
         ),
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

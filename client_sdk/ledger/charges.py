@@ -142,18 +142,6 @@ def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
     return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
 
 
-def filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
-    """Return the windows of a metric whose report says so far that nothing was recorded."""
-    query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
-    return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
-
-
-def is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
-    """Whether any edition of a metric has its report of a window, or needs none any more."""
-    query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
-    return connection.execute(query, (metric, window)).fetchone() is not None
-
-
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
     """Return what was spent within the budget's period, the month, and the life of the device."""
     within_window, within_month = (

@@ -1,4 +1,4 @@
-"""The row of the device: its secret, and whether the user agrees to anything.
+"""The row of the device: its secret, and whether the user agrees to anything; its latest problem.
 
 Each function is one step of a transaction that the caller has begun. The program that started or
 was told last says whether the user agrees. A helper looks here whenever it takes something to send:
@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.results import LedgerError
+from client_sdk.results import LatestProblem, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+CLOCK, UPLOAD = "clock", "upload"
+"""What has a problem: the device's clock, or the latest upload."""
 
 
 class Secret(NamedTuple):
@@ -46,3 +50,21 @@ def note_agreement(connection: sqlite3.Connection, *, agrees: bool) -> bool:
 def agrees(connection: sqlite3.Connection) -> bool:
     """Whether the user agrees to anything."""
     return bool(connection.execute("SELECT agrees FROM device").fetchone()[0])
+
+
+def note_problem(connection: sqlite3.Connection, about: str, sentence: str | None) -> None:
+    """Note a problem, met when the ledger last saw the time; None if it is over.
+
+    After opting out, when there is no secret, nothing is noted any more.
+    """
+    connection.execute("DELETE FROM problems WHERE about = ?", (about,))
+    if sentence is not None:
+        connection.execute(
+            "INSERT INTO problems SELECT ?, ?, latest_s FROM device WHERE secret IS NOT NULL", (about, sentence)
+        )
+
+
+def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:
+    """Return the latest problem; None if there is none."""
+    row = connection.execute("SELECT sentence, at_s FROM problems ORDER BY at_s DESC").fetchone()
+    return None if row is None else LatestProblem(*row)

@@ -17,7 +17,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import charges, create, outbox
+from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.explanations import explain
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
@@ -173,7 +174,7 @@ def remove_leftovers(path: Path) -> None:
         LedgerError: if a file cannot be deleted.
 
     """
-    for leftover in path.parent.glob(f"{path.name}.*{create.TEMPORARY_SUFFIX}*"):
+    for leftover in path.parent.glob(f"{path.name}.*{ledger_file.TEMPORARY_SUFFIX}*"):
         # the pattern also matches SQLite's log
         try:
             leftover.unlink(missing_ok=True)

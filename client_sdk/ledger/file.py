@@ -1,4 +1,4 @@
-"""The one SQLite file of a device: how it is opened, checked and emptied.
+"""The one SQLite file of a device: how it is made, opened and checked.
 
 It fails closed: a file that is damaged, foreign or newer is left unchanged, because a new file in
 its place would renew the budget.
@@ -7,19 +7,90 @@ its place would renew the budget.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from pathlib import Path
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from client_sdk.host import forks, machine_id
-from client_sdk.ledger import create as new_ledger
 from client_sdk.ledger import explanations, origin
 from client_sdk.ledger.origin import Origin
+
+if sys.platform != "win32":
+    import fcntl
 
 if TYPE_CHECKING:
     import sqlite3
 
 FILE_NAME = "hearsay.sqlite3"
+
+APPLICATION_ID = 0x48727361
+"""SQLite's mark for the application that owns a file: "Hrsa"."""
+
+SCHEMA_VERSION = 1
+
+BUSY_TIMEOUT_S = 0.05
+"""How long one statement waits for another process: less than `record` has, more than a commit's
+fsync takes."""
+
+SECRET_BYTES = 32
+"""As long as the digest of the PRF (`client_sdk.answers.prf_coins`)."""
+
+TEMPORARY_SUFFIX = ".new"
+"""The suffix of a file that is not yet a ledger."""
+
+# device.agrees: whether the user agrees to anything; without that, no ledger is made.
+# queue.leaves: the Unix seconds from which on any process may send a report.
+# retries: an upload without a row there is due.
+# registries, problems: for people who look at the ledger.
+# editions: those that registries name; those that a collector has stopped are marked.
+_SCHEMA = f"""
+BEGIN;
+CREATE TABLE device (
+    app TEXT NOT NULL, secret BLOB, inode TEXT, host TEXT, generation INTEGER NOT NULL, latest_s INTEGER NOT NULL,
+    birth TEXT, file_system TEXT, agrees INTEGER NOT NULL DEFAULT 1
+);
+CREATE TABLE charges (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, first_day TEXT NOT NULL,
+    last_day TEXT NOT NULL, nanos INTEGER NOT NULL, attos INTEGER NOT NULL, reported INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID;
+CREATE INDEX charges_by_day ON charges (last_day, first_day, nanos);
+CREATE INDEX open_slots ON charges (window) WHERE reported = 0;
+CREATE TABLE slots (window TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE stratum (chosen_s INTEGER NOT NULL, end_s INTEGER NOT NULL, done INTEGER NOT NULL);
+CREATE TABLE counts (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID;
+CREATE TABLE queue (
+    id INTEGER PRIMARY KEY, metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL,
+    symbol INTEGER NOT NULL, deadline INTEGER NOT NULL, release INTEGER NOT NULL, leaves REAL NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX queued_once ON queue (metric, edition, window);
+CREATE TABLE uploads (
+    id TEXT PRIMARY KEY, body BLOB NOT NULL, deadline INTEGER NOT NULL,
+    turn INTEGER NOT NULL, late_attempts INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE retries (
+    upload TEXT PRIMARY KEY, due REAL NOT NULL, not_before REAL NOT NULL, tried REAL,
+    failures INTEGER NOT NULL, refusals INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE registries (turn INTEGER PRIMARY KEY, digest TEXT NOT NULL, source BLOB NOT NULL);
+CREATE TABLE problems (about TEXT PRIMARY KEY, sentence TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE editions (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, stopped INTEGER NOT NULL, PRIMARY KEY (metric, edition)
+) WITHOUT ROWID;
+CREATE TABLE history (
+    metric TEXT NOT NULL, edition TEXT NOT NULL, window TEXT NOT NULL, symbol INTEGER NOT NULL,
+    outcome TEXT NOT NULL, PRIMARY KEY (metric, edition, window)
+) WITHOUT ROWID;
+CREATE TABLE drops (reason TEXT PRIMARY KEY, reports INTEGER NOT NULL) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION_ID};
+PRAGMA user_version = {SCHEMA_VERSION};
+COMMIT;
+"""
 
 
 def load() -> None:
@@ -55,23 +126,15 @@ def identify(path: Path) -> tuple[int, int] | None:
 
 def open_memory(app: str) -> sqlite3.Connection:
     """Return a new ledger that lives as long as the connection."""
-    connection = new_ledger.connect(":memory:")
-    new_ledger.fill(connection, app, origin.NOWHERE)
+    connection = connect(":memory:")
+    fill(connection, app, origin.NOWHERE)
     return connection
 
 
 def open_own(path: Path | None, app: str, maker: tuple[int, int], agrees: Callable[[], bool]) -> sqlite3.Connection:
-    """Open the ledger for this process, in the ledger thread's thread.
+    """Open the ledger for this process, in the ledger thread's thread, as `open_file` does.
 
-    Args:
-        path: the file; None for a ledger in memory.
-        app: the app that it must belong to.
-        maker: the process that a ledger in memory stays with.
-        agrees: returns whether the user agrees to anything; otherwise nothing is made.
-
-    Raises:
-        LedgerError: if it belongs to another process, or as `open_file` does.
-
+    A ledger in memory has no path and stays with its maker. Without consent nothing is made.
     """
     if path is None:
         if forks.this_process() != maker:
@@ -101,10 +164,10 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     if not exists(path):
         if not create or app is None:
             raise explanations.missing(path)
-        new_ledger.create(path, app)
-    connection = new_ledger.connect(new_ledger.uri_of(path))
+        make(path, app)
+    connection = connect(uri_of(path))
     try:
-        _check(connection, path, app)
+        check(connection, path, app)
         if create:
             _note_origin(connection, path)
             _renew_secret(connection)
@@ -114,31 +177,11 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     return connection
 
 
-def open_copy(path: Path) -> sqlite3.Connection:
-    """Open a copy in memory of the ledger at an absolute path, to read it. The file stays as it is.
-
-    Raises:
-        LedgerError: if there is no such file, or it is no sound ledger.
-        sqlite3.Error: if the file cannot be read.
-
-    """
-    if not exists(path):
-        raise explanations.missing(path)
-    copy = new_ledger.connect(":memory:")
-    try:
-        with contextlib.closing(new_ledger.connect(f"{path.as_uri()}?mode=rw")) as connection:
-            _check(connection, path, None)
-            connection.backup(copy)
-    except BaseException:
-        copy.close()
-        raise
-    return copy
-
-
-def _check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
-    if _pragma(connection, "application_id") != new_ledger.APPLICATION_ID:
+def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
+    """Refuse a file that is no sound ledger of an app; None accepts any app, and a copy."""
+    if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
-    if _pragma(connection, "user_version") != new_ledger.SCHEMA_VERSION:
+    if _pragma(connection, "user_version") != SCHEMA_VERSION:
         raise explanations.newer(path)
     if _pragma(connection, "quick_check(1)") != "ok":
         raise explanations.damaged(path)
@@ -179,5 +222,105 @@ def _renew_secret(connection: sqlite3.Connection) -> None:
     if connection.execute("SELECT 1 FROM device WHERE secret IS NULL").fetchone():
         connection.execute(
             "UPDATE device SET secret = ?, generation = generation + 1 WHERE secret IS NULL",
-            (new_ledger.draw_secret(),),
+            (draw_secret(),),
         )
+
+
+def uri_of(path: PurePath) -> str:
+    """Return the URI by which SQLite opens an existing file at an absolute path, to read and write.
+
+    The server of a path on a Windows share becomes part of the path, because SQLite refuses
+    URIs that name a machine (https://www.sqlite.org/uri.html, section 3.1).
+    """
+    uri = path.as_uri()
+    return f"{uri if uri.startswith('file:///') else uri.replace('//', '////', 1)}?mode=rw"
+
+
+def connect(place: str) -> sqlite3.Connection:
+    """Return a connection whose commits are durable and which overwrites what it deletes."""
+    import sqlite3  # noqa: PLC0415 importing the SDK must stay quick
+
+    uri = place.startswith("file:")
+    connection = sqlite3.connect(place, uri=uri, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+    try:
+        connection.executescript("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def make(path: Path, app: str) -> None:
+    """Make a whole ledger under a temporary name, then give it its own.
+
+    Any file under the final name was therefore complete once: an empty or truncated file is
+    damaged, never unfinished.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}{TEMPORARY_SUFFIX}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with contextlib.closing(connect(uri_of(temporary))) as connection:
+            fill(connection, app, origin.of(temporary))
+            connection.execute("PRAGMA journal_mode = WAL")
+        with contextlib.suppress(FileExistsError):  # another process made one meanwhile
+            _give_name(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
+    """Write an empty ledger.
+
+    Its origin distinguishes it from a copy, which must not spend the same budget again.
+    """
+    connection.executescript(_SCHEMA)
+    machine = None if file_origin.inode is None else machine_id.identify(app)
+    connection.execute(
+        "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?, 1)",
+        (app, draw_secret(), file_origin.inode, machine, file_origin.birth, file_origin.file_system),
+    )
+
+
+def _give_name(temporary: Path, path: Path) -> None:
+    """Give a file its final name; raise `FileExistsError`, or do nothing, if it is taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        raise
+    except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
+        with contextlib.closing(connect(uri_of(temporary))) as connection:
+            connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
+        with _locked(path.parent):
+            if not path.exists():
+                temporary.rename(path)
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
+    if sys.platform == "win32":
+        yield
+    else:
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the file's name durable: losing the ledger to a power cut would renew the budget."""
+    with contextlib.suppress(OSError):  # Windows opens no directories and needs no such step
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def draw_secret() -> bytes:
+    """Return a new device secret."""
+    return os.urandom(SECRET_BYTES)

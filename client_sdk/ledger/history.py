@@ -13,7 +13,7 @@ from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
 if TYPE_CHECKING:
     import sqlite3
 
-    from client_sdk.protocol.wire.refusal import Refusal
+    from client_sdk.protocol.wire.verdict import Refusal
 
 REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"

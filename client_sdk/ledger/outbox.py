@@ -20,7 +20,8 @@ from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
 from client_sdk.ledger.queue import Waiting, deadline
 from client_sdk.ledger.retry_times import Retry, Uniform
-from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload, Verdict
+from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
+from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
@@ -70,19 +71,10 @@ def new_parcel(
 ) -> Parcel | None:
     """Make an upload of waiting, unsent reports; if hurried, also before their random instant.
 
-    The reports are chosen and ordered at random, so that their order says nothing.
-
-    Args:
-        connection: within a write transaction.
-        now_s: Unix seconds.
-        groups: by the names of questions, which of their reports may share an upload: a user can
-            withdraw one purpose, and what was agreed to must not be lost with it.
-        hurried: whether reports leave before their random instant.
-
-    Returns:
-        The upload; None if no such report waits, or if an upload that was sent before has been due
-        for a day and takes its turn.
-
+    The reports are chosen and ordered at random, so that their order says nothing. Only those of
+    questions with the same ``groups`` share an upload: a user can withdraw one purpose, and what
+    was agreed to must not be lost with it. None if no such report waits, or if an upload that was
+    sent before has been due for a day and takes its turn.
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)

@@ -49,16 +49,10 @@ class Leaving(NamedTuple):
 
 
 def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, leaves_s: float = 0.0) -> None:
-    """Put a report into the queue.
+    """Put a report into the queue, not to leave before ``release_s``, in Unix seconds.
 
-    Above the queue's bound, the reports whose windows close first are dropped and counted.
-
-    Args:
-        connection: within a write transaction.
-        report: the report.
-        release_s: the Unix seconds before which it does not leave.
-        leaves_s: the Unix seconds at which it leaves by itself; only a flush sends it earlier.
-
+    At ``leaves_s`` it leaves by itself; only a flush sends it earlier. Above the queue's bound, the
+    reports whose windows close first are dropped and counted.
     """
     connection.execute(
         "INSERT INTO queue (metric, edition, window, symbol, deadline, release, leaves) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -89,14 +83,6 @@ def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None
     earliest = "SELECT MIN(leaves) FROM queue WHERE release <= :now AND leaves > :now"
     leaves_s: float | None = connection.execute(earliest, {"now": now_s}).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
-
-
-def leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
-    """Return in how many seconds a report leaves, 0 if one leaves now; None if none will."""
-    if due(connection, now_s, hurried=False):
-        return 0.0
-    leaving = next_leaving(connection, now_s)
-    return None if leaving is None else leaving.in_s
 
 
 def next_release_s(connection: sqlite3.Connection, now_s: float) -> list[int]:

@@ -42,11 +42,6 @@ def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
 
     It is full jitter on top of what the server asked for. Full jitter spreads devices that failed
     together (Brooker 2015, "Exponential backoff and jitter").
-
-    Args:
-        failures: the number of failures in a row.
-        least_s: the seconds that the server asked for.
-        uniform: the source of jitter.
     """
     doublings = min(failures, 32)  # beyond 32 the ceiling holds, and 2.0**failures would overflow
     return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))
@@ -110,13 +105,7 @@ def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
 def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_after_s: float, uniform: Uniform) -> None:
     """Note that an attempt failed: the same bytes are sent again after this upload's own back-off.
 
-    Args:
-        connection: within a write transaction.
-        upload_id: the id of the upload, which may be settled by now.
-        now_s: Unix seconds.
-        retry_after_s: how many seconds the collector asked to wait.
-        uniform: the source of jitter.
-
+    The upload may be settled by now. ``retry_after_s`` is what the collector asked to wait.
     """
     row = connection.execute("SELECT failures FROM retries WHERE upload = ?", (upload_id,)).fetchone()
     if row is not None:

@@ -8,7 +8,7 @@ A caller may also leave its job behind instead of giving up. Such a job stays in
 bounded number of them wait, and is tried again while another process holds the ledger.
 
 The connection lives in the thread's own frame. After a fork the child has neither the thread nor a
-way to reach, close or finalise the connection, any of which would harm the parent's.
+way to reach, close or finalize the connection, any of which would harm the parent's.
 """
 
 from __future__ import annotations
@@ -152,12 +152,7 @@ class LedgerThread:
         """Return what the work returns; None if it takes longer, and ``late`` gets its result.
 
         ``late`` is called in this thread, with the result or an error. It is not called if the
-        process is killed before.
-
-        Raises:
-            LedgerBusyError: if it was not done in time, and too many jobs wait in memory already.
-            LedgerError: as `run` does.
-
+        process is killed before. A `LedgerBusyError` says that too many jobs wait in memory.
         """
         job = _Job(work, WRITE, is_patient=True)
         self._put(job)
@@ -184,12 +179,7 @@ class LedgerThread:
         *,
         begin: str = READ,
     ) -> None:
-        """Open the ledger soon and do a job, without waiting for it; ``late`` is told its result.
-
-        Raises:
-            LedgerError: if no thread can be started, or this is closed.
-
-        """
+        """Open the ledger soon and do a job without waiting for it; ``late`` is told its result."""
         job = _Job(work, begin)
         job.leave(late)
         self._put(job)
@@ -219,10 +209,8 @@ class LedgerThread:
     def stop(self, patience_s: float, last: Work | None = None) -> None:
         """Finish the jobs queued so far, close the connection and end.
 
-        Args:
-            patience_s: for how long jobs that wait in memory are tried again.
-            last: what is done in a write transaction after all jobs, if the thread has started.
-
+        Jobs that wait in memory are tried again for ``patience_s``. What comes last is done in a
+        write transaction after all jobs, if the thread has started.
         """
         job = None if last is None else _Job(last, WRITE, is_patient=True)
         with self._starting:

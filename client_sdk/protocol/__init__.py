@@ -18,14 +18,13 @@ from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
-from client_sdk.protocol.kinds.kind import Kind
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import CLOCK_SKEW_S, GRACE_S, Window, WindowKind
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.refusal import Refusal
-from client_sdk.protocol.wire.report import MAX_REPORTS, MAX_UPLOAD_BYTES, Report, Upload, Verdict
+from client_sdk.protocol.wire.report import MAX_REPORTS, MAX_UPLOAD_BYTES, Report, Upload
+from client_sdk.protocol.wire.verdict import Refusal, Verdict
 
 __all__ = [
     "CLOCK_SKEW_S",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import Protocol
 
-COIN_BITS = 64
-COIN_SCALE = 2**COIN_BITS
+COIN_SCALE = 2**64
 """Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
 
 
@@ -17,17 +16,3 @@ class Coins(Protocol):
 
     def below(self, bound: int) -> int:
         """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64."""
-
-
-class _NoCoins(Coins):
-    """What a domain gets that tosses none."""
-
-    def bernoulli(self, numerator: int) -> bool:
-        raise AssertionError(numerator)
-
-    def below(self, bound: int) -> int:
-        raise AssertionError(bound)
-
-
-NO_COINS: Final = _NoCoins()
-"""For answers whose encoding is the same for all coins."""

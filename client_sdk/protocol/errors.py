@@ -16,6 +16,9 @@ class HearsayError(Exception):
 class RegistryError(HearsayError):
     """A registry that cannot be used.
 
+    >>> print(RegistryError("metric.os.epsilon", "is missing"))
+    metric.os.epsilon: is missing
+
     Attributes:
         mistakes: pairs of a place in the file, for example ``metric.os.epsilon``, and what is wrong
             there; never empty.
@@ -56,6 +59,9 @@ class WindowError(HearsayError):
 class UnknownMetricError(HearsayError):
     """A name that the registry does not define.
 
+    >>> print(UnknownMetricError("drak_mode", ("dark_mode",)))
+    the registry defines no metric 'drak_mode'; it defines: dark_mode
+
     Attributes:
         metric: the unknown name; None from ``Telemetry``, because an answer may stand in its place.
 
@@ -71,6 +77,9 @@ class UnknownMetricError(HearsayError):
 class OutsideDomainError(HearsayError):
     """An answer outside the domain of its metric. The answer itself is not in the error.
 
+    >>> OutsideDomainError("dark_mode", "True or False").expected
+    'True or False'
+
     Attributes:
         metric: the metric that was answered.
         expected: what its domain allows, in words.
@@ -82,3 +91,10 @@ class OutsideDomainError(HearsayError):
         super().__init__(f"metric {metric!r} expects {expected}; the value given is not one (it is not shown here)")
         self.metric = metric
         self.expected = expected
+
+
+class DomainError(ValueError):
+    """An answer outside a domain; it carries neither the answer nor the metric.
+
+    Its text is empty, or says in words which part of the answer is to be what.
+    """

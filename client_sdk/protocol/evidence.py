@@ -43,11 +43,11 @@ def evidence(metrics: Iterable[Metric], say: Sentences, written: Callable[[str],
     metric = max(metrics, key=lambda metric: metric.epsilon_nanos)
     ratio = metric.channel.worst_ratio
     strength = "weak" if ratio <= WEAK else "strong" if ratio <= STRONG else "known"
-    is_pair = metric.channel.inputs <= PAIR and not metric.permanent_nanos
+    is_pair = metric.channel.inputs <= PAIR and not metric.channel.permanent_nanos
     share = truth_in_words(metric, say) if is_pair else None
     if share is not None:
         return say(f"evidence.{strength}.truth", question=written(metric.name), share=share)
-    but = but_rarely(metric.chance_beyond(ratio), say)
+    but = but_rarely(metric.channel.chance_beyond(ratio), say)
     return say(f"evidence.{strength}.odds", question=written(metric.name), share=bet_in_words(ratio, say), but=but)
 
 

@@ -19,7 +19,7 @@ from typing import Final, Protocol
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
+from client_sdk.protocol.window import Window, WindowKind
 
 
 class Asked(Protocol):
@@ -42,6 +42,17 @@ class Horizon(StrEnum):
     YEAR = "year"
     LIFE = "life"
 
+
+IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
+"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more
+touches six weeks."""
+
+IN_WINDOW: Final = {
+    WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
+    WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
+    WindowKind.MONTH: IN_MONTH,
+}
+"""Windows of another kind that a window may touch."""
 
 IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12}
 """Windows that a calendar year may touch: a leap year that begins on a Sunday touches 54 weeks."""
@@ -68,7 +79,7 @@ class MetricReports:
     @property
     def chance_beyond(self) -> Fraction:
         """A bound on the chance that reports, of a known number, reveal more than `any_nanos`."""
-        return (self.reports or 0) * self.metric.chance_beyond(self.metric.channel.worst_ratio)
+        return (self.reports or 0) * self.metric.channel.chance_beyond(self.metric.channel.worst_ratio)
 
 
 def windows_left(metric: Metric, today: date | None) -> int | None:

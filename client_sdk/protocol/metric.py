@@ -9,19 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.errors import OutsideDomainError
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import Fill, Kind, Law
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.errors import DomainError, OutsideDomainError
+from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law
 from client_sdk.protocol.window import Window, WindowKind
-
-if TYPE_CHECKING:
-    from client_sdk.protocol.kinds.number import Count
 
 T = TypeVar("T")
 
@@ -110,23 +105,6 @@ class Metric:
         """The exact delta of one report; 0 for every mechanism but the Gaussian one."""
         return _delta(self.channel)
 
-    def chance_beyond(self, ratio: Fraction) -> Fraction:
-        """Return the chance that one report shifts odds by more than a ratio.
-
-        Args:
-            ratio: `Channel.worst_ratio`, or more.
-
-        """
-        return self.channel.chance_beyond(ratio)
-
-    @property
-    def permanent_nanos(self) -> int:
-        """The most that all reports of one constant answer reveal, in billionths; or 0.
-
-        Every edition draws its permanent answers anew, and what they reveal adds up.
-        """
-        return self.channel.permanent_nanos
-
     @property
     def cost(self) -> Cost:
         """The charge for each report."""
@@ -135,10 +113,6 @@ class Metric:
     def has_expired(self, window: Window) -> bool:
         """Whether a window begins after the metric's last day; the one that holds it has not."""
         return self.expires is not None and window.first_day > self.expires
-
-    def channel_in(self, window: str) -> Channel:
-        """Return the channel of reports of a window, by its name."""
-        return self.channel.in_window(window)
 
     def of(self, strata: Mapping[str, str]) -> Metric:
         """Return the definition for a device with these values of public variables.
@@ -149,39 +123,16 @@ class Metric:
         return replace(self, stratum=next((name for name in self.strata if own.issuperset(name.split(", "))), ""))
 
     def encode(self, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
-        """Return the input symbol of a true answer; of a vector, its integers.
-
-        Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
-
-        """
+        """Return the input symbol of a true answer, of a vector its integers; raise as `read`."""
         if answer is None and self.has_no_answer:
             return self.channel.inputs - 1
-        return self._read(self.kind.encode, answer, self.channel.inputs, coins)
+        return self.read(self.kind.encode, answer, self.channel.inputs, coins)
 
     def law(self, answer: object) -> Law:
-        """Return the exact law of `encode`: each input that a true answer may become.
-
-        Raises:
-            OutsideDomainError: as `encode` does.
-
-        """
+        """Return the exact law of `encode`: each input that a true answer may become."""
         if answer is None and self.has_no_answer:
             return {self.channel.inputs - 1: Fraction(1)}
-        return self._read(self.kind.law, answer, self.channel.inputs)
-
-    def addend(self, by: object) -> int:
-        """Return what is added to a count, from 0 to its ``max``.
-
-        Raises:
-            OutsideDomainError: if it is no whole number; the error does not hold it.
-
-        """
-        return self._read(lambda: int(cast("Count", self.kind).within(by)))
-
-    def draw_addend(self, coins: Coins) -> int:
-        """Return a number drawn uniformly from 0 to a count's ``max``, for an invalid one."""
-        return coins.below(int(cast("Count", self.kind).high) + 1)
+        return self.read(self.kind.law, answer, self.channel.inputs)
 
     def draw(self, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
         """Return an input drawn uniformly, in place of an answer that `encode` refuses.
@@ -191,8 +142,13 @@ class Metric:
         """
         return self.kind.draw(self.channel.inputs, coins)
 
-    def _read(self, read: Callable[..., T], *arguments: object) -> T:
-        """Return what a kind makes of an answer, whose own methods may raise anything."""
+    def read(self, read: Callable[..., T], *arguments: object) -> T:
+        """Return what a kind reads of an answer, whose own methods may raise anything.
+
+        Raises:
+            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
+
+        """
         try:
             return read(*arguments)
         except DomainError as error:
@@ -201,29 +157,16 @@ class Metric:
             expected = ""
         raise OutsideDomainError(self.name, expected or self.kind.expected)
 
-    def perturb(self, answer: object, coins: Coins) -> int:
-        """Return the symbol to report for a true answer. Run on the device.
-
-        Raises:
-            OutsideDomainError: if the answer is outside the domain; the error does not hold it.
-
-        """
-        return self.randomize(partial(self.encode, answer), coins)
-
-    def perturb_in(self, window: str, answer: object, coins: Coins) -> int:
-        """Return the symbol to report in a named window, as `perturb` does. Run on the device."""
+    def perturb(self, answer: object, coins: Coins, window: str | None = None) -> int:
+        """Return the symbol to report for a true answer, as `encode` and `randomize` do."""
         return self.randomize(partial(self.encode, answer), coins, window)
 
     def randomize(self, encode: Callable[[Coins], Any], coins: Coins, window: str | None = None) -> int:
-        """Return the symbol to report for an input of the channel.
+        """Return the symbol to report for the input that ``encode`` makes with coins.
 
-        Args:
-            encode: from coins to the input.
-            coins: the source of randomness, of the input and then of the symbol.
-            window: the window's name, which decides the rotations of a vector.
-
+        The same coins then perturb it. The window's name decides the rotations of a vector.
         """
-        channel = self.channel if window is None else self.channel_in(window)
+        channel = self.channel if window is None else self.channel.in_window(window)
         return channel.perturb(encode(coins), coins)
 
 

@@ -115,7 +115,7 @@ def outcome(nanos: float, chance: Fraction, say: Sentences) -> str:
 def one_report(metric: Metric, say: Sentences) -> tuple[str, str]:
     """Return in words what one report makes of even odds, and how often that is exceeded."""
     nanos = metric.epsilon_nanos
-    return odds(nanos, say), _but(nanos, metric.chance_beyond(_printed(nanos)), say)
+    return odds(nanos, say), _but(nanos, metric.channel.chance_beyond(_printed(nanos)), say)
 
 
 def _printed(nanos: float) -> Fraction:
@@ -224,7 +224,7 @@ def _on_disk(metric: Metric, say: Sentences) -> Iterator[str]:
         yield say("statement.disk.days")
     elif metric.persist:
         yield say(f"statement.disk.count.{metric.window}")
-    if metric.permanent_nanos:
+    if metric.channel.permanent_nanos:
         yield say("statement.disk.permanent")
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
 
 from client_sdk.protocol.errors import WindowError
 
@@ -35,18 +34,6 @@ class WindowKind(StrEnum):
     DAY = "day"
     WEEK = "week"
     MONTH = "month"
-
-
-IN_MONTH: Final = {WindowKind.DAY: 31, WindowKind.WEEK: 6, WindowKind.MONTH: 1}
-"""Windows that a calendar month may touch: one that begins on a Sunday and has 30 days or more
-touches six weeks."""
-
-IN_WINDOW: Final = {
-    WindowKind.DAY: {WindowKind.DAY: 1, WindowKind.WEEK: 1, WindowKind.MONTH: 1},
-    WindowKind.WEEK: {WindowKind.DAY: 7, WindowKind.WEEK: 1, WindowKind.MONTH: 2},
-    WindowKind.MONTH: IN_MONTH,
-}
-"""Windows of another kind that a window may touch."""
 
 
 @dataclass(frozen=True, slots=True)

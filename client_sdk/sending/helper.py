@@ -21,7 +21,7 @@ from client_sdk.ledger.retry_times import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S
-from client_sdk.sending.transactions import attempt, look_for_helper
+from client_sdk.sending.transactions import Found, Look, attempt
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
@@ -143,7 +143,7 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
     """
     until_s, may_resend = monotonic() + LIFE_S, True
     while True:
-        look = partial(look_for_helper, now_s=clock(), groups=groups, may_resend=may_resend)
+        look = partial(_look, now_s=clock(), groups=groups, may_resend=may_resend)
         attempt(ledger.run, look, transport, clock, uniform)
         may_resend = False
         wait_s = ledger.run(partial(_wait_s, now_s=clock(), uniform=uniform))
@@ -152,20 +152,44 @@ def send(  # noqa: PLR0913 the clocks, which are others in tests
         sleep(wait_s)
 
 
+def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool) -> Found:
+    """Return new reports that leave now, or else the upload that waits longest to be sent again.
+
+    Nothing leaves if a later start has said that the user does not agree: it decides that in a
+    transaction, too, so that one of the two comes first.
+    """
+    parcel = None
+    if device.agrees(connection):
+        parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
+        if parcel is None and may_resend:
+            due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
+            longest = next(due, None)
+            parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
+    return parcel, Look([])
+
+
 def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     """Whether anything leaves while a helper that is started now would live."""
     if not device.agrees(connection):
         return False
-    in_s = queue.leaves_in_s(connection, now_s)
+    in_s = _leaves_in_s(connection, now_s)
     return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:
     if not device.agrees(connection):
         return None
-    in_s = queue.leaves_in_s(connection, now_s)
+    in_s = _leaves_in_s(connection, now_s)
     return uniform(0.0, queue.SPREAD_S) if in_s == 0.0 else in_s
 
 
 def _lock_of(path: Path) -> Path:
     return path.with_name(path.name + LOCK_SUFFIX)
+
+
+def _leaves_in_s(connection: sqlite3.Connection, now_s: float) -> float | None:
+    """Return in how many seconds a report leaves, 0 if one leaves now; None if none will."""
+    if queue.due(connection, now_s, hurried=False):
+        return 0.0
+    leaving = queue.next_leaving(connection, now_s)
+    return None if leaving is None else leaving.in_s

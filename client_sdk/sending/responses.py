@@ -13,8 +13,8 @@ from typing import NamedTuple
 from client_sdk.host import forks
 from client_sdk.protocol.wire.failure import Failure, failure_of_status
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.report import Verdict
 from client_sdk.protocol.wire.stopped import Question, decode
+from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 
 OK = 200
@@ -26,6 +26,9 @@ will never be accepted."""
 
 class Reply(NamedTuple):
     """A reply over HTTP.
+
+    >>> Reply(200, None, b'{"accepted":1,"refused":[]}').status
+    200
 
     Attributes:
         status: the status code.

@@ -7,13 +7,13 @@ transaction of the ledger.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import device, outbox, problems, queue, retry_times, stops
+from client_sdk.ledger import device, outbox, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.report import Upload
@@ -67,13 +67,7 @@ def look_for_news(
 ) -> Found:
     """Do what is due by the calendar; return what there is to send for the first time.
 
-    Args:
-        connection: within a write transaction.
-        now_s: Unix seconds.
-        schedule: does what is due.
-        allowed: returns whether the user still agrees; otherwise nothing is due.
-        hurried: whether reports leave before their random instant.
-
+    Without consent nothing is due. If hurried, reports leave before their random instant.
     """
     due_in_s = None
     schedule.withdraw(connection)
@@ -82,10 +76,10 @@ def look_for_news(
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
             due_in_s = None if next_s is None else next_s - now_s
-            problems.note_problem(connection, problems.CLOCK, None)
+            device.note_problem(connection, device.CLOCK, None)
         except ClockError as error:  # reports queued before are still sent
             due_in_s = math.inf
-            problems.note_problem(connection, problems.CLOCK, str(error))
+            device.note_problem(connection, device.CLOCK, str(error))
     parcel = outbox.new_parcel(connection, now_s, schedule.agreement.groups, hurried=hurried)
     keeps_news = parcel is None and bool(queue.due(connection, now_s, hurried=hurried))
     pending, leaving = retry_times.pending(connection), queue.next_leaving(connection, now_s)
@@ -97,24 +91,6 @@ def look_for_retry(connection: sqlite3.Connection, now_s: float, schedule: Sched
     schedule.withdraw(connection)
     parcel = None if retry is None else outbox.parcel_to_resend(connection, retry, now_s)
     return parcel, Look(retry_times.pending(connection))
-
-
-def look_for_helper(
-    connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str], *, may_resend: bool
-) -> Found:
-    """Return new reports that leave now, or else the upload that waits longest to be sent again.
-
-    Nothing leaves if a later start has said that the user does not agree: it decides that in a
-    transaction, too, so that one of the two comes first.
-    """
-    parcel = None
-    if device.agrees(connection):
-        parcel = outbox.new_parcel(connection, now_s, groups, hurried=False)
-        if parcel is None and may_resend:
-            due = (retry for retry in retry_times.pending(connection) if retry.wait_s(now_s, hurried=False) == 0.0)
-            longest = next(due, None)
-            parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
-    return parcel, Look([])
 
 
 def attempt(  # noqa: PLR0913 the parts of an attempt
@@ -176,7 +152,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     problem: str | None,
 ) -> list[Retry]:
     """Carry out the outcome of an upload; return the uploads that are then under way."""
-    problems.note_problem(connection, problems.UPLOAD, problem)
+    device.note_problem(connection, device.UPLOAD, problem)
     match outcome:
         case Transient(retry_after_s):
             retry_times.fail(connection, parcel.id, now_s, retry_after_s, uniform)

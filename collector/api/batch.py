@@ -14,7 +14,8 @@ from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload, Verdict
+from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
 MAX_BULK_BYTES = 1_048_576

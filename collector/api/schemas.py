@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from client_sdk.protocol.window import WindowKind
-from client_sdk.protocol.wire.refusal import Refusal
 from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
 from client_sdk.protocol.wire.stopped import MAX_STOPPED
+from client_sdk.protocol.wire.verdict import Refusal
 from collector.api.batch import MAX_BULK_UPLOADS
 from collector.api.problem import Problem
 

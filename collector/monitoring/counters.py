@@ -20,7 +20,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping
 
-from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.verdict import Refusal
 from collector.api.operations import OPERATIONS
 from collector.api.problem import Problem
 from collector.monitoring.shared_rows import Sheet

@@ -14,8 +14,8 @@ from collections.abc import Collection
 from hashlib import sha1
 from math import ceil
 
-from client_sdk.protocol.wire.refusal import Refusal
-from client_sdk.protocol.wire.report import MAX_REPORTS, Verdict
+from client_sdk.protocol.wire.report import MAX_REPORTS
+from client_sdk.protocol.wire.verdict import Refusal, Verdict
 from collector.errors import QuotaExceededError
 from collector.judgement import Judgement
 from collector.redis_servers.command import PackedCommand

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
 
 from client_sdk.protocol.window import Window
-from client_sdk.protocol.wire.report import Verdict
+from client_sdk.protocol.wire.verdict import Verdict
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Judgement
 

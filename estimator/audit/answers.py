@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.kind import NamedAnswer
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import NamedAnswer, word
 from client_sdk.protocol.metric import Metric
 
 BETWEEN = 2
@@ -20,7 +19,7 @@ compared.
 
 def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     """Return the answers that are told apart: the ends of what may be answered, then any others."""
-    named = metric.kind.extremes(midpoint=metric.permanent_nanos > 0)  # its rounding is drawn once
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
     if named:
         return tuple(named)
     labels = metric.labels

@@ -18,7 +18,7 @@ from client_sdk import Recorded, Reply, Telemetry
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.report import Verdict
+from client_sdk.protocol.wire.verdict import Verdict
 from estimator.errors import AuditError
 
 START_S = 1_767_268_800.0

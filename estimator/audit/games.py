@@ -103,7 +103,7 @@ def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
     """
     answers, devices = extremes(metric), -(-reports // MONTH)
     lives = [_life(metric, [answer] * MONTH) for answer in answers]
-    if metric.permanent_nanos:
+    if metric.channel.permanent_nanos:
         single = [_life(metric, [answer]) for answer in answers]
         yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
         yield Scene(tuple(months(metric, answers, lives)), devices)
@@ -128,11 +128,11 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
     """
     first, second, *between = answers
     names = (first.name, second.name)
-    claim = permanent_claim_of(metric) if metric.permanent_nanos else claim_of([metric] * MONTH)
+    claim = permanent_claim_of(metric) if metric.channel.permanent_nanos else claim_of([metric] * MONTH)
     yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
-    if metric.permanent_nanos and isinstance(metric.kind, Grid) and not metric.labels:
+    if metric.channel.permanent_nanos and isinstance(metric.kind, Grid) and not metric.labels:
         pair = (first.name, between[0].name)
         yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
 
@@ -163,7 +163,7 @@ def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
 
 def permanent_claim_of(metric: Metric) -> PrivacyClaim:
     """Return the claim on two months of permanent answers that never change."""
-    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, metric.permanent_nanos)))
+    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, metric.channel.permanent_nanos)))
 
 
 def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:

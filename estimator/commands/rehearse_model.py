@@ -10,10 +10,11 @@ from typing import Final
 
 import click
 
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, RequestedEpsilon, as_float
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.progress import progress
 from estimator.rehearsal.model_answers import read_people

@@ -14,8 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.block_design import BlockDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.statistics.arrays import Counts, Floats
@@ -65,30 +64,21 @@ def of_square_wave(channel: SquareWave) -> Blocks:
     return Blocks(channel.width, lambda given, place: given + place)
 
 
-def of_cyclic_design(channel: CyclicDesign) -> Blocks:
-    """Return the shifts that hold an input."""
-    return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.inputs))
-
-
-def of_balanced_design(channel: BalancedDesign) -> Blocks:
+def of_block_design(channel: BlockDesign) -> Blocks:
     """Return the shifts that hold an input, weighted by base block."""
-    weights = tuple(map(Fraction, channel.weights))
-    return Blocks(channel.base_blocks * channel.block_size, _shifts(channel, channel.points), weights)
+    points, size = channel.points, channel.block_size
+    members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
+
+    def symbol_of(given: Counts, place: Counts) -> Counts:
+        shift = (given - members[place]) % points
+        return place // size * points + shift
+
+    return Blocks(channel.base_blocks * size, symbol_of, tuple(map(Fraction, channel.weights)))
 
 
 def of_geometry(channel: ProjectiveGeometry) -> Blocks:
     """Return the hyperplanes that hold an input."""
     return Blocks(channel.orthogonal, _orthogonal(channel))
-
-
-def _shifts(channel: CyclicDesign | BalancedDesign, points: int) -> SymbolOf:
-    members = np.array([channel.base_block(index) for index in range(channel.base_blocks)], dtype=np.int64).ravel()
-
-    def symbol_of(given: Counts, place: Counts) -> Counts:
-        shift = (given - members[place]) % points
-        return place // channel.block_size * points + shift
-
-    return symbol_of
 
 
 def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:

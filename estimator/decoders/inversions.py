@@ -72,9 +72,9 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
     "k-ary-randomized-response": Inversion(
         k_ary_randomized_response.support, blocks=blocks.of_names, extreme=k_ary_randomized_response.extreme
     ),
-    "cyclic-design": Inversion(cyclic_design.inverse, blocks=blocks.of_cyclic_design, extreme=cyclic_design.extreme),
+    "cyclic-design": Inversion(cyclic_design.inverse, blocks=blocks.of_block_design, extreme=cyclic_design.extreme),
     "balanced-design": Inversion(
-        balanced_design.inverse, blocks=blocks.of_balanced_design, extreme=balanced_design.extreme
+        balanced_design.inverse, blocks=blocks.of_block_design, extreme=balanced_design.extreme
     ),
     "projective-geometry": Inversion(
         projective_geometry.inverse, blocks=blocks.of_geometry, extreme=projective_geometry.extreme

@@ -2,7 +2,7 @@
 
 A score is unbiased if it rises by ``steps[i]`` from symbol i to symbol i + width, up to one factor
 and one constant, because band i + 1 differs from band i by these two symbols only. The scores of
-the other symbols are free. They are found by minimising a smooth bound of the largest variance of
+the other symbols are free. They are found by minimizing a smooth bound of the largest variance of
 an answer, in which no pair of floats needs to agree between machines: every such score is unbiased.
 """
 

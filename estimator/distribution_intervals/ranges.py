@@ -2,7 +2,7 @@
 
 An upper limit takes a stretch after the range and one before it, so that the range lies between
 them. A lower limit takes stretches within the range. They hold whether or not an answer at an end
-of the range belongs to it. The cell between two neighbouring points contains no two stretches:
+of the range belongs to it. The cell between two neighboring points contains no two stretches:
 rounded answers cannot show that an answer lies within it, so its lower limit is 0.
 """
 

@@ -29,7 +29,7 @@ import numpy as np
 from client_sdk.protocol.channel import Channel
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.decoders.protocol import Inverse
-from estimator.likelihood.expectation_maximisation import AT_ONCE
+from estimator.likelihood.expectation_maximization import AT_ONCE
 from estimator.likelihood.projected_gradient import climbed, slack
 from estimator.likelihood.range_distance import as_far
 from estimator.likelihood.shares import maximum_likelihood
@@ -135,8 +135,8 @@ def likeliest_law(channel: Channel, counts: Counts) -> Floats:
     else:
         inverse = inverse_of(channel)
         law = inverse.symbol_law(maximum_likelihood(inverse, counts))
-    normalised: Floats = law / law.sum(axis=-1, keepdims=True)
-    return normalised
+    normalized: Floats = law / law.sum(axis=-1, keepdims=True)
+    return normalized
 
 
 def _is_on_grid(channel: Channel) -> bool:
@@ -154,8 +154,8 @@ def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
     is_above_zero[shares.argmax()] = True
     law = inverse.symbol_law(np.where(is_above_zero, shares, 0.0) / shares[is_above_zero].sum())
-    normalised: Floats = law / law.sum()
-    return normalised
+    normalized: Floats = law / law.sum()
+    return normalized
 
 
 def _statistic(counts: Counts, law: Floats) -> float:

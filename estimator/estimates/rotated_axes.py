@@ -69,7 +69,7 @@ def turned_back(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Flo
 
 
 def hadamard(vectors: Floats) -> Floats:
-    """Return the unnormalised Walsh-Hadamard transform of each row: small ones along two axes."""
+    """Return the unnormalized Walsh-Hadamard transform of each row: small ones along two axes."""
     dimension = vectors.shape[-1]
     columns = 1 << (dimension.bit_length() // 2)
     of_columns = vectors.reshape(-1, columns) @ _matrix(columns)

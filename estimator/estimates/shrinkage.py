@@ -2,7 +2,7 @@
 
 Unbiased estimates of many shares vary far more than most shares are large. The estimates themselves
 show how common shares of each size are: they follow a mixture of normal laws around the sizes,
-whose weights come from expectation maximisation. The mean of a share given its own estimate is
+whose weights come from expectation maximization. The mean of a share given its own estimate is
 closer to the truth (Robbins 1956, "An empirical Bayes approach to statistics"; Stephens 2017,
 "False discovery rates: a new deal", section 2, for mixtures on a grid of scales). In the end the
 shares are moved to the simplex.
@@ -33,7 +33,7 @@ LEAST_SIZE = 0.1
 """A fraction of the median standard error. Smaller sizes look like 0."""
 
 ROUNDS = 10
-"""Rounds of expectation maximisation from equal weights. A few find the usual size; many would fit
+"""Rounds of expectation maximization from equal weights. A few find the usual size; many would fit
 the noise.
 """
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text

@@ -61,7 +61,7 @@ class VectorMean:
     @classmethod
     def of(cls, metric: Metric, tally: Tally) -> VectorMean:
         """Return the mean of a tally with at least one report."""
-        domain, channel = metric.kind, metric.channel_in(tally.window.text)
+        domain, channel = metric.kind, metric.channel.in_window(tally.window.text)
         assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
         assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
         counts = tally.dense(channel.symbols)

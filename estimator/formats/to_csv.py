@@ -14,7 +14,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from estimator.results.report import EstimateReport
 from estimator.results.row import COLUMNS, FOUND_TEXT, rows_of
 

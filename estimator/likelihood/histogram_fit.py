@@ -11,7 +11,7 @@ from itertools import islice
 
 import numpy as np
 
-from estimator.likelihood.expectation_maximisation import AT_ONCE, shares_of
+from estimator.likelihood.expectation_maximization import AT_ONCE, shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
 

@@ -2,10 +2,10 @@
 
 It needs only a channel's operators. The method is accelerated projected gradients (Beck & Teboulle
 2009, "A fast iterative shrinkage-thresholding algorithm for linear inverse problems", section 4,
-with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). Expectation maximisation
+with backtracking; restarts as in O'Donoghue & Candes 2015, section 3.2). Expectation maximization
 would need about 1 / (p - q)**2 rounds, even if accelerated: near a uniform law of symbols the
 curvature is almost the same in all directions, where gradients are fast and expectation
-maximisation is slow.
+maximization is slow.
 
 It stops when no shares could raise the log-likelihood by more than k * `SLACK`. This is known
 without knowing the maximum: the log-likelihood is concave, so from some shares to any others it

@@ -1,7 +1,7 @@
 """Which tallies of a grid's channel lie at least a given distance from its range, many at once.
 
 The distance of a tally from some shares is twice the log-likelihood ratio of its own frequencies to
-the law of the shares. Expectation maximisation finds the nearest shares. Each step also bounds the
+the law of the shares. Expectation maximization finds the nearest shares. Each step also bounds the
 least distance from both sides, because the log-likelihood is concave: the step shows how much it
 can still rise at most (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
 tallies are decided long before they are fitted.
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.decoders.protocol import ChannelLaw
-from estimator.likelihood.expectation_maximisation import MAX_LEAPS, extrapolated, stepped
+from estimator.likelihood.expectation_maximization import MAX_LEAPS, extrapolated, stepped
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.statistics.arrays import Counts, Floats
 

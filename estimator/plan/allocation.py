@@ -21,10 +21,11 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, as_float
+from client_sdk.protocol.epsilon import NANOS, as_float
+from client_sdk.protocol.horizon import IN_WINDOW
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import IN_WINDOW
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
 from estimator.plan.group_variance import share_count
@@ -202,7 +203,7 @@ def _curves(candidate: _Candidate, registry: Registry, goals: Floats) -> Curves:
     floor = np.array([_floor(metric) for metric in candidate.metrics])
     noise = np.maximum(candidate.variances - floor, candidate.variances * RESOLVED) * 4 * np.sinh(epsilons / 2) ** 2
     most = [
-        as_float(metric.permanent_nanos) if metric.permanent_nanos else float(GREATEST_EPSILON)
+        as_float(metric.channel.permanent_nanos) if metric.channel.permanent_nanos else float(GREATEST_EPSILON)
         for metric in candidate.metrics
     ]
     counts = [float(IN_WINDOW[registry.budget.window][metric.window]) for metric in candidate.metrics]

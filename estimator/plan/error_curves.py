@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.epsilon import LEAST_EPSILON
+from client_sdk.protocol.requested_epsilon import LEAST_EPSILON
 from estimator.statistics.arrays import Floats
 
 HIGHEST: Final = 2.0**64

@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from client_sdk.protocol.budget import Budget, Ceiling, Cost, Spent, Strategy
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.horizon import IN_WINDOW, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import IN_WINDOW, LATEST_YEAR, Window, WindowKind
+from client_sdk.protocol.window import LATEST_YEAR, Window, WindowKind
 from estimator.words import plural
 
 YEARS: Final = 10

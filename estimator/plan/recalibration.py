@@ -9,10 +9,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.errors import PlanError
 
 

@@ -82,7 +82,7 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield f"epsilon was raised to {_shown(new.epsilon_nanos)} from {_shown(old.epsilon_nanos)}"
     if new.delta > old.delta:
         yield f"delta was raised to {float(new.delta):.3g} from {float(old.delta):.3g}"
-    if old.permanent_nanos:
+    if old.channel.permanent_nanos:
         yield from _of_permanence(old, new)
     if old.expires is not None and (new.expires is None or new.expires > old.expires):
         now = "never ends" if new.expires is None else f"ends on {new.expires}"
@@ -91,15 +91,15 @@ def _of_metric(old: Metric, new: Metric) -> Iterator[str]:
         yield "persist was turned on: a running count, which is a true answer, stands on the disk"
     if new.edition != old.edition:
         yield f"its meaning changed, which is another edition ({new.edition}): a new question, {_cost(new)}"
-        if old.permanent_nanos and new.permanent_nanos:
+        if old.channel.permanent_nanos and new.channel.permanent_nanos:
             yield f"{REDRAWN}: what both editions reveal adds up, within lifetime"
 
 
 def _of_permanence(old: Metric, new: Metric) -> Iterator[str]:
-    if not new.permanent_nanos:
+    if not new.channel.permanent_nanos:
         yield "answers are no longer permanent: reports of an answer that does not change now add up"
-    elif new.permanent_nanos > old.permanent_nanos:
-        raised = f"{_shown(new.permanent_nanos)} from {_shown(old.permanent_nanos)}"
+    elif new.channel.permanent_nanos > old.channel.permanent_nanos:
+        raised = f"{_shown(new.channel.permanent_nanos)} from {_shown(old.channel.permanent_nanos)}"
         yield f"permanent_epsilon was raised to {raised}"
 
 

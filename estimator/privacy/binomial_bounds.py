@@ -65,7 +65,7 @@ def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
 
     This is the continued fraction of the incomplete beta function (DiDonato & Morris 1992,
     "Algorithm 708", BFRAC) at one half. Above the mean all its terms are positive, so it lies
-    between any two neighbouring convergents.
+    between any two neighboring convergents.
 
     Args:
         least: above the mean: from (trials + 1) / 2 to trials + 1.

@@ -39,7 +39,7 @@ ROUNDING = 1 + 2.0**-40
 """More than the factor by which floats may have rounded a sum of losses down."""
 
 ORDERS = 2.0 ** np.arange(-8, 16, 0.125)
-"""Orders of the moments that are tried. The bound hardly changes between two neighbours."""
+"""Orders of the moments that are tried. The bound hardly changes between two neighbors."""
 
 
 class PrivacyLoss(NamedTuple):

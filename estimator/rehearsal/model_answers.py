@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import TRUTH_VALUES, Boolean
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL, CrossedModel, Model

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
@@ -135,7 +135,7 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
     """
     window = Window.of(metric.window, UNIX_EPOCH_S)
-    channel = metric.channel_in(window.text)
+    channel = metric.channel.in_window(window.text)
     if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
         tally = sampled_tally(channel, encoded.astype(np.float64), counts, generator)

@@ -10,7 +10,7 @@ import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.text import Text

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, cast
 
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.texts.text import Text
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from estimator.results.changes import Changes
 from estimator.results.clusters import Cluster
 from estimator.results.group import FigureGroup, FigureKey

@@ -14,7 +14,7 @@ from typing import Final
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import Label, word
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import msgspec
 
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from estimator.results.estimate import Estimate
 from estimator.results.record import Record, says
 

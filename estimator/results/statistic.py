@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from estimator.results.estimate import Figures
 from estimator.results.texts import EMPTY_TEXT
 from estimator.words import is_yes_or_no, label_of, parts

@@ -130,7 +130,7 @@ def reported_mean(
 ) -> list[float]:
     """Return the mean that a day's report has if ``counts`` devices recorded each gradient."""
     metric, window = registry.metric(QUESTION), Window.parse(f"2027-{1 + number % 12:02}-{1 + number // 12:02}")
-    channel = metric.channel_in(window.text)
+    channel = metric.channel.in_window(window.text)
     assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
     encoded = [metric.kind.encode(gradient, channel.inputs, SeededCoins(0)) for gradient in gradients]
     tally = sampled_tally(channel, np.array(encoded, dtype=np.float64), counts, generator)

@@ -49,7 +49,7 @@ def test_pages_that_pass_are_not_filled() -> None:
 
 
 @pytest.mark.parametrize("head", ["", "* ", "  1. "])
-def test_a_paragraph_with_a_long_line_is_filled_and_its_neighbours_are_not(head: str) -> None:
+def test_a_paragraph_with_a_long_line_is_filled_and_its_neighbors_are_not(head: str) -> None:
     words = "word " * 60
     text = f"short\n\n{head}{words.strip()}\n\n```\n{words}\n```\n"
     new = filled(text)

@@ -216,7 +216,7 @@ COMPUTES = {f"protocol/{name}.py" for name in ("channel", "coins", "epsilon", "e
 sees True or False, which no trace can tell from other truth values."""
 
 MOST_PATIENT = 100
-"""Fewer misbehaviours in all lives show nothing."""
+"""Fewer misbehaviors in all lives show nothing."""
 
 TELEMETRY, SCHEDULE = "client_sdk/telemetry.py", "client_sdk/answers/schedule.py"
 

@@ -30,7 +30,7 @@ def test_the_mean_of_vectors_comes_out_of_real_tallies(tmp_path: Path) -> None:
             with Telemetry(path, collector=collector.url, data_dir=tmp_path / str(number), consent=True) as device:
                 assert device.record("embedding", np.array(TRUTH)) is Recorded.QUEUED
                 device.flush()
-        symbols = [metric.perturb_in(window, TRUTH, SeededCoins(seed)) for seed in range(BY_SDK, DEVICES)]
+        symbols = [metric.perturb(TRUTH, SeededCoins(seed), window) for seed in range(BY_SDK, DEVICES)]
         for first in range(0, len(symbols), 200):
             reports = [Report(metric.name, metric.edition, window, symbol) for symbol in symbols[first : first + 200]]
             status, answer = post(collector.url, Upload(f"{first:032x}", tuple(reports)))

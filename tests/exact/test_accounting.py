@@ -14,7 +14,6 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
@@ -26,6 +25,7 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.composition import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon
 from estimator.privacy.privacy_loss import loss_of
 from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of

@@ -18,7 +18,7 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, r
 
 STEPS = 240
 """The number of steps into which the grid divides the total. The grid's best allocation is no
-farther from the best of all than its neighbours are from each other.
+farther from the best of all than its neighbors are from each other.
 """
 
 WITHIN = 1.01

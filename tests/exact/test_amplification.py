@@ -18,7 +18,7 @@ from tests.support.estimates.amplification_checks import (
     divergence,
     exact_delta,
     local_epsilon_of,
-    neighbours,
+    neighbors,
     sampled_law,
     tally_law,
     worst_divergence,
@@ -111,7 +111,7 @@ def test_what_several_tallies_reveal_together_is_at_most_the_sum() -> None:
     local, delta = local_epsilon_of(channel), 0.2
     epsilon = composed([(3, local), (2, local)], delta)
     assert 0 < epsilon < 2 * local
-    for (first, second), (its, others) in zip(neighbours(channel, 3), neighbours(channel, 2), strict=False):
+    for (first, second), (its, others) in zip(neighbors(channel, 3), neighbors(channel, 2), strict=False):
         both = [
             {a + b: p * q for a, p in tally_law(channel, x).items() for b, q in tally_law(channel, y).items()}
             for x, y in ((first, its), (second, others))
@@ -133,7 +133,7 @@ def test_who_took_part_is_hidden_as_the_theorem_says(name: str, taking_part: int
         inner = part * local_epsilon_of(channel)
         within = float(worst_divergence(channel, taking_part, inner)) * (1 + 2**-50)
         epsilon, delta = sampled(inner, within, taking_part / devices)
-        for first_answers, second_answers in neighbours(channel, devices):
+        for first_answers, second_answers in neighbors(channel, devices):
             first, second = (sampled_law(channel, answers, taking_part) for answers in (first_answers, second_answers))
             assert divergence(first, second, epsilon) <= delta
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from client_sdk import Registry
-from client_sdk.answers import coin_sources
-from client_sdk.ledger import create
+from client_sdk.answers import prf_coins
+from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol import Coins
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
@@ -145,7 +145,7 @@ def test_a_group_that_depends_on_the_length_of_a_text_is_accused(monkeypatch: py
 
 
 def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(create, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
+    monkeypatch.setattr(ledger_file, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
     outcome = audit(PERMANENT, LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
     claims = {
@@ -153,7 +153,8 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
         for finding in outcome.results
         if finding.contest.horizon.startswith(f"{MONTH} windows")
     }
-    each, permanent = PERMANENT.metric("theme").epsilon_nanos / 1e9, PERMANENT.metric("theme").permanent_nanos / 1e9
+    theme = PERMANENT.metric("theme")
+    each, permanent = theme.epsilon_nanos / 1e9, theme.channel.permanent_nanos / 1e9
     horizons = ("all differ", "one differs")
     assert claims.keys() == {
         *((metric, f"{MONTH} windows, {horizon}") for metric in ("theme", "load") for horizon in horizons),
@@ -166,7 +167,7 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
 
 def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
-    monkeypatch.setattr(coin_sources, "PrfCoins", wrong)
+    monkeypatch.setattr(prf_coins, "PrfCoins", wrong)
     metric = metric_of(BOOLEAN | {"permanent_epsilon": 1})
     registry = replace(PERMANENT, metrics={"m": metric})
     _, month = scenes(registry, 4000)

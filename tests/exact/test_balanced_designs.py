@@ -12,14 +12,17 @@ from typing import cast
 import numpy as np
 import pytest
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.balanced import difference_family
 from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.balanced.difference_family import balanced_starters, proper_divisors
-from client_sdk.protocol.mechanisms.balanced.exact_simplex import non_negative_solution
+from client_sdk.protocol.mechanisms.balanced.difference_family import (
+    balanced_starters,
+    non_negative_solution,
+    proper_divisors,
+)
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit.exact.paths import law_of
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced

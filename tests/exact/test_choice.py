@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
@@ -22,6 +21,7 @@ from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.vectors import vectors
 
 GOLDEN: dict[str, Any] = vectors("auto")

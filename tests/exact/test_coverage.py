@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.statistics.binomial_intervals import binomial_interval, binomial_intervals

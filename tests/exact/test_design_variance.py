@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
@@ -19,6 +18,7 @@ from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.cyclic_design import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced, Support

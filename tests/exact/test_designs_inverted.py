@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.cyclic_design import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
@@ -138,7 +138,7 @@ def test_no_shares_are_likelier_than_the_likeliest_by_more_than_the_stated_slack
 
 
 def maximum_by_expectation(law: Floats, frequencies: Floats) -> Floats:
-    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximisation, which
+    """Return nearly the likeliest shares by 2000 plain rounds of expectation maximization, which
     are slow but independent.
     """
     shares: Floats = np.full(law.shape[1], 1 / law.shape[1])

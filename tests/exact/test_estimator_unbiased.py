@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood

@@ -65,7 +65,7 @@ class Reports(Metric):
 
     way: Callable[[object, Coins], int]
 
-    def perturb(self, answer: object, coins: Coins) -> int:
+    def perturb(self, answer: object, coins: Coins, window: str | None = None) -> int:  # noqa: ARG002 as in the base
         return type(self).way(answer, coins)
 
 

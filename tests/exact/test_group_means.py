@@ -45,8 +45,8 @@ def rounded_question(epsilon: str, domain: MeanByGroup = THREE) -> tuple[MeanByG
 def law_of(inverse: Inverse, groups: Floats, within: Floats) -> Floats:
     """Return the symbols' law of people in groups, whose numbers have these shares of points."""
     law = inverse.symbol_law((groups[:, np.newaxis] * within).ravel())
-    normalised: Floats = law / law.sum()
-    return normalised
+    normalized: Floats = law / law.sum()
+    return normalized
 
 
 def figures_of(domain: MeanByGroup, inverse: Inverse, counts: Counts) -> tuple[Figures, Figures]:

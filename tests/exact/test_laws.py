@@ -10,7 +10,6 @@ import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel, Coins, Metric, WindowKind
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -19,6 +18,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions
 

@@ -9,13 +9,13 @@ from functools import partial
 import pytest
 
 from client_sdk.protocol import Channel, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.law_checks import CHANNEL_CHECKS, ROUNDING_CHECKS, Check, RoundingCheck, Subject, refuses
 from tests.support.mutants import block_designs
 from tests.support.mutants.mechanisms import BINARY_MUTANTS, CHANNEL_MUTANTS, Mutant, right_perturbation

@@ -14,7 +14,7 @@ import pytest
 from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.mechanisms import gaussian
-from client_sdk.protocol.mechanisms.gaussian import CENTRE_BITS, POINTS, STEPS_PER_CELL, Gaussian
+from client_sdk.protocol.mechanisms.gaussian import CENTER_BITS, POINTS, STEPS_PER_CELL, Gaussian
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw
 from tests.support.laws.delta_checks import DELTA_CHECKS, ApproximateSubject, hockey_stick
@@ -208,7 +208,7 @@ def test_noise_that_would_need_too_many_places_or_too_fine_weights_is_refused() 
     with pytest.raises(ValueError, match="too many places for a tally; raise epsilon or delta"):
         Gaussian.within(request("0.001"), Fraction("1e-9"))
     with pytest.raises(ValueError, match="below what its integers can resolve; raise delta"):
-        Gaussian.within(request("1"), Fraction(1, 2**CENTRE_BITS))
+        Gaussian.within(request("1"), Fraction(1, 2**CENTER_BITS))
 
 
 def killers(channel: Channel) -> set[str]:

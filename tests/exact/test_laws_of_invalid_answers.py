@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from client_sdk.answers import counters
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import COIN_SCALE, Coins, Metric
 from client_sdk.protocol.models.model import CrossedModel
@@ -138,7 +139,9 @@ def test_an_invalid_number_of_a_count_is_drawn_evenly_up_to_its_max() -> None:
     metric = metric_of(COUNT)
 
     def added(coins: Coins) -> int:
-        return Mistakes().valid(metric, partial(metric.addend, "x"), partial(metric.draw_addend, coins))
+        return Mistakes().valid(
+            metric, partial(counters.addend, metric, "x"), partial(counters.draw_addend, metric, coins)
+        )
 
     assert exact_law(added) == dict.fromkeys(range(10), Fraction(1, 10))
 

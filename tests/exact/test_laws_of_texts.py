@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import pytest
 
-from client_sdk.protocol.texts.sizes import geometry_for
+from client_sdk.protocol.texts.grouped_geometry import geometry_for
 from client_sdk.protocol.texts.text import Text
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.estimates.learned.models import model_estimates
@@ -44,7 +44,7 @@ def tally_of(counts: Counts) -> Tally:
 
 
 def channel() -> RotatedAxes:
-    of_window = METRIC.channel_in(WINDOW)
+    of_window = METRIC.channel.in_window(WINDOW)
     assert isinstance(of_window, RotatedAxes)
     return of_window
 

@@ -79,7 +79,7 @@ def encoded(metric: Metric, name: str) -> np.ndarray:
 
 
 def products_tally(metric: Metric, name: str, each: int, seed: int) -> Tally:
-    channel = metric.channel_in(WINDOW)
+    channel = metric.channel.in_window(WINDOW)
     assert isinstance(channel, RotatedAxes)
     counts = np.full(PEOPLE, each)
     return tally_of(metric, sampled_tally(channel, encoded(metric, name), counts, np.random.default_rng(seed)))
@@ -205,7 +205,7 @@ def test_a_number_as_label_is_predicted_in_its_units() -> None:
     numbers = 10 + 0.8 * np.clip(np.array(columns[0], dtype=float), 18, 90)
     rows = [answer | {"label": number} for answer, number in zip(answers, numbers.tolist(), strict=True)]
     vectors = np.array([metric.encode(row, ScriptedCoins([])) for row in rows])
-    channel = metric.channel_in(WINDOW)
+    channel = metric.channel.in_window(WINDOW)
     assert isinstance(channel, RotatedAxes)
     _, model = learn(metric, tally_of(metric, sampled_tally(channel, vectors, np.full(PEOPLE, 100), GENERATOR)))
     assert model is not None

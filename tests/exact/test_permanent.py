@@ -138,7 +138,7 @@ def test_both_figures_are_declared_rounded_up(values: int, epsilon: str, permane
     channel = channel_of(metric)
     for declared, ratio in (
         (metric.epsilon_nanos, channel.worst_ratio),
-        (metric.permanent_nanos, channel.permanent.worst_ratio),
+        (metric.channel.permanent_nanos, channel.permanent.worst_ratio),
     ):
         low, high = ln_bounds(ratio)
         assert low * NANOS <= declared < high * NANOS + 1

@@ -32,7 +32,7 @@ LEAST_COVERAGE = 0.93
 
 def window(metric: Metric, vectors: Floats, people: Counts, at: int, generator: np.random.Generator) -> MetricEstimate:
     day = Window.parse(f"20{10 + at // 365}-{1 + at % 12:02}-{1 + at // 12 % 28:02}")
-    channel = metric.channel_in(day.text)
+    channel = metric.channel.in_window(day.text)
     assert isinstance(channel, RotatedAxes)
     counts = sampled_tally(channel, vectors, people, generator)
     return estimate(metric, Tally("m", metric.edition, day, True, int(people.sum()), counts.tolist()))  # noqa: FBT003 closed
@@ -107,7 +107,7 @@ def test_fewer_than_fifty_reports_together_allow_everything() -> None:
 @pytest.mark.parametrize("epsilon", [1, 4, 8])
 def test_the_least_noise_is_below_that_of_any_coordinate_of_reports(epsilon: int) -> None:
     metric = metric_of(VECTOR, length=4, epsilon=epsilon, norm=3)
-    channel = metric.channel_in("2026-11-23")
+    channel = metric.channel.in_window("2026-11-23")
     assert isinstance(channel, RotatedAxes)
     generator, reports = np.random.default_rng(14), 8000
     vectors = encoded(metric, [0.999999, 0, 0, 0])

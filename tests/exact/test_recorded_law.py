@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from client_sdk.protocol import Coins
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from tests.support.devices.clients import ScriptedTransport, registry, telemetry
 from tests.support.laws.coins import exact_law
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
@@ -30,6 +29,7 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import sampling as tally_sampler
 from estimator.decoders.blocks import Blocks
 from estimator.decoders.inversions import blocks_of, sampler_of

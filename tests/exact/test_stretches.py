@@ -19,7 +19,7 @@ from estimator.distribution_intervals.quantiles import quantile_intervals
 from estimator.distribution_intervals.ranges import Edges, shares_of_ranges
 from estimator.distribution_intervals.stretches import WIDTHS, Side, Stretches, TallyStretches
 from estimator.estimates.distribution import QUANTILES
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.coverage import PROMISED, check_held, drawn_tallies
@@ -90,7 +90,7 @@ def _expected(stretches: Stretches, side: Side) -> Iterator[Floats]:
 
 
 def _between_points(of_inputs: Floats, answers: Floats) -> Floats:
-    """Return what is expected of answers that are rounded at random to a neighbouring input."""
+    """Return what is expected of answers that are rounded at random to a neighboring input."""
     below = np.minimum(answers.astype(np.int64), POINTS - 2)
     upwards = (answers - below)[:, np.newaxis]
     expected: Floats = of_inputs[below] * (1 - upwards) + of_inputs[below + 1] * upwards

@@ -16,9 +16,9 @@ import pytest
 
 from client_sdk import ShippedModel
 from client_sdk.protocol import Metric, Registry, Window
-from client_sdk.protocol.coins import NO_COINS
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.cross import Cross
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model
@@ -71,7 +71,7 @@ def first_round(mechanism: str, folder: Path) -> ShippedModel:
     registry = Registry.parse(f'{HEAD}{FIRST}mechanism = "{mechanism}"\n')
     metric, generator = registry.metric("limitation"), np.random.default_rng(1)
     encoded, each = np.array([metric.encode(answer, NO_COINS) for answer in people()]), np.full(PEOPLE, 10)
-    channel = metric.channel_in(WINDOW.text)
+    channel = metric.channel.in_window(WINDOW.text)
     if isinstance(metric.kind, Model):
         assert isinstance(channel, RotatedAxes)
         counts = sampled_tally(channel, encoded, each, generator)

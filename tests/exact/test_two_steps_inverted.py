@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
 

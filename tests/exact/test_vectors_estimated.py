@@ -75,7 +75,7 @@ def test_the_gain_is_that_of_random_directions(dimension: int, favoured: int) ->
 @pytest.mark.parametrize("reports", [1, 2, 49, 50])
 def test_few_reports_of_opposite_vectors_say_nothing_of_their_mean(reports: int) -> None:
     metric = metric_of(VECTOR, epsilon=20)
-    channel = metric.channel_in(DAY)
+    channel = metric.channel.in_window(DAY)
     assert isinstance(channel, RotatedAxes)
     vectors, held = encoded(metric, [1, 0, 0], [-1, 0, 0]), []
     for seed in range(20):
@@ -124,7 +124,7 @@ def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth
     generator, held = np.random.default_rng(5), []
     for repetition in range(REPETITIONS):
         day = Window.parse(f"2026-{1 + repetition % 12:02}-{1 + repetition // 12:02}")
-        channel = metric.channel_in(day.text)
+        channel = metric.channel.in_window(day.text)
         assert isinstance(channel, RotatedAxes)
         tally = sampled_tally(channel, vectors, devices.astype(int), generator)
         estimated = VectorMean.of(metric, Tally("m", metric.edition, day, True, int(devices.sum()), tally.tolist()))  # noqa: FBT003 closed
@@ -198,7 +198,7 @@ def test_a_tiny_coordinate_beside_a_large_one_is_not_magnified_thanks_to_offsets
 def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
     """They all point one way, by the best axis of each rotation."""
     metric = small(metric_of(VECTOR, length=4, epsilon=2, norm=3))
-    channel = metric.channel_in(DAY)
+    channel = metric.channel.in_window(DAY)
     assert isinstance(channel, RotatedAxes)
     honest = sampled_tally(channel, encoded(metric, [-0.9, 0, 0, 0]), np.array([1800]), np.random.default_rng(8))
     worst = [max(channel.favoured_axes(turned), key=lambda axis: abs(turned[axis // 2])) for turned in axes_along_e0()]

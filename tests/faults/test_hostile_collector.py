@@ -1,4 +1,4 @@
-"""A collector over real sockets that tries to recognise a device: its answers leave no mark."""
+"""A collector over real sockets that tries to recognize a device: its answers leave no mark."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from client_sdk.commands.compile import refusal
 from client_sdk.commands.javascript import compiled
+from client_sdk.labels import reported
 from client_sdk.protocol import Registry
-from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import SHIPPED, shipped
 from tests.support.vectors import vectors
 

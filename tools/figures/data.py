@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.peers.means_of_theory import hybrid, piecewise
 from client_sdk.protocol import Registry
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms.catalogue import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import decoder_of
 from estimator.plan.variance import squares_of
 
@@ -46,7 +46,7 @@ def k_ary(values: int, epsilon: float) -> tuple[float, float]:
 
 
 def unary(_: int, epsilon: float) -> tuple[float, float]:
-    """Return the chances under optimised unary encoding (Wang et al. 2017, section 4.3)."""
+    """Return the chances under optimized unary encoding (Wang et al. 2017, section 4.3)."""
     return 0.5, 1 / (math.exp(epsilon) + 1)
 
 

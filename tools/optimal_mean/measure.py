@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import optimal_mean
 from tools.optimal_mean.linear_programme import least_variance
 

@@ -35,7 +35,7 @@ def telemetry_page() -> str:
     telemetry = client_sdk.Telemetry
     parts = [OF_TELEMETRY, "\n## `client_sdk.Telemetry`\n", _body(telemetry, inspect.getdoc(telemetry) or "")]
     parts += [_callable("Telemetry", telemetry.__init__, inspect.getdoc(telemetry.__init__) or "")]
-    members = [member for kind in telemetry.__mro__[:2] for member in vars(kind).items()]
+    members = [member for kind in telemetry.__mro__[:-1] for member in vars(kind).items()]
     parts += [_member(name, value) for name, value in members if not name.startswith("_")]
     parts.append(_callable("Registry.load", client_sdk.Registry.load, inspect.getdoc(client_sdk.Registry.load) or ""))
     parts.append("\n## Results\n")

@@ -18,9 +18,17 @@ def _cell(text: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Return the paragraphs of a docstring, filled, with the marks of code that Markdown has."""
-    parts = (" ".join(part.split()) for part in text.split("\n\n"))
-    return "\n\n".join(fill(in_markdown(part), 120, break_long_words=False, break_on_hyphens=False) for part in parts)
+    """Return the paragraphs of a docstring, filled, with the marks of code that Markdown has.
+
+    An example stays as it is, in a block of code.
+    """
+    return "\n\n".join(map(_paragraph, text.split("\n\n")))
+
+
+def _paragraph(text: str) -> str:
+    if text.startswith(">>> "):
+        return f"```pycon\n{text.rstrip()}\n```"
+    return fill(in_markdown(text), 120, break_long_words=False, break_on_hyphens=False)
 
 
 def in_markdown(text: str) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import AskedQuestion
 from client_sdk.protocol.sentences import Sentences
 

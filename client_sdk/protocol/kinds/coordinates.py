@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from numbers import Real
 from typing import Final
 
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 
 MOST_COORDINATE: Final = 10**6
 """The largest size of a number: sums of squares then stay integers of two machine words."""

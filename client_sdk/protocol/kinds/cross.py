@@ -14,12 +14,21 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, pair, refused
-from client_sdk.protocol.kinds.label import Label, word
+from client_sdk.protocol.kinds.kind import (
+    MEMBERS_APART,
+    AskedQuestion,
+    Kind,
+    Label,
+    Law,
+    NamedAnswer,
+    pair,
+    refused,
+    word,
+)
 from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.kinds.words import either, escaped, said
 from client_sdk.protocol.sentences import Sentences
@@ -28,7 +37,7 @@ from client_sdk.protocol.toml_table import TomlTable
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
     from client_sdk.protocol.coins import Coins
-    from client_sdk.protocol.epsilon import RequestedEpsilon
+    from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 Crossed = Boolean | Category
 

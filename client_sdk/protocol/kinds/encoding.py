@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.kinds.kind import Fill, Kind, Law
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law
 from client_sdk.protocol.kinds.words import either, said
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable

@@ -10,9 +10,8 @@ from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.kind import Fill, Kind, Law, NamedAnswer
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.errors import DomainError
+from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law, NamedAnswer
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
 

@@ -12,16 +12,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from client_sdk.protocol.kinds.error import DomainError
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.errors import DomainError
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.coins import Coins
-    from client_sdk.protocol.epsilon import RequestedEpsilon
     from client_sdk.protocol.kinds.key import Key, Schema
+    from client_sdk.protocol.requested_epsilon import RequestedEpsilon
     from client_sdk.protocol.sentences import Sentences
     from client_sdk.protocol.toml_table import TomlTable
+
+Label = bool | int | str | tuple[bool | str, bool | str] | None
+"""A value that has a share: of a boolean, a count, a category or a cross. None means no answer."""
+
+
+def word(value: Label) -> str:
+    """Return a value of a domain as text.
+
+    Truth values are spelled as in the registry, and a pair has a comma.
+    """
+    if value is None:
+        return "nothing recorded"
+    if isinstance(value, tuple):
+        return ", ".join(word(part) for part in value)
+    return value if isinstance(value, str) else str(value).lower()
+
 
 Input = Any
 """An input of a channel: a symbol, a vector of integers, or a cell of each of several tables."""
@@ -313,3 +328,17 @@ def pair(answer: object) -> tuple[object, object]:
     if not isinstance(answer, tuple | list) or len(answer) != 2:  # noqa: PLR2004 a pair
         raise DomainError
     return answer[0], answer[1]
+
+
+class _NoCoins(Coins):
+    """What a domain gets that tosses none."""
+
+    def bernoulli(self, numerator: int) -> bool:
+        raise AssertionError(numerator)
+
+    def below(self, bound: int) -> int:
+        raise AssertionError(bound)
+
+
+NO_COINS: Final = _NoCoins()
+"""For answers whose encoding is the same for all coins."""

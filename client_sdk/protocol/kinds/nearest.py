@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from operator import mul
 from typing import Any, ClassVar, Final
 
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, text
 from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, refused
 from client_sdk.protocol.sentences import Sentences
@@ -89,7 +89,7 @@ def _read_point(vector: object) -> Point | None:
 
 @dataclass(frozen=True, slots=True)
 class Nearest(Category):
-    """One of several labelled vectors: input i is that of ``values[i]`` and ``points[i]``.
+    """One of several labeled vectors: input i is that of ``values[i]`` and ``points[i]``.
 
     Attributes:
         points: the vectors in steps of the grid, all different and of the same length.

@@ -10,7 +10,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Any, ClassVar, Final
 
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.grid import BEYOND, Grid, exact
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, whole
 from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, refused

@@ -18,11 +18,20 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from client_sdk.protocol.kinds.category import OTHER, VALUES, Category
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
+from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import (
+    MAX_CATEGORIES,
+    MEMBERS_APART,
+    AskedQuestion,
+    Kind,
+    Label,
+    Law,
+    NamedAnswer,
+    refused,
+)
+from client_sdk.protocol.kinds.values import OTHER, VALUES
 from client_sdk.protocol.kinds.words import either, listed, preview, said
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final
 
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.sentences import Sentences
 
 SPECIAL: Final = re.compile(r"[\\`*_{}\[\]#|~!()$^]")

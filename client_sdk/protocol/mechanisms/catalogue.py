@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.mechanisms import auto
 from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Mechanism
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import Utility

@@ -1,28 +1,18 @@
-"""Cyclic block designs: a report names a block of d values, a shift of one of a few base blocks.
+"""Cyclic designs: blocks of d values, the shifts of pseudo-random base blocks modulo k.
 
-A symbol stands for a block: the values of base block i, each plus a shift, modulo k. With a known
-probability the block holds the answer; otherwise it does not. Within either case all blocks are
-equally likely. Shifts make the channel the same for every value, so that a few base blocks do what
-all C(k, d) subsets would do.
-
-Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
-distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the
-variance that is approached).
+`block_design` has the law and its sources. All base blocks are equally likely.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from hashlib import shake_256
 from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.mechanisms.block_design import BlockDesign, keep_within
 from client_sdk.protocol.mechanisms.designs import design_of
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
@@ -37,10 +27,8 @@ big-endian bytes each."""
 
 
 @dataclass(frozen=True, slots=True)
-class CyclicDesign(Channel):
+class CyclicDesign(BlockDesign):
     """The channel of the shifts of ``base_blocks`` blocks.
-
-    Symbol i * k + shift stands for the values of base block i, each plus ``shift``, modulo k.
 
     Attributes:
         inputs: k, at least 3.
@@ -51,6 +39,8 @@ class CyclicDesign(Channel):
     """
 
     name: ClassVar[str] = "cyclic-design"
+    weights: ClassVar[tuple[int, ...]] = (1,)
+    _ends: ClassVar[tuple[int, ...]] = (1,)
 
     inputs: int
     block_size: int
@@ -72,14 +62,12 @@ class CyclicDesign(Channel):
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, inputs: int, block_size: int, base_blocks: int) -> CyclicDesign:
         """Return the channel with the largest keep-probability within the requested epsilon."""
-        weight = epsilon.odds * block_size
-        keep_numerator = int(COIN_SCALE * weight / (weight + inputs - block_size))
-        return cls(inputs, block_size, base_blocks, keep_numerator)
+        return cls(inputs, block_size, base_blocks, keep_within(epsilon, inputs, block_size))
 
     @property
-    def symbols(self) -> int:
-        """The number of blocks: every shift of every base block."""
-        return self.base_blocks * self.inputs
+    def points(self) -> int:
+        """The number of values."""
+        return self.inputs
 
     @property
     def integers(self) -> dict[str, int]:
@@ -91,12 +79,6 @@ class CyclicDesign(Channel):
             "keep_numerator": self.keep_numerator,
         }
 
-    @property
-    def worst_ratio(self) -> Fraction:
-        """P(a block that holds the answer) / P(a block that does not)."""
-        outside = self.inputs - self.block_size
-        return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
-
     def base_block(self, index: int) -> tuple[int, ...]:
         """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order.
 
@@ -106,31 +88,8 @@ class CyclicDesign(Channel):
         """
         return self._order(index)[: self.block_size]
 
-    def probability(self, symbol: int, given: int) -> Fraction:
-        """Return P(symbol | given)."""
-        index, shift = divmod(symbol, self.inputs)
-        if (given - shift) % self.inputs in self.base_block(index):
-            return Fraction(self.keep_numerator, COIN_SCALE * self.base_blocks * self.block_size)
-        others = self.base_blocks * (self.inputs - self.block_size)
-        return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
-
-    def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the values of the symbol's block."""
-        base, shift = divmod(symbol, self.inputs)
-        return sorted((value + shift) % self.inputs for value in self.base_block(base))
-
-    def perturb(self, value: int, coins: Coins) -> int:
-        """Return a shift of a random base block that maps a member, or a non-member, to the value.
-
-        A member and a non-member are drawn in either case: a draw made for only one case would
-        reveal by its time which case it was. The base block is drawn without looking at the value.
-        """
-        index = coins.below(self.base_blocks)
-        keep = coins.bernoulli(self.keep_numerator)
-        kept = coins.below(self.block_size)
-        lie = coins.below(self.inputs - self.block_size)
-        element = self._order(index)[kept if keep else self.block_size + lie]
-        return index * self.inputs + (value - element) % self.inputs
+    def _element(self, index: int, place: int) -> int:
+        return self._order(index)[place]
 
     def _order(self, index: int) -> tuple[int, ...]:
         """Return all values: the members of a base block, then the others, both rising.

@@ -166,10 +166,10 @@ def _geometry(prime: int, inputs: int) -> tuple[int, int, int, int]:
     return points, block, common, dimension
 
 
-def _primes_near(centre: int) -> Iterator[int]:
-    """Yield two primes on either side of a centre; a geometry's variance is least near 1 + odds."""
-    below = (number for number in range(centre, 1, -1) if is_prime(number))
-    above = (number for number in range(centre + 1, 2 * centre + 8) if is_prime(number))
+def _primes_near(center: int) -> Iterator[int]:
+    """Yield two primes on either side of a center; a geometry's variance is least near 1 + odds."""
+    below = (number for number in range(center, 1, -1) if is_prime(number))
+    above = (number for number in range(center + 1, 2 * center + 8) if is_prime(number))
     for side in (below, above):
         for _, prime in zip(range(2), side, strict=False):
             yield prime

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor, ln_ceiling
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Utility

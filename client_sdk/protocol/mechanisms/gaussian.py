@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
@@ -43,7 +43,7 @@ FARTHEST_STEPS = STEPS_PER_CELL * MAX_REACH // 4
 WORKING_BITS = 192
 """The precision of intermediate fractions. Only the final integers are part of the law."""
 
-CENTRE_BITS = 46
+CENTER_BITS = 46
 """The weight of no noise is 2**46: with at most 2**16 symbols the total stays below 2**64."""
 
 NEGLIGIBLE = Fraction(1, 2**10)
@@ -87,7 +87,7 @@ class Gaussian(AdditiveNoise):
                 delta.
 
         """
-        if delta * 2**CENTRE_BITS < 1 / NEGLIGIBLE:
+        if delta * 2**CENTER_BITS < 1 / NEGLIGIBLE:
             raise ValueError(f"delta {float(delta):g} is below what its integers can resolve; raise delta")
 
         # Rounded down, so that its logarithm is not above epsilon.
@@ -166,7 +166,7 @@ def _weights(sigma: Fraction, delta: Fraction, cells: int) -> tuple[int, ...]:
     factor = int(exp_floor(-1 / (2 * sigma**2)) * unit)
     ratio = int(exp_floor(-1 / sigma**2) * unit)
     height, rounded = unit, list[int]()
-    while (weight := height >> (WORKING_BITS - CENTRE_BITS)) > 0:
+    while (weight := height >> (WORKING_BITS - CENTER_BITS)) > 0:
         rounded.append(weight)
         height = height * factor >> WORKING_BITS
         factor = factor * ratio >> WORKING_BITS

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

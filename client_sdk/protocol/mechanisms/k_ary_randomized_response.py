@@ -1,4 +1,4 @@
-"""k-ary (generalised) randomized response: the truth, or else any other value.
+"""k-ary (generalized) randomized response: the truth, or else any other value.
 
 With a known probability the truth is reported; otherwise each other value is equally likely.
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import root_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Kind
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.kinds.grid import Grid

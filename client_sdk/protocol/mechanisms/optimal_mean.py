@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

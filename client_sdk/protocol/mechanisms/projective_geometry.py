@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import MOST_LIKELIEST, Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.designs import design_of
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

@@ -2,7 +2,7 @@
 
 Source: Li, Wang, Lopuhaä-Zwakenberg, Škorić & Li 2020, "Estimating numerical distributions under
 local differential privacy", section 5.1 to 5.3: the half-width b = (epsilon e**epsilon - e**epsilon
-+ 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximises the information between
++ 1) / (2 e**epsilon (e**epsilon - 1 - epsilon)) of the range maximizes the information between
 answer and symbol.
 
 Inputs are the k points 0..k-1 of a grid; symbols are the m = k - 1 + width points of a longer one.
@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import COIN_SCALE, Coins
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import ln_ceiling
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.mechanism import ChannelRequest

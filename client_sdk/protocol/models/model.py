@@ -17,13 +17,12 @@ from itertools import combinations_with_replacement, islice
 from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from client_sdk.protocol.coins import NO_COINS, Coins
+from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
-from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, Law, NamedAnswer, refused
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import NO_COINS, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
 from client_sdk.protocol.models.choice import BINS, bins_for, crosses_are_better
@@ -34,8 +33,8 @@ from client_sdk.protocol.wire.report import METRIC_NAME
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.epsilon import RequestedEpsilon
     from client_sdk.protocol.models.crosses import Crosses
+    from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 LABEL: Final = "label"
 """The key of the label in an answer."""

@@ -25,8 +25,9 @@ from typing import NamedTuple
 
 from client_sdk.protocol.budget import ATTOS, Budget, Ceiling, Cost, Spent, Strategy
 from client_sdk.protocol.epsilon import NANOS
+from client_sdk.protocol.horizon import IN_MONTH, IN_WINDOW
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.window import IN_MONTH, IN_WINDOW, Window, WindowKind
+from client_sdk.protocol.window import Window, WindowKind
 
 MOST_TERMS = 6
 """Of a sum in a sentence: as many as can be read at a glance. The rest is one term."""

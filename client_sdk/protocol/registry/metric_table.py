@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 from client_sdk.protocol.budget import Budget, Strategy, attos_ceiling
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
 from client_sdk.protocol.kinds import KINDS, kind_named
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, Schema, listing, text, whole
 from client_sdk.protocol.kinds.kind import REFUSED, Fill, Kind
 from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.strata import MOST_STRATA, Variables, read_strata
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number, suggestion
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME

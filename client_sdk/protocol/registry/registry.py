@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, NANOS
+from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
@@ -28,6 +28,7 @@ from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
 from client_sdk.protocol.registry.sentence_tables import read_sentences
 from client_sdk.protocol.registry.strata import Variables, read_variables
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
 from client_sdk.protocol.sentences import PURPOSE, Sentences, sentences_in
 from client_sdk.protocol.toml_table import TomlTable
 from client_sdk.protocol.window import Window, WindowKind
@@ -141,6 +142,9 @@ class Registry:
     def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
         """Read a registry from its file, and log what `check` would refuse, once in a process.
 
+        >>> sorted(Registry.load("metrics.toml").metrics)
+        ['dark_mode', 'days_of_use', 'taps']
+
         Args:
             path: the file.
             today: the day for which to log: a question that has expired costs nothing any more. By
@@ -249,7 +253,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
 def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tuple[str, str]]:
     """Return a mistake for each permanent answer that a browser could be made to draw again."""
     problem = "needs a secret that outlives the storage of a browser, for which [budget] web_year is"
-    permanent = [name for name, metric in metrics.items() if metric.permanent_nanos]
+    permanent = [name for name, metric in metrics.items() if metric.channel.permanent_nanos]
     return [(f"metric.{name}.permanent_epsilon", problem) for name in permanent if budget.may_be_wiped]
 
 

@@ -21,12 +21,11 @@ from string import ascii_letters, ascii_lowercase, digits
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from client_sdk.protocol.coins import Coins
-from client_sdk.protocol.kinds.category import OTHER
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.key import FLAG, Key, text, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
+from client_sdk.protocol.kinds.values import OTHER
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.texts.groups import Group, groups_of, letter_bits

@@ -16,11 +16,10 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.key import Key, whole
-from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Law, NamedAnswer, refused
-from client_sdk.protocol.kinds.label import Label
+from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import NoReturn
 
 from client_sdk.protocol.errors import HearsayError
 
@@ -44,3 +45,13 @@ class MalformedError(HearsayError):
         self.code = code
         self.place = place
         self.problem = problem
+
+
+def malformed(code: Malformed, place: str, problem: str) -> NoReturn:
+    """Refuse a body.
+
+    Raises:
+        MalformedError: always.
+
+    """
+    raise MalformedError(code, place, problem)

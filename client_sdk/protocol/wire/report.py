@@ -1,4 +1,4 @@
-"""The wire: reports, uploads and verdicts, read strictly.
+"""The wire: reports and uploads, read strictly.
 
 Bodies of version 1 are closed: an unknown field is an error, and a new field means version 2. No
 part of a malformed body is ever echoed.
@@ -10,13 +10,12 @@ import json
 import re
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
-from client_sdk.protocol.wire import strict_json
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.refusal import Refusal
+from client_sdk.protocol.wire.malformed import Malformed, MalformedError, malformed
+from client_sdk.protocol.wire.strict_json import check_fields, load
 
 MAX_UPLOAD_BYTES = 65_536
 """Bytes of one upload's body: 256 reports with the longest names fit."""
@@ -81,59 +80,14 @@ class Upload(NamedTuple):
             MalformedError: if the body is not exactly an upload.
 
         """
-        document = strict_json.load(body)
-        _check_fields(document, _UPLOAD_FIELDS, "body")
+        document = load(body)
+        check_fields(document, _UPLOAD_FIELDS, "body")
         upload_id, reports = document["upload"], document["reports"]
         if type(upload_id) is not str or not UPLOAD_ID.fullmatch(upload_id):
-            _malformed(Malformed.INVALID_UPLOAD_ID, "upload", "must be 32 lower-case hex digits")
+            malformed(Malformed.INVALID_UPLOAD_ID, "upload", "must be 32 lower-case hex digits")
         if type(reports) is not list or not 1 <= len(reports) <= MAX_REPORTS:
-            _malformed(Malformed.INVALID_REPORTS, "reports", f"must be a list of 1 to {MAX_REPORTS} reports")
+            malformed(Malformed.INVALID_REPORTS, "reports", f"must be a list of 1 to {MAX_REPORTS} reports")
         return cls(upload_id, tuple([_report(raw, index) for index, raw in enumerate(reports)]))
-
-
-class Verdict(NamedTuple):
-    """What became of an upload.
-
-    Attributes:
-        reports: how many reports the upload had.
-        refused: index and reason of each report that was not counted, by rising index.
-
-    """
-
-    reports: int
-    refused: tuple[tuple[int, Refusal], ...] = ()
-
-    @property
-    def accepted(self) -> int:
-        """How many reports were counted."""
-        return self.reports - len(self.refused)
-
-    def encode(self) -> bytes:
-        """Return the body of the response."""
-        if not self.refused:
-            return b'{"accepted":%d,"refused":[]}' % self.reports
-        refused = [{"index": index, "code": code.value} for index, code in self.refused]
-        return json.dumps({"accepted": self.accepted, "refused": refused}, separators=(",", ":")).encode()
-
-    @classmethod
-    def decode(cls, body: bytes, reports: int) -> Verdict:
-        """Read the response to an upload of ``reports`` reports.
-
-        Raises:
-            MalformedError: if the body is not exactly a verdict on that many reports; another
-                program may have answered.
-
-        """
-        document = strict_json.load(body)
-        _check_fields(document, frozenset({"accepted", "refused"}), "body")
-        if type(document["refused"]) is not list:
-            _malformed(Malformed.INVALID_VERDICT, "refused", "must be a list")
-        refused = tuple(_refusal(raw, reports) for raw in document["refused"])
-        indexes = [index for index, _ in refused]
-        accepted = document["accepted"]
-        if indexes != sorted(set(indexes)) or type(accepted) is not int or accepted != reports - len(refused):
-            _malformed(Malformed.INVALID_VERDICT, "body", "must account for every report once")
-        return cls(reports, refused)
 
 
 _values = itemgetter(*Report._fields)
@@ -143,7 +97,7 @@ _report_of = partial(tuple.__new__, Report)
 
 def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
     if type(raw) is not dict or raw.keys() != _REPORT_FIELDS:
-        _check_fields(raw, _REPORT_FIELDS, f"reports[{index}]")
+        check_fields(raw, _REPORT_FIELDS, f"reports[{index}]")
     values = metric, edition, window, symbol = _values(raw)
     names_are_texts = type(metric) is type(edition) is type(window) is str
     try:
@@ -151,44 +105,20 @@ def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
     except MalformedError as error:
         raise MalformedError(error.code, f"reports[{index}].{error.place}", error.problem) from None
     if type(symbol) is not int or not 0 <= symbol <= MAX_SYMBOL:
-        _malformed(Malformed.INVALID_SYMBOL, f"reports[{index}].symbol", "must be an integer from 0 to 2^53 - 1")
+        malformed(Malformed.INVALID_SYMBOL, f"reports[{index}].symbol", "must be an integer from 0 to 2^53 - 1")
     return _report_of(values)
 
 
 def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN401 what JSON holds
     if not isinstance(metric, str) or not METRIC_NAME.fullmatch(metric):
-        _malformed(Malformed.INVALID_METRIC, "metric", "must be a name such as dark_mode")
+        malformed(Malformed.INVALID_METRIC, "metric", "must be a name such as dark_mode")
     if not isinstance(edition, str) or not EDITION.fullmatch(edition):
-        _malformed(Malformed.INVALID_EDITION, "edition", "must be 12 lower-case hex digits")
+        malformed(Malformed.INVALID_EDITION, "edition", "must be 12 lower-case hex digits")
     try:
         Window.parse(window if isinstance(window, str) else "")
     except WindowError as error:
-        _malformed(Malformed.INVALID_WINDOW, "window", str(error))
+        malformed(Malformed.INVALID_WINDOW, "window", str(error))
 
 
 _check_known_names = lru_cache(maxsize=4096)(_check_names)
 """Devices send the same few names, so that nearly all are known to be good."""
-
-
-def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 what JSON holds
-    _check_fields(raw, frozenset({"index", "code"}), "refused")
-    index, code = raw["index"], raw["code"]
-    if type(index) is not int or not 0 <= index < reports:
-        _malformed(Malformed.INVALID_VERDICT, "refused", "must hold indexes of the upload's reports")
-    if not isinstance(code, str) or code not in tuple(Refusal):
-        _malformed(Malformed.INVALID_VERDICT, "refused", "must hold known refusal codes")
-    return index, Refusal(code)
-
-
-def _check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
-    expected = ", ".join(sorted(fields))
-    if type(raw) is not dict:
-        _malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
-    if raw.keys() - fields:
-        _malformed(Malformed.UNKNOWN_FIELD, place, f"has a field that is none of: {expected}")
-    if fields - raw.keys():
-        _malformed(Malformed.MISSING_FIELD, place, f"lacks: {', '.join(sorted(fields - raw.keys()))}")
-
-
-def _malformed(code: Malformed, place: str, problem: str) -> NoReturn:
-    raise MalformedError(code, place, problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError
+from client_sdk.protocol.wire.malformed import Malformed, MalformedError, malformed
 
 
 def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
@@ -27,6 +27,17 @@ def load(body: bytes) -> Any:  # noqa: ANN401 what JSON holds
             Malformed.INVALID_JSON, "body", "must be one JSON object (RFC 8259), no member twice"
         ) from None
     return document
+
+
+def check_fields(raw: Any, fields: frozenset[str], place: str) -> None:  # noqa: ANN401 what JSON holds
+    """Refuse what is not an object with exactly these fields."""
+    expected = ", ".join(sorted(fields))
+    if type(raw) is not dict:
+        malformed(Malformed.INVALID_TYPE, place, f"must be an object with exactly: {expected}")
+    if raw.keys() - fields:
+        malformed(Malformed.UNKNOWN_FIELD, place, f"has a field that is none of: {expected}")
+    if fields - raw.keys():
+        malformed(Malformed.MISSING_FIELD, place, f"lacks: {', '.join(sorted(fields - raw.keys()))}")
 
 
 def _members(document: Any) -> int:  # noqa: ANN401 what JSON holds

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 
 @dataclass(frozen=True, slots=True)

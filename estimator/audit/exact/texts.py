@@ -16,8 +16,8 @@ from functools import partial
 from itertools import product
 from typing import Any, Final
 
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from estimator.audit.exact.answers import EncodedAnswer

@@ -22,11 +22,11 @@ from math import comb
 from typing import Any, Final
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL, Model
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, Vector, lifted
 from estimator.audit.exact.answers import EncodedAnswer, answer_in

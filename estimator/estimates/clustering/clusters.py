@@ -18,7 +18,7 @@ from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.estimates.clustering.k_means import Members, split
 from estimator.estimates.mean_scale import positions_of
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
 from estimator.likelihood.shares import maximum_likelihood

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import CrossedModel, ModelFeature

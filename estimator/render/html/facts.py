@@ -34,11 +34,11 @@ def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central |
     yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"
     if metric.delta:
         yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
-    if metric.permanent_nanos:
-        permanent = as_float(metric.permanent_nanos)
+    if metric.channel.permanent_nanos:
+        permanent = as_float(metric.channel.permanent_nanos)
         yield (
             "Epsilon of all reports of an answer that never changes, in this edition",
-            f"{permanent:.9f}: even odds can become {odds(metric.permanent_nanos, shipped())}",
+            f"{permanent:.9f}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
         )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"

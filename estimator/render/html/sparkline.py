@@ -70,7 +70,7 @@ class _Scale:
             self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0)
             for position, estimate in run
         ]
-        return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbour
+        return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbor
 
     def band(self, run: Run) -> str:
         there = [self._point(position, estimate.high) for position, estimate in run]

@@ -86,7 +86,7 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
     label = f"“{label}”" if unit is PERCENT and label != YES else label
     moved = f"{label} {change_text(clearest, unit)}"
     moved_within = f"{moved} ({change_interval_text(clearest, unit)})"
-    note = PERMANENT_NOTE if metric.permanent_nanos > 0 else ""
+    note = PERMANENT_NOTE if metric.channel.permanent_nanos > 0 else ""
     corrected = p_equals(clearest.p_value_corrected)
     match conclusion:
         case Conclusion.DIFFER:

@@ -132,8 +132,8 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     metric = plan.metric
     yield f"{metric.name}: {metric.kind.name}, every {metric.window}"
     yield f"  {mechanism_words(Question(**question_fields(metric)))}"
-    if metric.permanent_nanos:
-        yield f"  permanent answer: epsilon {as_float(metric.permanent_nanos):.9f}"
+    if metric.channel.permanent_nanos:
+        yield f"  permanent answer: epsilon {as_float(metric.channel.permanent_nanos):.9f}"
     yield f"  {'reports expected':34} {plan.reports:>14,}"
     if plan.paid is not None:
         until = "" if plan.paid.until is None else f", until {plan.paid.until}"
@@ -244,7 +244,7 @@ def _metric_document(plan: MetricPlan) -> dict[str, Any]:
         "mechanism": metric.channel.name,
         "epsilon": as_float(metric.epsilon_nanos),
         "delta": float(metric.delta),
-        "permanent_epsilon": as_float(metric.permanent_nanos) if metric.permanent_nanos else None,
+        "permanent_epsilon": as_float(metric.channel.permanent_nanos) if metric.channel.permanent_nanos else None,
         "reports": plan.reports,
         "paid_windows": None if plan.paid is None else _paid_document(plan.paid),
         "share": None,

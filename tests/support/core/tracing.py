@@ -3,7 +3,7 @@
 A fresh process records a boolean and a category on a ledger's file, and uploads both over HTTP.
 A module *sees* one of them if it is, during a call of one of its functions, among the function's
 locals or what it returns: by itself, or within a tuple, a list, a partial or a closure. An answer
-is recognised by its identity, coins, connections, charges and reports by their types, and the bytes
+is recognized by its identity, coins, connections, charges and reports by their types, and the bytes
 of an upload by a key that only they hold. The output is JSON: what each module that ran has seen.
 """
 
@@ -22,7 +22,8 @@ from typing import Final
 
 import client_sdk
 from client_sdk import Telemetry
-from client_sdk.answers.coin_sources import PrfCoins, SystemCoins
+from client_sdk.answers.prf_coins import PrfCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.budget import Cost, Spent
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.wire.report import Report, Upload

@@ -6,13 +6,13 @@ import sqlite3
 from contextlib import closing
 from functools import cache
 
-from client_sdk.ledger import create
+from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import open_memory
 
 
 def empty_ledger() -> sqlite3.Connection:
     """Return a ledger as `open_memory` makes it; all of them have the secret of the first."""
-    connection = create.connect(":memory:")
+    connection = ledger_file.connect(":memory:")
     connection.deserialize(_empty())
     return connection
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from client_sdk import Recorded, Telemetry, recorder
-from client_sdk.ledger import create
+from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol import Upload
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import DAY_S, NOON, SetClock, accept, ask, telemetry
@@ -59,7 +59,7 @@ class Wire:
 def die_after(steps: int) -> None:
     """Make this process kill itself after a number of steps of all connections to a ledger."""
     left = [steps]
-    connect: Callable[[str], sqlite3.Connection] = create.connect
+    connect: Callable[[str], sqlite3.Connection] = ledger_file.connect
 
     def count() -> int:
         left[0] -= 1
@@ -72,7 +72,7 @@ def die_after(steps: int) -> None:
         connection.set_progress_handler(count, STEP)
         return connection
 
-    create.connect = mortal
+    ledger_file.connect = mortal
 
 
 def live(device: Telemetry, clock: SetClock) -> None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from unittest import mock
 
 from client_sdk import HistoryEntry
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.ledger import history, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread

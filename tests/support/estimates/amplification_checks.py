@@ -14,11 +14,11 @@ from itertools import combinations, combinations_with_replacement, product
 from math import comb, lcm
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.exact import float_ceiling, ln_ceiling
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.amplification import shuffled_delta
 
 DIGITS = 100
@@ -129,7 +129,7 @@ def divergence(first: Law, second: Law, epsilon: float) -> Fraction:
     return Fraction(sum(max(0, part) for part in excess), factor.denominator * sum(first.values()))
 
 
-def neighbours(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def neighbors(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield all answers of a number of devices, paired with those in which one device answers
     otherwise.
     """
@@ -140,8 +140,8 @@ def neighbours(channel: Channel, reports: int) -> Iterator[tuple[tuple[int, ...]
 
 
 def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction:
-    """Return the largest divergence of the tallies of neighbours."""
-    pairs = neighbours(channel, reports)
+    """Return the largest divergence of the tallies of neighbors."""
+    pairs = neighbors(channel, reports)
     return max(divergence(tally_law(channel, first), tally_law(channel, second), epsilon) for first, second in pairs)
 
 

@@ -83,11 +83,11 @@ def duality_gap(support: Support, counts: Counts, shares: Floats) -> float:
     return reports * float(gradient.max() - 1)
 
 
-def check_likelihood(support: Support, counts: Counts, maximise: Likelihood) -> None:
+def check_likelihood(support: Support, counts: Counts, maximize: Likelihood) -> None:
     """The shares lie on the simplex, and no input's expectation of frequency / law exceeds 1:
     Karush, Kuhn and Tucker.
     """
-    shares = maximise(support, counts)
+    shares = maximize(support, counts)
     # each of k shares and the sum of k terms is rounded a few times, magnified by the division by p
     # - q
     tolerance = 16 * counts.size * EPSILON * float(support.slope)
@@ -125,7 +125,7 @@ def covering(low: Floats, high: Floats, truths: Floats) -> tuple[NDArray[np.int6
 def worst_coverage(interval: Interval, reports: int) -> float:
     """Return the least coverage at any truth between 0 and 1.
 
-    Between two neighbouring bounds the same counts cover, and P(first <= count <= last) has a
+    Between two neighboring bounds the same counts cover, and P(first <= count <= last) has a
     single peak in the truth. So its least value is at one of the two ends, and both are summed.
     """
     low, high = bounds(interval, reports)

@@ -11,7 +11,6 @@ from functools import lru_cache
 import numpy as np
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
@@ -19,6 +18,7 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Floats
 

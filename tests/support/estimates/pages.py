@@ -84,7 +84,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
         people = generator.multinomial(reports, [1 / len(PEOPLE)] * len(PEOPLE))
         return _of_people(metric, day(number), people, generator)
     if metric.channel.turns:
-        channel = metric.channel_in(day(number))
+        channel = metric.channel.in_window(day(number))
         assert isinstance(channel, RotatedAxes)
         assert isinstance(metric.kind, Ball)
         vector = lifted(_vector(metric.kind.length, number), channel.dimension)
@@ -99,7 +99,7 @@ def _counts(metric: Metric, number: int, generator: np.random.Generator) -> Coun
 
 def _of_people(metric: Metric, window: str, people: Counts, generator: np.random.Generator) -> Counts:
     """Return how many devices report each symbol of a model, given the numbers of the `PEOPLE`."""
-    channel = metric.channel_in(window)
+    channel = metric.channel.in_window(window)
     answers = np.array([metric.kind.encode(person, channel.inputs, NO_COINS) for person in PEOPLE])
     if isinstance(channel, RotatedAxes):
         return sampled_tally(channel, answers.astype(float), people, generator)

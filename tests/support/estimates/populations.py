@@ -52,7 +52,7 @@ class Population:
     def on_grid(self, inputs: int) -> Floats:
         """Return the shares of a grid's points, shape (inputs,).
 
-        Answers are rounded to a neighbour without bias.
+        Answers are rounded to a neighbor without bias.
         """
         places = self.answers * (inputs - 1)
         below = np.minimum(np.floor(places).astype(np.int64), inputs - 2)

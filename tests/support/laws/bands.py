@@ -11,8 +11,8 @@ from itertools import accumulate
 from math import lcm
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.declared_law import PerturbsOtherwise
 
 REPLAYED = 2**14

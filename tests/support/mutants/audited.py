@@ -16,7 +16,7 @@ import pytest
 
 from client_sdk.protocol import Channel, Coins, Metric
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import RequestedEpsilon, as_float
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import exponential
@@ -31,6 +31,7 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit.answers import extremes
 from estimator.audit.attack import PrivacyClaim
 from tests.support.devices.definitions import NUMBER, SET, metric_of
@@ -170,7 +171,7 @@ def _of_table(name: str) -> Audited:
 def _of_history(metric: Metric, histories: Sequence[Sequence[object]], make: MakeFunction) -> Audited:
     """Two histories of permanent answers that never change."""
     laws = [exact_law(partial(reports_of, metric, history, function=make)) for history in histories]
-    claimed = min(len(histories[0]) * metric.epsilon_nanos, metric.permanent_nanos)
+    claimed = min(len(histories[0]) * metric.epsilon_nanos, metric.channel.permanent_nanos)
     return Audited(laws, [(0, 1)], PrivacyClaim(as_float(claimed)))
 
 

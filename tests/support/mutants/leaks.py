@@ -26,8 +26,8 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Telemetry
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.host import detached
 from client_sdk.ledger import history
 from client_sdk.ledger.thread import BARE, WRITE

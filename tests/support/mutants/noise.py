@@ -171,6 +171,6 @@ def of_tables(right: Exponential) -> dict[str, Channel]:
         "last symbol never reached": picks(lambda value, drawn: min(bisect_right(sums[value], drawn), len(rows) - 2)),
         "half of the draws never used": picks(lambda value, drawn: bisect_right(sums[value], drawn // 2)),
         "an extra coin for one input": PerturbsOtherwise(right, extra_coin),
-        "rows not normalised": Exponential((tuple(2 * weight for weight in rows[0]), *rows[1:])),
+        "rows not normalized": Exponential((tuple(2 * weight for weight in rows[0]), *rows[1:])),
         "epsilon declared too low": DeclaresOtherwise(right, ratio=1 + (right.worst_ratio - 1) * 99 / 100),
     }

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from client_sdk.answers import coin_sources as prf
+from client_sdk.answers import prf_coins as prf
 from client_sdk.protocol import Coins
 from tests.support.laws.permanents import RandomFunction
 
 Function = Callable[..., Coins]
-"""(secret, *labels) → coins, as `client_sdk.answers.coin_sources.PrfCoins`."""
+"""(secret, *labels) → coins, as `client_sdk.answers.prf_coins.PrfCoins`."""
 
 MakeFunction = Callable[[Coins], Function]
 """Turns the fresh coins of a device into those of its permanent answers."""

@@ -174,8 +174,8 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         "the same, over an answer that never changes",
         WrongProduct(
             "client_sdk/answers/randomized.py",
-            "coins_for = partial(coin_sources.PrfCoins, secret.key)",
-            "coins_for = lambda *_: coin_sources.SystemCoins()",
+            "coins_for = partial(prf_coins.PrfCoins, secret.key)",
+            'coins_for = lambda *_: prf_coins.PrfCoins(__import__("os").urandom(32))',
             (SAME_PERMANENT,),
         ),
     ),
@@ -316,7 +316,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (OPTING_IN,),
         ),
     ),
-    "a copy is not recognised by its birth": (
+    "a copy is not recognized by its birth": (
         "a copy spends nothing",
         WrongProduct(
             "client_sdk/ledger/origin.py",

@@ -1,4 +1,4 @@
-"""A collector that tries to recognise devices.
+"""A collector that tries to recognize devices.
 
 It answers with everything that might leave a mark on a device, and records what comes back.
 """

@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk import Recorded, show
 from client_sdk.cli import main
-from client_sdk.ledger import outbox, problems, registries
+from client_sdk.ledger import device, outbox, registries
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Refusal
 from tests.support.devices.clients import (
@@ -229,9 +229,9 @@ def test_to_end_a_follower_by_hand_is_no_failure(
 
 
 def test_after_opting_out_no_problem_is_noted(tmp_path: Path) -> None:
-    with telemetry(tmp_path) as device:
-        device.record("dark_mode", value=True)
-        device.forget()
+    with telemetry(tmp_path) as opted_out:
+        opted_out.record("dark_mode", value=True)
+        opted_out.forget()
     with contextlib.closing(open_file(tmp_path / FILE_NAME, None, create=False)) as connection:
-        problems.note_problem(connection, problems.UPLOAD, "the collector could not be reached")
-        assert problems.latest_problem(connection) is None
+        device.note_problem(connection, device.UPLOAD, "the collector could not be reached")
+        assert device.latest_problem(connection) is None

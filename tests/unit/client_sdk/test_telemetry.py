@@ -26,13 +26,13 @@ from client_sdk import (
     RegistryError,
     Telemetry,
     UnknownMetricError,
+    disclosure,
     recorder,
 )
 from client_sdk import telemetry as telemetry_module
 from client_sdk.ledger import charges
-from client_sdk.ledger import create as new_ledger
-from client_sdk.ledger.create import BUSY_TIMEOUT_S
-from client_sdk.ledger.file import FILE_NAME
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.file import BUSY_TIMEOUT_S, FILE_NAME
 from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Registry, Report, Upload
 from client_sdk.protocol.statement import statement
@@ -459,14 +459,14 @@ def used(tmp_path: Path) -> Iterator[Telemetry]:
 
 
 def test_forgetting_while_the_file_is_made_leaves_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    create, begun, may_go_on = new_ledger.create, threading.Event(), threading.Event()
+    make, begun, may_go_on = ledger_file.make, threading.Event(), threading.Event()
 
     def slowly(path: Path, app: str) -> None:
         begun.set()
         assert may_go_on.wait(60)
-        create(path, app)
+        make(path, app)
 
-    monkeypatch.setattr(new_ledger, "create", slowly)
+    monkeypatch.setattr(ledger_file, "make", slowly)
     with telemetry(tmp_path) as device:
         assert begun.wait(60)
         forgetting = threading.Thread(target=device.forget)
@@ -621,7 +621,7 @@ def test_flush_may_be_given_no_time(tmp_path: Path, timeout_s: float, *, consent
 
 
 def test_flush_without_consent_returns_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telemetry_module, "READ_DEADLINE_S", 600.0)
+    monkeypatch.setattr(disclosure, "READ_DEADLINE_S", 600.0)
     with telemetry(tmp_path) as device:
         device.record("dark_mode", value=True)
     with telemetry(tmp_path, consent=False) as device, busy_ledger(device):

@@ -9,10 +9,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.answers.coin_sources import SystemCoins
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Registry, Window
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.estimates.metric import estimate
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse

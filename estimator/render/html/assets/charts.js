@@ -1,6 +1,6 @@
 "use strict";
 // The charts: each is an image with a caption, drawn by Observable Plot, and a table beside it has its numbers.
-const FEW = page.few; // with fewer reports, no line joins a window to its neighbours
+const FEW = page.few; // with fewer reports, no line joins a window to its neighbors
 
 const element = (name, properties = {}, ...children) => {
   const created = Object.assign(document.createElement(name), properties);

@@ -10,8 +10,8 @@ import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.ledger import charges
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import BARE, LedgerThread

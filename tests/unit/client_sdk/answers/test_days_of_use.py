@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
 from client_sdk.answers import days_of_use
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Window, WindowKind
 from client_sdk.protocol.window import GRACE_S

@@ -184,7 +184,9 @@ class Device:
             days_of_use.mark(self.connection, definition, instant_s)
         else:
             added = MISTAKES.valid(
-                definition, partial(definition.addend, answer), partial(definition.draw_addend, COINS)
+                definition,
+                partial(counters.addend, definition, answer),
+                partial(counters.draw_addend, definition, COINS),
             )
             if definition.persist:
                 counters.add_persistent(self.connection, definition, window, added)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Telemetry, UnknownMetricError
+from client_sdk.answers import counters
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.file import FILE_NAME
@@ -207,7 +208,7 @@ def test_without_consent_nothing_is_encoded_logged_or_counted_whatever_the_answe
         raise AssertionError("an answer is read")
 
     monkeypatch.setattr(Metric, "encode", fail)
-    monkeypatch.setattr(Metric, "addend", fail)
+    monkeypatch.setattr(counters, "addend", fail)
     with telemetry(None, registry=REGISTRY, consent=False) as device:
         for wrong in WRONG.values():
             names: list[Any] = [*KINDS, "unheard", WRONG["a hostile object"](), ["no hash"]]

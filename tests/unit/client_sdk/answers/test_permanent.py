@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Telemetry, recorder
-from client_sdk.answers import coin_sources as prf
+from client_sdk.answers import prf_coins as prf
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import LedgerThread

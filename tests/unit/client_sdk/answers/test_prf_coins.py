@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.answers import coin_sources as prf
-from client_sdk.answers.coin_sources import PrfCoins, derive
+from client_sdk.answers import prf_coins as prf
 from client_sdk.answers.participation import sampled
+from client_sdk.answers.prf_coins import PrfCoins, derive
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
@@ -118,7 +118,7 @@ def test_labels_that_only_join_to_the_same_text_have_different_coins() -> None:
     assert len({derive(SECRET, *labels) for labels in alike}) == len(alike)
 
 
-def neighbours(number: int) -> list[tuple[bytes, Labels, bytes, Labels]]:
+def neighbors(number: int) -> list[tuple[bytes, Labels, bytes, Labels]]:
     """Return secrets and labels that differ in one thing only."""
     base = (prf.PERMANENT, "m", "0123456789ab", str(number))
     secret = number.to_bytes(32, "big")
@@ -139,20 +139,20 @@ def first_bit(secret: bytes, labels: Labels) -> int:
 
 
 def agrees_too_often(bit: Bit, which: int) -> bool:
-    """Whether the first coins of neighbours agree more often than unrelated coins."""
+    """Whether the first coins of neighbors agree more often than unrelated coins."""
     decided = decision(0.5, 0.55)
-    pairs = [neighbours(number)[which] for number in range(decided.draws)]
+    pairs = [neighbors(number)[which] for number in range(decided.draws)]
     agreements = sum(bit(secret, labels) == bit(other, others) for secret, labels, other, others in pairs)
     return not accepts(decided, 0.5, agreements)
 
 
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
-def test_coins_of_neighbours_have_nothing_to_do_with_each_other(which: int) -> None:
+def test_coins_of_neighbors_have_nothing_to_do_with_each_other(which: int) -> None:
     assert not agrees_too_often(first_bit, which)
 
 
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
-def test_a_function_that_overlooks_what_tells_neighbours_apart_is_refused(which: int) -> None:
+def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: int) -> None:
     def forgetful(secret: bytes, labels: Labels) -> int:
         kept = list(labels)
         if which < 4:

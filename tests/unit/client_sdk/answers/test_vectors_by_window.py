@@ -43,7 +43,7 @@ def test_the_symbol_is_that_of_the_rotations_of_the_reports_own_window() -> None
         assert recorded is Recorded.QUEUED
         (report,) = transport.reports
         assert report.window == f"{clock.now:%Y-%m-%d}"
-        assert report.symbol == metric.perturb_in(report.window, ANSWER, SeededCoins(1))
+        assert report.symbol == metric.perturb(ANSWER, SeededCoins(1), report.window)
         symbols.add(report.symbol)
     assert len(symbols) == 3
 

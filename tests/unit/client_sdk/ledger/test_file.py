@@ -15,7 +15,7 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 import pytest
 
 from client_sdk import LedgerError, Recorded
-from client_sdk.ledger import create, erase, explanations
+from client_sdk.ledger import erase, explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.results import LedgerBusyError
@@ -40,12 +40,14 @@ def make(path: Path) -> None:
     ],
 )
 def test_the_uri_of_a_ledger_names_no_machine_which_sqlite_would_refuse(place: PurePath, uri: str, path: Path) -> None:
-    assert create.uri_of(place) == uri
+    assert ledger_file.uri_of(place) == uri
     make(path)
-    with contextlib.closing(create.connect(create.uri_of(path).replace("file:///", "file:////"))) as connection:
+    with contextlib.closing(
+        ledger_file.connect(ledger_file.uri_of(path).replace("file:///", "file:////"))
+    ) as connection:
         assert connection.execute("SELECT app FROM device").fetchall() == [("acme",)]
     with pytest.raises(sqlite3.OperationalError, match="invalid uri authority: server"):
-        create.connect("file://server/share/a?mode=rw")
+        ledger_file.connect("file://server/share/a?mode=rw")
 
 
 def test_directory_and_file_are_the_users_alone(path: Path) -> None:
@@ -134,7 +136,7 @@ def of_another_program(path: Path) -> None:
 def newer(path: Path) -> None:
     make(path)
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {create.SCHEMA_VERSION + 1}")
+        connection.execute(f"PRAGMA user_version = {ledger_file.SCHEMA_VERSION + 1}")
 
 
 def of_another_app(path: Path) -> None:
@@ -320,7 +322,7 @@ def test_where_there_are_no_hard_links_a_ledger_is_made_and_found_again(path: Pa
 def test_where_there_are_no_hard_links_a_file_that_another_process_made_is_kept_too(path: Path) -> None:
     make(path)
     before = path.read_bytes()
-    create.create(path, "acme")
+    ledger_file.make(path, "acme")
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [FILE_NAME]
 

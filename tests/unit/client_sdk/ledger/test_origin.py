@@ -1,4 +1,4 @@
-"""A copy of a ledger is recognised, even with the original's inode; a restart is no copy."""
+"""A copy of a ledger is recognized, even with the original's inode; a restart is no copy."""
 
 from __future__ import annotations
 

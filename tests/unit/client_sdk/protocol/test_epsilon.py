@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import GREATEST_EPSILON, LEAST_EPSILON, NANOS, RequestedEpsilon, as_float
+from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
 from tests.support.laws.series import exp_bounds
 
 

@@ -75,7 +75,7 @@ def test_a_mistake_is_named_by_its_place_and_says_what_to_do(
 def test_a_permanent_metric_says_what_each_report_and_each_answer_cost() -> None:
     lasting = metric(BOOLEAN, LASTING)
     assert lasting.cost == Cost(lasting.epsilon_nanos)
-    assert (lasting.epsilon_nanos, lasting.permanent_nanos) == (NANOS, 2 * NANOS)
+    assert (lasting.epsilon_nanos, lasting.channel.permanent_nanos) == (NANOS, 2 * NANOS)
 
 
 def test_a_mean_with_permanent_answers_reports_one_of_two_ends() -> None:

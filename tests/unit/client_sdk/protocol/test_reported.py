@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from client_sdk.labels import reported
 from client_sdk.protocol.channel import MOST_LIKELIEST
-from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import (
     BOOLEAN,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from client_sdk.answers import counters
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import Coins, Metric, Registry
 from tests.support.laws.coins import ScriptedCoins
@@ -46,7 +47,7 @@ def replayed(vector: dict[str, Any], read: Callable[[Metric, Mistakes, Any, Coin
 def test_an_answer_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) -> None:
     def reported(metric: Metric, mistakes: Mistakes, answer: object, coins: Coins) -> int:
         value = mistakes.valid(metric, partial(metric.encode, answer, coins), partial(metric.draw, coins))
-        channel = metric.channel_in(WINDOW)
+        channel = metric.channel.in_window(WINDOW)
         return channel.perturb(value, coins)
 
     assert replayed(vector, reported) == [case["became"] for case in vector["cases"]]
@@ -55,7 +56,9 @@ def test_an_answer_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) 
 @pytest.mark.parametrize("vector", INVALID["added"], ids=named)
 def test_what_is_added_to_a_count_is_clipped_or_drawn_as_in_the_vector(vector: dict[str, Any]) -> None:
     def added(metric: Metric, mistakes: Mistakes, answer: object, coins: Coins) -> int:
-        return mistakes.valid(metric, partial(metric.addend, answer), partial(metric.draw_addend, coins))
+        return mistakes.valid(
+            metric, partial(counters.addend, metric, answer), partial(counters.draw_addend, metric, coins)
+        )
 
     assert replayed(vector, added) == ["invalid" if case["coins"] else "clipped" for case in vector["cases"]]
 

@@ -35,4 +35,4 @@ def test_crosses_turn_scripted_coins_into_the_symbol_of_the_vector(vector: dict[
 @pytest.mark.parametrize("vector", VECTORS["answers"])
 def test_a_metric_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    agree(partial(metric.perturb_in, vector["window"]), vector["cases"])
+    agree(partial(metric.perturb, window=vector["window"]), vector["cases"])

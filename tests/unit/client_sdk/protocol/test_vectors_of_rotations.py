@@ -47,4 +47,4 @@ def test_a_channel_turns_scripted_coins_into_the_symbol_of_the_vector(vector: di
 @pytest.mark.parametrize("vector", VECTORS["answers"])
 def test_a_metric_turns_an_answer_into_the_symbol_of_the_vector(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["definition"]).metric(vector["metric"])
-    agree(partial(metric.perturb_in, vector["window"]), vector["cases"])
+    agree(partial(metric.perturb, window=vector["window"]), vector["cases"])

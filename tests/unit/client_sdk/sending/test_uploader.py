@@ -11,8 +11,8 @@ from functools import partial
 import pytest
 
 from client_sdk import Flushed, FlushOutcome, LedgerError
-from client_sdk.answers.coin_sources import SystemCoins
 from client_sdk.answers.schedule import Schedule
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.ledger import history, outbox, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S

@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.commands.codegen import module_of
+from client_sdk.labels import reported
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import statement
 from estimator.commands.cli import command

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import estimator
 from client_sdk import ShippedModel
 from client_sdk.protocol import Registry
-from client_sdk.protocol.coins import NO_COINS
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import MissingLibraryError, ReportError
 from estimator.commands.cli import command
@@ -48,7 +48,10 @@ def people(name: str) -> list[dict[str, object]]:
 def line(name: str, window: str, each: int) -> bytes:
     """Return a tally to which every row has reported so often."""
     metric, counts = REGISTRY.metric(name), np.full(ROWS, each)
-    encoded, channel = np.array([metric.encode(answer, NO_COINS) for answer in people(name)]), metric.channel_in(window)
+    encoded, channel = (
+        np.array([metric.encode(answer, NO_COINS) for answer in people(name)]),
+        metric.channel.in_window(window),
+    )
     generator = np.random.default_rng(each)
     if isinstance(channel, RotatedAxes):
         tally = sampled_tally(channel, encoded, counts, generator)

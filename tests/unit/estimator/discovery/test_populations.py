@@ -42,7 +42,7 @@ def rest(number: int = 300) -> dict[str, float]:
     return dict.fromkeys(random_strings(number, LONGEST, seed=7).strings, 0.5 / number)
 
 
-def neighbours() -> dict[str, float]:
+def neighbors() -> dict[str, float]:
     """Return full-length strings: some differ in their last letter, others in their first."""
     return {f"abcdefg{letter}": 0.02 for letter in LETTERS[:20]} | {f"{letter}bcdefgh": 0.03 for letter in LETTERS[:20]}
 
@@ -58,14 +58,14 @@ POPULATIONS: dict[str, Callable[[], dict[str, float]]] = {
     "all alike": lambda: {"same": 1.0},
     "all without letters": lambda: {"": 1.0},
     "nothing stands out": lambda: rest(2000),
-    "neighbours": lambda: neighbours() | rest(),
+    "neighbors": lambda: neighbors() | rest(),
     "beginnings of each other": lambda: beginnings() | rest(),
     "first and last letter alone": lambda: {LETTERS[0] * 8: 0.2, LETTERS[-1] * 8: 0.2, LETTERS[-1]: 0.1} | rest(),
     "two of 50 %": lambda: {"left": 0.5, "right": 0.5},
 }
 """One more population is one more line."""
 
-WHOLLY = ("by Zipf's law", "neighbours")
+WHOLLY = ("by Zipf's law", "neighbors")
 """Of whose many devices tallies are drawn symbol by symbol, and inverted."""
 
 OF_FEW = ("one string has 60 %", "beginnings of each other")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import BYTES, Text

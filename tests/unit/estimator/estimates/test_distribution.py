@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import square_wave
 from estimator.estimates.distribution import QUANTILES
 from estimator.estimates.metric import estimate, estimates
-from estimator.likelihood.expectation_maximisation import shares_of
+from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.render import FORMATS
 from estimator.report.report import make_report

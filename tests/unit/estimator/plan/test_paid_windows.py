@@ -11,7 +11,7 @@ from fractions import Fraction
 import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.ledger import create
+from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.testing import FakeClock, KeptUploads
@@ -88,7 +88,7 @@ def _registry(text: str, strategy: str = "") -> Registry:
 def play(monkeypatch: pytest.MonkeyPatch) -> Callable[[Registry], Played]:
     """Let devices answer everything in each window, as soon as it begins."""
     drawn = random.Random(SEED)  # noqa: S311 a test repeats its draws
-    monkeypatch.setattr(create, "draw_secret", lambda: drawn.randbytes(32))
+    monkeypatch.setattr(ledger_file, "draw_secret", lambda: drawn.randbytes(32))
 
     def played(registry: Registry) -> Played:
         counts: Played = {name: Counter() for name in registry.metrics}

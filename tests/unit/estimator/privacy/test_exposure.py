@@ -14,8 +14,7 @@ import pytest
 
 from client_sdk.protocol import Registry, Window, WindowKind
 from client_sdk.protocol.epsilon import NANOS
-from client_sdk.protocol.horizon import IN_YEAR, Horizon, windows_left
-from client_sdk.protocol.window import IN_MONTH, IN_WINDOW
+from client_sdk.protocol.horizon import IN_MONTH, IN_WINDOW, IN_YEAR, Horizon, windows_left
 from estimator.plan.plan import PlanRequest, answering, make_plan
 from estimator.privacy.composition import PrivacyLoss, composed_epsilon
 from estimator.privacy.exposure import Exposure, exposures

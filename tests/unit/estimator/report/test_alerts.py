@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.kinds.label import word
+from client_sdk.protocol.kinds.kind import word
 from estimator.errors import RequestError
 from estimator.estimates.metric import estimates
 from estimator.formats.to_json import as_line

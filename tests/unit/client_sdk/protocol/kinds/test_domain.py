@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.number import Count, Number
 from tests.support.laws.coins import ScriptedCoins
 

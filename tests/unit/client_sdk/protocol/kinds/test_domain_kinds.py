@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Metric, OutsideDomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import MAX_COUNT, Count
 from client_sdk.protocol.kinds.ordinal import Ordinal

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError, Registry
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE
-from client_sdk.protocol.kinds.error import DomainError
 from client_sdk.protocol.kinds.nearest import GRID, Nearest, Point, point_of
 from tests.support.devices.definitions import NEAREST, Toml, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins

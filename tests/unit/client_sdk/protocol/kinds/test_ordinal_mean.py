@@ -8,9 +8,9 @@ from math import floor
 import pytest
 
 from client_sdk.commands.codegen import module_of
+from client_sdk.labels import reported
 from client_sdk.protocol import COIN_SCALE, OutsideDomainError, Registry
 from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
-from client_sdk.protocol.reported import reported
 from client_sdk.protocol.sentences import shipped
 from tests.support.devices.definitions import CATEGORY, NUMBER, Field, Toml, mistakes, parsed, registry_text
 from tests.support.laws.coins import ScriptedCoins

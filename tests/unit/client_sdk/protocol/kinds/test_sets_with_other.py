@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from client_sdk.commands.codegen import module_of
 from client_sdk.protocol import Metric, OutsideDomainError, Registry
-from client_sdk.protocol.kinds.error import DomainError
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.statement import statement
 from estimator.rehearsal.true_answers import encode

@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Channel, Registry, RegistryError
-from client_sdk.protocol.epsilon import RequestedEpsilon
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
@@ -33,6 +32,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature, Observation
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes

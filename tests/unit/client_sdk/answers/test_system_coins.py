@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from client_sdk.answers import coin_sources
+from client_sdk.answers import system_coins
 from client_sdk.protocol import COIN_SCALE
 
 
 def scripted_bytes(monkeypatch: pytest.MonkeyPatch, *drawn: int) -> list[int]:
     left = list(drawn)
-    monkeypatch.setattr(coin_sources, "urandom", lambda size: left.pop(0).to_bytes(size, "big"))
+    monkeypatch.setattr(system_coins, "urandom", lambda size: left.pop(0).to_bytes(size, "big"))
     return left
 
 
@@ -30,7 +30,7 @@ def test_a_coin_is_true_for_exactly_numerator_of_2_to_the_64_draws(
     monkeypatch: pytest.MonkeyPatch, drawn: int, numerator: int, *, expected: bool
 ) -> None:
     scripted_bytes(monkeypatch, drawn)
-    assert coin_sources.SystemCoins().bernoulli(numerator) is expected
+    assert system_coins.SystemCoins().bernoulli(numerator) is expected
 
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
@@ -40,18 +40,18 @@ def test_draws_above_the_largest_multiple_of_the_bound_are_drawn_again(
     multiple = COIN_SCALE // bound * bound
     rejected = [] if multiple == COIN_SCALE else [multiple, COIN_SCALE - 1]
     left = scripted_bytes(monkeypatch, *rejected, multiple - 1)
-    assert coin_sources.SystemCoins().below(bound) == bound - 1
+    assert system_coins.SystemCoins().below(bound) == bound - 1
     assert not left
 
 
 def test_every_residue_is_reached_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted_bytes(monkeypatch, *range(10))
-    assert [coin_sources.SystemCoins().below(5) for _ in range(10)] == [0, 1, 2, 3, 4] * 2
+    assert [system_coins.SystemCoins().below(5) for _ in range(10)] == [0, 1, 2, 3, 4] * 2
 
 
 def test_nothing_is_buffered_between_two_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     left = scripted_bytes(monkeypatch, 1, 2, 3)
-    system = coin_sources.SystemCoins()
+    system = system_coins.SystemCoins()
     for remaining in (2, 1, 0):
         system.bernoulli(1)
         assert len(left) == remaining

@@ -1,19 +1,14 @@
-"""The two sources of coins: the operating system, and a PRF of the device's secret.
+"""Coins of a PRF of the device's secret, which always fall the same way for the same labels.
 
-`SystemCoins` are fresh for every decision. Nothing is buffered or seeded, so that neither a fork
-nor a snapshot of a virtual machine can make two devices toss the same coins.
-
-`PrfCoins` always fall the same way for the same labels. Their key is HMAC-SHA-256 of the secret
-over the labels, each preceded by its length, so that no two purposes share a coin. The coins are
-the HMAC-SHA-256 of 0, 1, 2, … under that key (as HKDF expands a key, RFC 5869, section 2.3, with a
-wider counter).
+Their key is HMAC-SHA-256 of the secret over the labels, each preceded by its length, so that no two
+purposes share a coin. The coins are the HMAC-SHA-256 of 0, 1, 2, … under that key (as HKDF expands
+a key, RFC 5869, section 2.3, with a wider counter).
 """
 
 from __future__ import annotations
 
 import hmac
 import struct
-from os import urandom
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms import permanent
@@ -25,31 +20,6 @@ PERMANENT, OFFSET, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "parti
 """The purposes of pseudo-random coins and keys."""
 
 _WORD_BYTES = 8
-
-
-class SystemCoins:
-    """`client_sdk.protocol.coins.Coins` from ``os.urandom``.
-
-    They have no state, so that any thread and process may share them.
-    """
-
-    __slots__ = ()
-
-    def bernoulli(self, numerator: int) -> bool:
-        """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
-        return int.from_bytes(urandom(_WORD_BYTES), "big") < numerator
-
-    def below(self, bound: int) -> int:
-        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
-
-        Draws above the largest multiple of the bound are rejected: taking them modulo the bound
-        would favour the low integers.
-        """
-        unbiased = COIN_SCALE - COIN_SCALE % bound
-        while True:
-            drawn = int.from_bytes(urandom(_WORD_BYTES), "big")
-            if drawn < unbiased:
-                return drawn % bound
 
 
 def derive(secret: bytes, *labels: str) -> bytes:

@@ -1,6 +1,6 @@
-"""The shares of a histogram's bins from a tally, by expectation maximisation.
+"""The shares of a histogram's bins from a tally, by expectation maximization.
 
-Source: Li et al. 2020, section 5.4: expectation maximisation, and the variant that smooths the
+Source: Li et al. 2020, section 5.4: expectation maximization, and the variant that smooths the
 shares by (1, 2, 1) / 4 after each step (EMS), because the likeliest histogram of many bins follows
 the noise. Smoothing introduces a small bias where the density bends. Steps are accelerated by
 squared extrapolation (Varadhan & Roland 2008, "Simple and globally convergent methods for

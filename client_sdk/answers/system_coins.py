@@ -1,0 +1,38 @@
+"""Coins of the operating system, fresh for every decision.
+
+Nothing is buffered or seeded, so that neither a fork nor a snapshot of a virtual machine can make
+two devices toss the same coins.
+"""
+
+from __future__ import annotations
+
+from os import urandom
+
+from client_sdk.protocol.coins import COIN_SCALE
+
+_WORD_BYTES = 8
+
+
+class SystemCoins:
+    """`client_sdk.protocol.coins.Coins` from ``os.urandom``.
+
+    They have no state, so that any thread and process may share them.
+    """
+
+    __slots__ = ()
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
+        return int.from_bytes(urandom(_WORD_BYTES), "big") < numerator
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64.
+
+        Draws above the largest multiple of the bound are rejected: taking them modulo the bound
+        would favor the low integers.
+        """
+        unbiased = COIN_SCALE - COIN_SCALE % bound
+        while True:
+            drawn = int.from_bytes(urandom(_WORD_BYTES), "big")
+            if drawn < unbiased:
+                return drawn % bound

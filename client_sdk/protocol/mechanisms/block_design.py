@@ -1,0 +1,128 @@
+"""Block designs: a report names a block of d values, a shift of one of a few base blocks.
+
+A symbol stands for a block: the values of a base block, each plus a shift, modulo v. With a known
+probability the block holds the answer; otherwise it does not. Within either case base blocks are
+drawn by their weights, and shifts evenly. Shifts make the channel the same for every value, so that
+a few base blocks do what all C(v, d) subsets would do.
+
+Sources: Park, Nam & Lee 2023, "Block design schemes for the locally differentially private discrete
+distribution estimation", section IV (the channel of a design); Ye & Barg 2018 (all subsets: the
+variance that is approached).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+
+
+class BlockDesign(Channel):
+    """The channel of the shifts of weighted base blocks.
+
+    Symbol b * v + shift stands for the values of base block b, each plus ``shift``, modulo v. The
+    base blocks form families of equally many, and those of one family have one weight.
+
+    Attributes:
+        points: v, at least the number of inputs.
+        block_size: d, the number of values of a block.
+        base_blocks: the number of base blocks.
+        weights: how often a base block of each family is drawn, relative to the others.
+        keep_numerator: the probability that the reported block holds the answer, times 2**64.
+
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # fields of one design or another, for which properties would be defaults
+
+        @property
+        @abstractmethod
+        def points(self) -> int: ...  # noqa: D102 said above
+
+        @property
+        @abstractmethod
+        def block_size(self) -> int: ...  # noqa: D102 said above
+
+        @property
+        @abstractmethod
+        def base_blocks(self) -> int: ...  # noqa: D102 said above
+
+        @property
+        @abstractmethod
+        def weights(self) -> tuple[int, ...]: ...  # noqa: D102 said above
+
+        @property
+        @abstractmethod
+        def keep_numerator(self) -> int: ...  # noqa: D102 said above
+
+        @property
+        @abstractmethod
+        def _ends(self) -> tuple[int, ...]:
+            """The running sums of the weights."""
+
+    @abstractmethod
+    def base_block(self, index: int) -> tuple[int, ...]:
+        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order."""
+
+    @abstractmethod
+    def _element(self, index: int, place: int) -> int:
+        """Return the value at a place of a base block's order: first its members, then others."""
+
+    @property
+    def symbols(self) -> int:
+        """The number of blocks: every shift of every base block."""
+        return self.base_blocks * self.points
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """P(a block that holds the answer) / P(a block that does not)."""
+        outside = self.points - self.block_size
+        return Fraction(self.keep_numerator * outside, (COIN_SCALE - self.keep_numerator) * self.block_size)
+
+    def chance(self, index: int) -> Fraction:
+        """Return the probability that base block ``index`` is drawn."""
+        of_family = self.base_blocks // len(self.weights)
+        return Fraction(self.weights[index // of_family], self._ends[-1] * of_family)
+
+    def probability(self, symbol: int, given: int) -> Fraction:
+        """Return P(symbol | given)."""
+        index, shift = divmod(symbol, self.points)
+        if (given - shift) % self.points in self.base_block(index):
+            return self.chance(index) * Fraction(self.keep_numerator, COIN_SCALE * self.block_size)
+        others = self.points - self.block_size
+        return self.chance(index) * Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * others)
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the values of the symbol's block; all of them if it holds none."""
+        index, shift = divmod(symbol, self.points)
+        held = sorted((value + shift) % self.points for value in self.base_block(index))
+        return [value for value in held if value < self.inputs] or range(self.inputs)
+
+    def perturb(self, value: int, coins: Coins) -> int:
+        """Return a shift of a random base block that maps a member, or a non-member, to the value.
+
+        A member and a non-member are drawn in either case: a draw made for only one case would
+        reveal by its time which case it was. The base block is drawn without looking at the value.
+        """
+        points, size, ends = self.points, self.block_size, self._ends
+        of_family, total = self.base_blocks // len(ends), ends[-1]
+        place, weight = divmod(coins.below(total * of_family), total)
+        index = bisect_right(ends, weight) * of_family + place
+        keep = coins.bernoulli(self.keep_numerator)
+        kept = coins.below(size)
+        lie = coins.below(points - size)
+        element = self._element(index, kept if keep else size + lie)
+        return index * points + (value - element) % points
+
+
+def keep_within(epsilon: RequestedEpsilon, points: int, block_size: int) -> int:
+    """Return the largest keep-probability within the requested epsilon, times 2**64."""
+    weight = epsilon.odds * block_size
+    return int(COIN_SCALE * weight / (weight + points - block_size))

@@ -1,0 +1,73 @@
+"""Epsilon as a definition requests it: a number, or ``ln`` of a number.
+
+Only the choice of a channel's integers looks at it. What is charged follows from those integers
+(`client_sdk.protocol.epsilon`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from client_sdk.protocol.exact import exp_floor
+
+LEAST_EPSILON = Decimal("0.000001")
+"""The least epsilon. Below it a million devices tell less than one device at epsilon 1, which
+nobody can want."""
+
+GREATEST_EPSILON = Decimal(20)
+"""The greatest epsilon. Above it fewer than one report in 10**8 would lie, and 64-bit numerators
+would no longer resolve that."""
+
+_LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
+"""Plain ASCII digits, which every language reads alike; 40 of them are more than any channel
+resolves."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedEpsilon:
+    """Epsilon as a definition requests it.
+
+    Attributes:
+        odds: a rational no larger than e**epsilon, exact where the definition says ``ln``.
+        text: the definition's own words, for people.
+
+    """
+
+    odds: Fraction
+    text: str
+
+    @classmethod
+    def parse(cls, raw: object) -> RequestedEpsilon:
+        """Read a number, or a text ``ln NUMBER``.
+
+        Raises:
+            ValueError: saying what would be right, if it is neither, not finite, or out of range.
+
+        """
+        if isinstance(raw, str):
+            return cls._parse_logarithm(raw)
+        if isinstance(raw, bool) or not isinstance(raw, int | float | Decimal):
+            raise ValueError('must be a number such as 1.0, or the text "ln 3"')  # noqa: TRY004 as every other mistake
+        epsilon = Decimal(raw) if isinstance(raw, int) else Decimal(str(raw))
+        if not epsilon.is_finite():
+            raise ValueError(f"must be finite, not {epsilon}")
+        if (
+            not LEAST_EPSILON <= epsilon <= GREATEST_EPSILON
+        ):  # as decimals: 1e999999999 as a fraction would fill the memory
+            raise ValueError(f"must be from {LEAST_EPSILON:g} to {GREATEST_EPSILON:g}, not {epsilon:.6g}")
+        return cls(odds=exp_floor(Fraction(epsilon)), text=str(raw))
+
+    @classmethod
+    def _parse_logarithm(cls, raw: str) -> RequestedEpsilon:
+        match = _LOGARITHM.fullmatch(raw)
+        if match is None:
+            raise ValueError(f'must be a number such as 1.0, or a text such as "ln 3", not {raw!r}')
+        odds = Fraction(match[1])
+        if not exp_floor(Fraction(LEAST_EPSILON)) <= odds <= exp_floor(Fraction(GREATEST_EPSILON)):
+            raise ValueError(
+                f"must be the ln of a number from e^{LEAST_EPSILON:g} to e^{GREATEST_EPSILON:g}, not {raw!r}"
+            )
+        return cls(odds=odds, text=raw)
