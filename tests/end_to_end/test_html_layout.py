@@ -20,6 +20,7 @@ from estimator.render.html.document import as_html
 from estimator.render.html.index import ArchivedWindow, index_as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Figures
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.request import Selection
 from estimator.tallies.read import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
@@ -161,7 +162,7 @@ def test_the_ends_of_an_interval_are_rounded_outwards_once(browser: Browser, tmp
     ends = np.array([0.28504, 0.28504]), np.array([0.67496, 0.67496])
     half = np.array([0.5, 0.5])
     shares = Figures((False, True), *ends, half, half / 5, half, half)
-    changed = replace(estimated, estimates=shares)
+    changed = replace(estimated, groups=(FigureGroup("share", shares, "", SHARES),))
     highlights = (replace(report.highlights[0], shown=changed),)
     written = tmp_path / "report.html"
     written.write_text(as_html(replace(report, metrics=(changed,), highlights=highlights), registry), encoding="utf-8")

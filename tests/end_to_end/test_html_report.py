@@ -107,10 +107,9 @@ def article(page: Page, name: str) -> Locator:
 
 
 def figures_of(entry: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a question's table shows, in its order."""
-    return [
-        figure for group in entry["groups"] if STATISTICS[group["statistic"]].on_page for figure in group["figures"]
-    ]
+    """Return what is known of a question's table, in its order."""
+    shown = (group for group in entry["groups"] if STATISTICS[group["statistic"]].on_page)
+    return [figure for group in shown for figure in group["figures"] if figure["estimate"] is not None]
 
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])

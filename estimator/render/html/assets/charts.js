@@ -283,7 +283,7 @@ function histogram(question, slot, width, where) {
   const group = question.groups.find((candidate) => candidate.title === "Quantiles");
   const [first, last] = [edges[0][0], edges.at(-1)[1]];
   const room = width - 80;
-  const name = (quantile) => quantile.label.split(" are ")[0];
+  const name = (quantile) => quantile.label;
   const quantiles = apart(group ? figures(group, slot) : [], ({ value }) => (room * (value - first)) / (last - first), name);
   const levels = 1 + d3.max(quantiles, (quantile) => quantile.level) || 0;
   const points = isPoints(question);
@@ -310,7 +310,7 @@ function histogram(question, slot, width, where) {
         Plot.tip(bins, Plot.pointerX({ x: "middle", y: "value", title })),
       ],
     }),
-    legend(key("bar", "smoothed share"), key("dashed", "the stated share of answers is at most this value"), points ? "Wide bars: intervals." : BINS_ALONE),
+    legend(key("bar", "smoothed share"), key("dashed", "median and percentiles: 95 % of answers are at most p95"), points ? "Wide bars: intervals." : BINS_ALONE),
   );
 }
 
