@@ -49,7 +49,7 @@ def test_the_terminal_names_the_unit_of_every_number() -> None:
     assert "  mean, ms " in shown
     assert "steps: count, steps\n" in shown
     assert "  variance, steps\N{SUPERSCRIPT TWO}" in shown
-    assert "  median " in shown
+    assert "  median, steps " in shown
 
 
 def test_the_page_shows_the_unit_behind_numbers() -> None:
