@@ -39,6 +39,11 @@ def label_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
     return short(word(value))
 
 
+def joined(label: str | tuple[str, ...]) -> str:
+    """Return a label that `parts` may have taken apart as one text."""
+    return label if isinstance(label, str) else ", ".join(label)
+
+
 def is_yes_or_no(labels: Sequence[object]) -> bool:
     """Whether a question is answered by yes or no, so that the share of yes says everything."""
     return len(labels) == 2 and list(labels) == [False, True]  # noqa: PLR2004 yes and no

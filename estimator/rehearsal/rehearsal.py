@@ -59,14 +59,10 @@ class Rehearsed:
     texts: TextOutcome | None = None
 
     @property
-    def is_band_held(self) -> bool | None:
-        """Whether the band holds the truth at all its points. None without a band or its truth."""
-        band = [
-            holds(figure, truth)
-            for key, figure, truth in compared(self.estimated, self.truths)
-            if key.statistic == BAND
-        ]
-        return all(band) if band else None
+    def band(self) -> list[bool]:
+        """Whether the band holds the truth at each of its points; empty without either."""
+        pairs = compared(self.estimated, self.truths)
+        return [holds(figure, truth) for key, figure, truth in pairs if key.statistic == BAND]
 
 
 @dataclass(frozen=True, slots=True)

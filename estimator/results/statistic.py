@@ -23,15 +23,6 @@ SHOWN_SHARES: Final = 5
 """How many values of a question the terminal shows. ``--verbose`` shows more."""
 
 
-class InUnit(Enum):
-    """In which unit the figures of a statistic are."""
-
-    SHARE = "shares of devices, shown in percent"
-    OWN = "in the metric's unit"
-    SQUARED = "in the square of the metric's unit"
-    NONE = "numbers without a unit"
-
-
 class Chart(Enum):
     """What the page draws of a statistic, besides its figures over time."""
 
@@ -128,7 +119,7 @@ class Statistic:
             of a pair.
         label: names a figure to people, from its value.
         cell: writes the value of a figure in CSV.
-        unit: in which its figures are.
+        is_share: whether its figures are shares, from 0 to 1.
         headline: the answer to a question is its statistic with the highest number; 0 never is.
         lead: returns the position of the figure that is the answer.
         by_value: whether a category of many values has a figure for each, of which few are shown.
@@ -142,10 +133,9 @@ class Statistic:
         table_heading: stands above its lines in the verbose table, where they come after all
             others.
         chart: what the page draws of it besides.
-        alert: how an alert names a figure; empty if no alert may.
+        is_mean: whether it is the mean of all answers.
         is_compared: whether its changes are tested.
         untested: what is said not to be tested; empty where nothing is said.
-        has_truth: whether a rehearsal knows the truth.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
 
@@ -155,7 +145,7 @@ class Statistic:
     title: str = ""
     label: Callable[[Any], str] = label_of
     cell: Callable[[Any], str | None] = _cell
-    unit: InUnit = InUnit.SHARE
+    is_share: bool = True
     headline: int = 0
     lead: Callable[[Figures], int] = _first
     by_value: bool = False
@@ -166,22 +156,11 @@ class Statistic:
     on_page: bool = False
     table_heading: str = ""
     chart: Chart | None = None
-    alert: str = ""
+    is_mean: bool = False
     is_compared: bool = False
     untested: str = ""
-    has_truth: bool = False
     has_bounds: bool = False
     pooled: str = ""
-
-    @property
-    def is_share(self) -> bool:
-        """Whether its figures are shares, from 0 to 1."""
-        return self.unit is InUnit.SHARE
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether it is the mean of all answers."""
-        return self.alert == "mean"
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
         """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
@@ -194,14 +173,13 @@ def _mean(description: str, title: str) -> Statistic:
         title,
         lambda _: title.lower(),
         _nothing,
-        InUnit.OWN,
+        is_share=False,
         headline=2,
         line="{}",
         in_table=True,
         on_page=True,
-        alert="mean",
+        is_mean=True,
         is_compared=True,
-        has_truth=True,
         has_bounds=True,
         pooled="pooled_mean",
     )
@@ -218,9 +196,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         in_table=True,
         on_page=True,
-        alert="share[VALUE]",
         is_compared=True,
-        has_truth=True,
         has_bounds=True,
         pooled="pooled_share",
     ),
@@ -243,7 +219,6 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         untested="shares from a number of days on",
-        has_truth=True,
         has_bounds=True,
     ),
     "found_text": Statistic(
@@ -257,7 +232,6 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="{}",
         table_heading="texts found",
         untested="texts",
-        has_truth=True,
         has_bounds=True,
     ),
     "named_text": Statistic(
@@ -276,7 +250,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "the mean of a coordinate of vectors, counted from 0",
         "Mean of each coordinate",
         _coordinate,
-        unit=InUnit.NONE,
+        is_share=False,
         headline=4,
         lead=_largest,
         by_value=True,
@@ -286,7 +260,6 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         untested="coordinates",
-        has_truth=True,
         has_bounds=True,
         pooled="pooled_coordinate",
     ),
@@ -294,7 +267,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "the change of a model's label as a feature rises by half its range, the others being equal",
         "Change of the label as a feature rises by half its range",
         _coordinate,
-        unit=InUnit.NONE,
+        is_share=False,
         headline=4,
         lead=_largest,
         by_value=True,
@@ -309,7 +282,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "the log-odds of a model's label yes where a feature has a value",
         "Log-odds of yes by feature",
         _coordinate,
-        unit=InUnit.NONE,
+        is_share=False,
         headline=4,
         lead=_largest,
         by_value=True,
@@ -325,7 +298,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "How often a yes is ranked above a no, if scores are normal",
         lambda _: "AUC",
         _nothing,
-        InUnit.NONE,
+        is_share=False,
         line="{}",
         in_table=True,
         on_page=True,
@@ -338,30 +311,26 @@ STATISTICS: Final[dict[str, Statistic]] = {
     "sum": Statistic(
         "the sum of the answers of all devices that reported",
         cell=_nothing,
-        unit=InUnit.OWN,
-        alert="sum",
+        is_share=False,
     ),
     "variance": Statistic(
         "the variance of a number's answers",
         "Variance",
         lambda _: "variance",
         _nothing,
-        InUnit.SQUARED,
+        is_share=False,
         in_table=True,
         untested="the distribution",
-        has_truth=True,
     ),
     "quantile": Statistic(
         "the answer that this fraction of the devices do not exceed",
         "Quantiles",
         _quantile,
-        unit=InUnit.OWN,
+        is_share=False,
         line="{}",
         in_table=True,
         on_page=True,
-        alert="p95",
         untested="the distribution",
-        has_truth=True,
     ),
     "range": Statistic(
         "the share of devices between two answers, on request",
@@ -372,32 +341,27 @@ STATISTICS: Final[dict[str, Statistic]] = {
         in_table=True,
         on_page=True,
         untested="the distribution",
-        has_truth=True,
         has_bounds=True,
     ),
     "at_most": Statistic(
         "the share of devices with this answer or a lower one; these intervals hold together",
         chart=Chart.BAND,
         untested="the distribution",
-        has_truth=True,
     ),
     "bin": Statistic(
         "the share of devices between two answers; the bins cover the whole range",
         cell=_range_cell,
         chart=Chart.HISTOGRAM,
         untested="the distribution",
-        has_truth=True,
     ),
     "mean_within": Statistic(
         "the mean of the numbers within a group",
         "Mean of {1} by {0}",
-        unit=InUnit.OWN,
+        is_share=False,
         line="mean, {}",
         on_page=True,
         table_heading="mean of {1} in each group of {0}",
-        alert="mean[VALUE]",
         untested="means within groups",
-        has_truth=True,
     ),
     "share_within": Statistic(
         "the share with the value within a group: `group, value`",
@@ -411,7 +375,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "How often a yes is at a higher step than a no",
         lambda _: "AUC",
         _nothing,
-        InUnit.NONE,
+        is_share=False,
         in_table=True,
         on_page=True,
         untested="shares within groups",
@@ -434,7 +398,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         "the difference of two groups' means: `first group less second group`",
         label=_difference,
         cell=_difference_of_means_cell,
-        unit=InUnit.OWN,
+        is_share=False,
     ),
 }
 """The statistics of one tally, in the order of every form."""

@@ -17,7 +17,7 @@ from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import AmongAll
 from estimator.results.poisoning import Fakes, Move
-from estimator.words import short
+from estimator.words import joined, short
 
 MOST_TEXTS: Final = 200
 """The most texts of a list on the page."""
@@ -127,4 +127,4 @@ def _move_row(estimated: MetricEstimate, move: Move) -> tuple[str, ...]:
     label, _ = move_words(estimated, move)
     group = estimated.group(move.statistic)
     unit = NO_UNIT if group is None else unit_of(group)
-    return label if isinstance(label, str) else ", ".join(label), unit.size(move.down), unit.size(move.up)
+    return joined(label), unit.size(move.down), unit.size(move.up)

@@ -14,7 +14,7 @@ from estimator.render.text.widths import columns_of, wrapped
 from estimator.render.words import cluster_words, move_words, p_equals, shown_moves
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of
-from estimator.results.estimate import Figure
+from estimator.results.estimate import Figure, Figures
 from estimator.results.group import SHARES, Ends, FigureGroup
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.metric import MetricEstimate
@@ -67,16 +67,16 @@ def lines_of(group: FigureGroup, positions: Sequence[int]) -> Iterator[FigureLin
     """
     about, ends = group.about, bar_ends(group)
     decimals = SHARE_DECIMALS if about.is_share else None
-    figures = list(shown_figures(group, positions))
+    figures = shown_figures(group, positions)
     labels = [about.parts(figure.value) for figure in figures]
     unit = "" if about.table_heading else group.unit  # which names it
     for label, figure in zip(_in_unit(labels, unit), figures, strict=True):
         yield FigureLine(label, figure, decimals, ends)
 
 
-def shown_figures(group: FigureGroup, positions: Sequence[int], most: int = SHOWN_VALUES) -> Iterator[Figure]:
-    """Yield the figures of the values that are shown, or of any other statistic the first ones."""
-    yield from group.figures.at(positions if group.about.by_value else range(min(most, len(group.figures))))
+def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
+    """Return the figures of the values that are shown, or of any other statistic the first ones."""
+    return group.figures.at(positions if group.about.by_value else range(min(SHOWN_VALUES, len(group.figures))))
 
 
 def bar_ends(group: FigureGroup) -> Ends | None:

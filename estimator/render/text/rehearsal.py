@@ -8,8 +8,9 @@ from typing import Final
 
 from estimator.formats.to_csv import csv_text
 from estimator.formats.to_json import document_of, json_text
-from estimator.rehearsal.compared import BAND, Coverage, compared, holds
+from estimator.rehearsal.compared import Coverage, holds
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
+from estimator.rehearsal.truths import TRUTHS
 from estimator.render.rounding import text_of, within
 from estimator.render.text.lines import TOO_FEW, FigureLine, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
@@ -41,13 +42,13 @@ def rehearsal_as_json(rehearsal: Rehearsal) -> str:
         entry["window"] = None
     for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
         for of_group, group in zip(metric.get("groups", ()), rehearsed.estimated.groups, strict=True):
-            if group.about.has_truth:
+            if group.statistic in TRUTHS:
                 for entry, key, figure in zip(of_group["figures"], group.keys, group.figures, strict=True):
                     truth = rehearsed.truths.get(key)
                     entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
         metric["coverage"] = {name: asdict(coverage) for name, coverage in rehearsed.coverages.items()}
-        if rehearsed.is_band_held is not None:
-            metric["band_holds"] = rehearsed.is_band_held
+        if rehearsed.band:
+            metric["band_holds"] = all(rehearsed.band)
         if rehearsed.texts is not None:
             metric["texts"] |= {
                 "false": list(rehearsed.texts.false),
@@ -102,7 +103,7 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
     """Yield each figure that has a line in a report and a truth, beside the truth."""
     for group in rehearsed.estimated.groups:
         about = group.about
-        if about.chart in {Chart.BAND, Chart.HISTOGRAM} or not about.has_truth:
+        if about.chart in {Chart.BAND, Chart.HISTOGRAM} or group.statistic not in TRUTHS:
             continue
         for line in lines_of(group, positions):
             named = about.line.format(line.label) if about.table_heading and isinstance(line.label, str) else line.label
@@ -131,11 +132,7 @@ def _heading(style: Style) -> str:
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
     """Return whether the band holds, of which a table shows no point."""
-    held = [
-        holds(figure, truth)
-        for key, figure, truth in compared(rehearsed.estimated, rehearsed.truths)
-        if key.statistic == BAND
-    ]
+    held = rehearsed.band
     if not held:
         return []
     missed = held.count(False)

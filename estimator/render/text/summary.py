@@ -25,7 +25,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.poisoning import Fakes, Move
 from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
-from estimator.words import is_yes_or_no, plural
+from estimator.words import is_yes_or_no, joined, plural
 
 COMPARED = 2
 """How many windows are compared: the first and the last one."""
@@ -204,7 +204,7 @@ def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
 def _moved_words(shown: MetricEstimate, move: Move) -> str:
     group = shown.group(move.statistic)
     label, _ = move_words(shown, move)
-    named = label if isinstance(label, str) else ", ".join(label)
+    named = joined(label)
     if group is not None and group.about.is_share:
         moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
         return f"“{named}” moved by {moved.low} to {moved.high} points at most"
