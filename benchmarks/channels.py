@@ -27,7 +27,7 @@ from tests.exact import test_design_variance as designs
 from tests.exact import test_means as means
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.inverses import requested
-from tests.unit.estimator.estimates import test_distribution as waves
+from tests.unit.estimator.analyses import test_distribution as waves
 
 ROUNDS = 5
 LIMITS_S = {1024: 0.010, 10**5: 0.5, 10**6: 5.0}

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser
 from benchmarks import many_windows
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
-from estimator.estimates.metric import estimate
+from estimator.analyses.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.report.highlights import highlights_of
 from estimator.report.report import make_report

@@ -21,10 +21,10 @@ from benchmarks.results import table
 from client_sdk.protocol import Metric
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.vector import UNIT
-from estimator.estimates.learned.models import learn
-from estimator.estimates.learned.prediction import predict
-from estimator.estimates.learned.products import Moments, ProductsModel
-from estimator.estimates.vectors import noise_of
+from estimator.analyses.metric import analysis_of
+from estimator.analyses.models.prediction import predict
+from estimator.analyses.models.products import Moments, ProductsModel
+from estimator.analyses.vectors.analysis import Vectors
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats
@@ -109,12 +109,12 @@ def _mean_auc(metric: Metric, people: People, devices: int, splits: int) -> floa
 
 def _learned(metric: Metric, encoded: Counts, counts: Counts, generator: np.random.Generator) -> LearnedModel:
     if not isinstance(metric.kind, Model):
-        _, model = learn(metric, drawn_tally(metric, encoded, counts, generator))
+        _, model = analysis_of(metric).learn(drawn_tally(metric, encoded, counts, generator))
         assert model is not None
         return model
     devices, inputs = counts.sum(), len(metric.kind.observation.coordinates)
     mean: Floats = counts @ encoded[:, : metric.kind.length] / (UNIT * devices)
-    noise = noise_of(metric) / float(np.sqrt(devices))
+    noise = Vectors[Model](metric).noise / float(np.sqrt(devices))
     blocks = generator.normal(scale=noise / np.sqrt(BLOCKS), size=(BLOCKS, len(mean)))
     strays = Moments.of(blocks - blocks.mean(axis=0), inputs)
     return ProductsModel(metric.kind, Moments.of(mean + blocks.sum(axis=0), inputs), strays, noise).learned()

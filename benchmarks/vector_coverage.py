@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, lifted
-from estimator.estimates.vectors import VectorMean
-from estimator.rehearsal.vector_sampler import sampled_tally
+from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from estimator.analyses.vectors.analysis import Vectors
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import VECTOR, metric_of
@@ -88,7 +88,7 @@ def _held(  # noqa: PLR0917 a population, and what is asked of it
         assert isinstance(channel, RotatedAxes)
         counts = sampled_tally(channel, encoded, generator.multinomial(devices, shares), generator)
         tally = Tally(metric.name, metric.edition, window, closed=True, reports=devices, counts=counts.tolist())
-        mean = VectorMean.of(metric, tally)
+        mean = Vectors[Ball](metric).mean(tally)
         coordinates, sums = mean.shares(), [mean.linear(row) for row in weights]
         yield [
             *((coordinates.lows <= truth) & (truth <= coordinates.highs)).tolist(),

@@ -17,10 +17,10 @@ from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, s
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
 from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.vectors.vector import UNIT, Ball
 from collector.judge import judge
-from estimator.estimates.vectors import VectorMean, noise_of
-from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.analyses.vectors.analysis import Vectors
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import VECTOR, registry_text
@@ -115,7 +115,7 @@ def _row(length: int, epsilon: float, generator: np.random.Generator) -> tuple[l
         _squares(directions, hemisphere(directions, epsilon, generator)),
         min(of_sqkr, key=lambda squares: float(squares.mean())),
     ]
-    computed = noise_of(metric) ** 2 / least_error(epsilon)
+    computed = Vectors[Ball](metric).noise ** 2 / least_error(epsilon)
     cells = [
         str(length),
         f"{epsilon:g}",
@@ -162,7 +162,7 @@ def _error(metric: Metric, number: int, generator: np.random.Generator, judged_b
         counts = sampled_tally(channel, encoded, np.ones(len(vectors), np.int64), generator)
     else:
         counts = _judged(metric, window, vectors, judged_by)
-    estimated = VectorMean.of(metric, _tally(metric, window, counts))
+    estimated = Vectors[Ball](metric).mean(_tally(metric, window, counts))
     truth = encoded[:, : vectors.shape[1]].mean(axis=0) / UNIT
     return len(vectors) * float(((estimated.coordinates - truth) ** 2).sum())
 
@@ -218,7 +218,7 @@ def _decode_s(metric: Metric, bits: int, generator: np.random.Generator) -> floa
     tally = Tally(
         metric.name, metric.edition, Window.parse(DAY), closed=True, reports=int(counts.sum()), counts=counts.tolist()
     )
-    return min(_ms(lambda: VectorMean.of(metric, tally).shares()) for _ in range(5)) / 1000
+    return min(_ms(lambda: Vectors[Ball](metric).mean(tally).shares()) for _ in range(5)) / 1000
 
 
 def _reported(metric: Metric, vector: list[float], window: str) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from estimator.estimates.learned.prediction import predict
+from estimator.analyses.models.prediction import predict
 from estimator.results.learned import ModelFile
 from estimator.statistics.arrays import Floats
 

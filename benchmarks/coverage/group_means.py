@@ -15,8 +15,8 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.analyses.group_means import group_means
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.group_means import group_means
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population

@@ -13,9 +13,9 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.analyses.covariance import Sample
+from estimator.analyses.joint import joint_of
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.joint import joint_of
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import HOSTILE, POPULATIONS

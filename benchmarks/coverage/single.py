@@ -17,8 +17,8 @@ from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.analyses.means import Contrast, UnbiasedScores, means_of
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
-from estimator.estimates.means import Contrast, UnbiasedScores, means_of
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import CATEGORY, GAUSSIAN, metric_of
 from tests.support.estimates.inverses import requested

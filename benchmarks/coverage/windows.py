@@ -14,8 +14,8 @@ from benchmarks.coverage.cells import Cell, Figure, Held, holds
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.analyses.metric import estimates
 from estimator.decoders.inversions import sampler_of
-from estimator.estimates.metric import estimates
 from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.metric import MetricEstimate

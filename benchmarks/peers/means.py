@@ -17,8 +17,8 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.analyses.means import mean_of
 from estimator.decoders.inversions import decoder_of, inverse_of, sampler_of
-from estimator.estimates.means import mean_of
 from estimator.statistics.arrays import Counts, Floats
 
 OUR_RUNS = 1000

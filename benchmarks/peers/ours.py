@@ -11,8 +11,8 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.analyses.shrinkage import shrunken_shares
 from estimator.decoders.protocol import Inverse
-from estimator.estimates.shrinkage import shrunken_shares
 from estimator.statistics.arrays import Counts, Floats
 
 DEVICES = 100_000

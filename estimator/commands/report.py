@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
+from estimator.analyses.covariance import MOST_VALUES
 from estimator.atomic_file import write_whole
 from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
@@ -29,7 +30,6 @@ from estimator.commands.sources import (
     require_unread,
     selection_of,
 )
-from estimator.estimates.covariance import MOST_VALUES
 from estimator.formats.model_file import as_model_file, check_model
 from estimator.own_files import is_not_ours
 from estimator.render import BINARY_FORMATS, FORMATS

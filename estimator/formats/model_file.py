@@ -8,8 +8,8 @@ from typing import Final
 
 import msgspec
 
-from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import Registry
+from estimator.analyses.metric import analysis_of
 from estimator.errors import ReportError, RequestError
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.results.learned import MODEL_SCHEMA, LearnedModel, ModelFile, ModelInput
@@ -27,7 +27,7 @@ def check_model(registry: Registry, name: str) -> None:
         UnknownMetricError: if the registry does not define it.
 
     """
-    if not isinstance(registry.metric(name).kind, Model | CrossedModel):
+    if analysis_of(registry.metric(name)).observation is None:
         raise RequestError(f'{name} is no model; name a metric with kind = "model"')
 
 
@@ -46,8 +46,9 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
     learned = [each for each in report.metrics if each.metric == name and each.learned is not None]
     if not learned:
         raise RequestError(f"no window of {name} has enough reports to learn from; wait for more, or choose others")
-    domain, last = registry.metric(name).kind, max(learned, key=lambda each: each.span.starts_at)
-    assert isinstance(domain, Model | CrossedModel)  # noqa: S101 `check_model` refuses others
+    observation = analysis_of(registry.metric(name)).observation
+    last = max(learned, key=lambda each: each.span.starts_at)
+    assert observation is not None  # noqa: S101 `check_model` refuses others
     assert last.learned is not None  # noqa: S101 chosen so
     file = ModelFile(
         schema=MODEL_SCHEMA,
@@ -55,7 +56,7 @@ def as_model_file(report: EstimateReport, registry: Registry, name: str) -> str:
         edition=last.edition,
         window=last.window,
         reports=last.reports,
-        label=domain.observation.definition["label"],  # type: ignore[arg-type] # of texts alone
+        label=observation.definition["label"],  # type: ignore[arg-type] # of texts alone
         learned=last.learned,
     )
     return json_text(builtins_of(file))

@@ -26,13 +26,12 @@ from client_sdk.protocol.horizon import IN_WINDOW
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON
+from estimator.analyses.metric import analysis_of
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
-from estimator.plan.group_variance import share_count
 from estimator.plan.recalibration import Candidates
 from estimator.plan.registry_patch import rewritten, written
 from estimator.plan.target_error import usual_variance
-from estimator.plan.variance import mean_range, share_factor
 from estimator.statistics.arrays import Floats
 
 ROUNDS: Final = 8
@@ -223,7 +222,8 @@ def _allocation(text: str, before: _Candidate, after: _Candidate, goals: Floats,
 
 def _floor(metric: Metric) -> float:
     """Return the variance of an unperturbed answer: of a share among equals, or of a mean."""
-    if not metric.labels:
-        return mean_range(metric) ** 2 / 4
-    share = 1 / share_count(metric)
-    return share_factor(metric) ** 2 * share * (1 - share)
+    analysis = analysis_of(metric)
+    if analysis.squares is None:
+        return analysis.width**2 / 4
+    share = 1 / analysis.share_count
+    return analysis.factor**2 * share * (1 - share)

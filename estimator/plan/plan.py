@@ -7,25 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
-from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
-from estimator.discovery.power import SHORT, Power
-from estimator.estimates.vectors import rotation_error
-from estimator.plan.group_variance import least_difference, squares_of_shares
+from estimator.analyses.analysis import Analysis
+from estimator.analyses.metric import analysis_of
+from estimator.discovery.power import SHORT
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
-from estimator.plan.variance import mean_range, mean_variance, share_factor
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central_epsilon import central_of
 from estimator.privacy.exposure import Exposure, exposures
@@ -213,29 +208,30 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
     reports = 0 if expired else int(request.population * part)
     target_error = request.target_errors.get(metric.name, usual_error(metric))
     needed = reports_needed(unit_variance(metric), target_error)
-    variance = mean_variance(metric)
+    analysis = analysis_of(metric)
+    variance = analysis.mean_variance
     error = math.sqrt(variance / reports) if variance is not None and reports else None
     return MetricPlan(
         metric,
         reports,
-        _share_errors(metric, reports),
-        None if error is None else error * mean_range(metric),
-        least_difference(metric, reports),
+        _share_errors(analysis, reports),
+        None if error is None else error * analysis.width,
+        analysis.least_difference(reports),
         target_error,
         needed,
         math.ceil(needed / part) if part else None,
         _central(metric, reports, request.delta, part),
-        rotation_error(metric),
-        _strata(metric, reports),
-        _texts(metric, reports, part),
+        analysis.rotation_error,
+        _strata(analysis, reports),
+        _texts(analysis, reports, part),
     )
 
 
-def _texts(metric: Metric, reports: int, part: Fraction) -> TextPlan | None:
-    domain, channel = metric.kind, metric.channel
-    if not isinstance(domain, Text) or not isinstance(channel, GroupedGeometry):
+def _texts(analysis: Analysis[Any], reports: int, part: Fraction) -> TextPlan | None:
+    power, domain = analysis.power, analysis.kind
+    if power is None:
         return None
-    power, letters = Power(domain, channel), min(SHORT, domain.max_length)
+    letters = min(SHORT, domain.max_length)
     to_find = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
     if_named = power.reports_to_see(COMMON / domain.max_items, letters)
     return TextPlan(
@@ -247,16 +243,12 @@ def _texts(metric: Metric, reports: int, part: Fraction) -> TextPlan | None:
     )
 
 
-def _strata(metric: Metric, reports: int) -> StrataPlan | None:
-    if not metric.strata:
+def _strata(analysis: Analysis[Any], reports: int) -> StrataPlan | None:
+    strata = analysis.metric.strata
+    if not strata:
         return None
-    each = reports // len(metric.strata)
-    errors, variance = _share_errors(metric, each), mean_variance(metric)
-    if errors is not None:
-        worst: float | None = errors.worst**2 * each
-    else:
-        worst = None if variance is None else variance * mean_range(metric) ** 2
-    return StrataPlan(len(metric.strata), each, None if worst is None else smallest_difference(worst, each))
+    each, worst = reports // len(strata), analysis.report_variance
+    return StrataPlan(len(strata), each, None if worst is None else smallest_difference(worst, each))
 
 
 def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Central | None:
@@ -271,9 +263,9 @@ def _central(metric: Metric, reports: int, delta: float, part: Fraction) -> Cent
     return Central(delta=at_delta, epsilon=epsilon)
 
 
-def _share_errors(metric: Metric, reports: int) -> ShareErrors | None:
-    squares, factor = squares_of_shares(metric), share_factor(metric)
-    if squares is None or not metric.labels or reports == 0:
+def _share_errors(analysis: Analysis[Any], reports: int) -> ShareErrors | None:
+    squares, factor = analysis.squares, analysis.factor
+    if squares is None or reports == 0:
         return None
     uniform, worst = (math.sqrt(variance / reports) for variance in (squares.uniform, squares.worst))
     smallest = smallest_share(squares, reports)
@@ -287,6 +279,6 @@ def _notes(registry: Registry, today: date) -> list[str]:
         f"how well {metric.name} predicts depends on people: with true answers of some, rehearse-model --loss says how"
         " many devices it needs"
         for metric in registry.metrics.values()
-        if isinstance(metric.kind, Model | CrossedModel) and isinstance(metric.kind.observation.label, Boolean)
+        if (observation := analysis_of(metric).observation) and observation.is_of_yes_and_no
     )
     return notes

@@ -16,15 +16,8 @@ import numpy as np
 
 from estimator.decoders.squares import Squares
 from estimator.statistics.binomial_intervals import at_most, binomial_intervals
-from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, Z
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z
 from estimator.statistics.laws import binomial_tail
-
-POWER: Final = 0.8
-"""How often the share would be seen: Cohen 1988, "Statistical power analysis for the behavioral
-sciences", 2.4.
-"""
-
-Z_OF_POWER: Final = NormalDist().inv_cdf(POWER)
 
 Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
 """For differences of strata: who compares two releases acts on what is not seen."""

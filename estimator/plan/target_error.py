@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from client_sdk.protocol.metric import Metric
-from estimator.plan.group_variance import squares_of_shares
-from estimator.plan.variance import mean_range, mean_variance, share_factor, text_variance
+from estimator.analyses.metric import analysis_of
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a
@@ -21,13 +20,8 @@ def unit_variance(metric: Metric) -> float:
 
     It is that of a share, of a named text, or else of the mean.
     """
-    squares, of_text = squares_of_shares(metric), text_variance(metric)
-    if of_text is not None:
-        return of_text
-    if squares is not None and metric.labels:
-        return squares.worst * share_factor(metric) ** 2
-    variance = mean_variance(metric)
-    return math.inf if variance is None else variance * mean_range(metric) ** 2
+    variance = analysis_of(metric).report_variance
+    return math.inf if variance is None else variance
 
 
 def usual_variance(metric: Metric) -> float:
@@ -39,15 +33,15 @@ def usual_variance(metric: Metric) -> float:
     variance leaps: at some epsilons a design takes over that is better for rare values and worse
     for common ones.
     """
-    squares = squares_of_shares(metric)
-    if squares is not None and metric.labels:
-        return squares.uniform * share_factor(metric) ** 2
-    return unit_variance(metric)
+    analysis = analysis_of(metric)
+    squares = analysis.squares
+    return unit_variance(metric) if squares is None else squares.uniform * analysis.factor**2
 
 
 def usual_error(metric: Metric) -> float:
     """Return the target where none is named."""
-    return USUAL if metric.labels and squares_of_shares(metric) else USUAL * mean_range(metric)
+    analysis = analysis_of(metric)
+    return USUAL if analysis.squares is not None else USUAL * analysis.width
 
 
 def reports_needed(variance: float, error: float) -> int:

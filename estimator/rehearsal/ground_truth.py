@@ -16,8 +16,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import CrossedModel, Model
 from client_sdk.protocol.registry.registry import Registry
+from estimator.analyses.metric import analysis_of
 from estimator.errors import AnswersError
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.true_answers import TrueAnswer, distinct, encode, read_answer
@@ -116,7 +116,7 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
     drawn = {
         name: metric
         for name, metric in registry.metrics.items()
-        if not isinstance(metric.kind, Model | CrossedModel) and (name in given or metric.kind.has_samples)
+        if not _is_model(metric) and (name in given or metric.kind.has_samples)
     }
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
@@ -186,10 +186,14 @@ def _source(rows: Iterator[tuple[int, list[str]]], registry: Registry, repeat: i
 def _missing(registry: Registry, rehearsed: Container[str], reason: str) -> tuple[Missing, ...]:
     """Return the metrics that are not rehearsed, with reasons; models have one of their own."""
     return tuple(
-        Missing(metric, OF_MODELS if isinstance(metric.kind, Model | CrossedModel) else reason)
+        Missing(metric, OF_MODELS if _is_model(metric) else reason)
         for name, metric in registry.metrics.items()
         if name not in rehearsed
     )
+
+
+def _is_model(metric: Metric) -> bool:
+    return analysis_of(metric).observation is not None
 
 
 def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...]]:
@@ -197,7 +201,7 @@ def _columns(heading: list[str], registry: Registry) -> dict[str, tuple[int, ...
     columns: dict[str, tuple[int, ...]] = {}
     for name, metric in registry.metrics.items():
         parts = metric.kind.columns(name)
-        if isinstance(metric.kind, Model | CrossedModel):  # `model_rehearsal` does these
+        if _is_model(metric):  # `model_rehearsal` does these
             continue
         if name in heading:
             columns[name] = (heading.index(name),)

@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.boolean import TRUTH_VALUES, Boolean
-from client_sdk.protocol.kinds.kind import NO_COINS
-from client_sdk.protocol.kinds.number import Number
+from client_sdk.protocol.kinds.boolean import TRUTH_VALUES
+from client_sdk.protocol.kinds.kind import NO_COINS, Kind
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
+from client_sdk.protocol.models.model import LABEL
+from estimator.analyses.metric import analysis_of
 from estimator.errors import AnswersError
 from estimator.rehearsal.model_rehearsal import People
 
@@ -41,10 +40,10 @@ def read_people(path: Path, metric: Metric) -> People:
         AnswersError: naming the column, or the row, without the content of a cell.
 
     """
-    domain = metric.kind
-    if not isinstance(domain, Model | CrossedModel) or not isinstance(domain.observation.label, Boolean):
+    observation = analysis_of(metric).observation
+    if observation is None or not observation.is_of_yes_and_no:
         raise AnswersError(f"{metric.name} is no model of yes and no; name one that is")
-    features = {feature.name: feature.kind for feature in domain.observation.features}
+    features = {feature.name: feature.kind for feature in observation.features}
     answers, persons = [], []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -54,7 +53,7 @@ def read_people(path: Path, metric: Metric) -> People:
                 if None in row or None in row.values():  # as csv says of what is too long, or too short
                     raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
                 if all(row[name] for name in (*features, metric.name)):
-                    answer = {name: _read(row[name], domain) for name, domain in features.items()}
+                    answer = {name: _read(row[name], kind) for name, kind in features.items()}
                     answers.append(answer | {LABEL: TRUTH_VALUES.get(row[metric.name].strip().lower())})
                     _check(metric, answers[-1], rows.line_num)
                     persons.append(row.get("person") or f"row {rows.line_num}")
@@ -83,14 +82,11 @@ def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> 
         raise AnswersError(f"{path} has the column {', '.join(twice)} twice; name each column once")
 
 
-def _read(cell: str, domain: object) -> object:
-    if not isinstance(domain, Number):
-        return cell
+def _read(cell: str, kind: Kind) -> object:
     try:
-        number = Decimal(cell)
-    except InvalidOperation:
+        return kind.parse(cell)
+    except DomainError:
         return None
-    return number if number.is_finite() else None
 
 
 def _check(metric: Metric, answer: dict[str, object], line: int) -> None:

@@ -7,7 +7,7 @@ more people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,14 +15,10 @@ import numpy as np
 
 from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import LABEL, CrossedModel, Model
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.window import Window
-from estimator.decoders.inversions import sampler_of
-from estimator.estimates.learned.models import learn
-from estimator.estimates.learned.prediction import predict
-from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.analyses.metric import analysis_of
+from estimator.analyses.models.prediction import predict
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 
@@ -116,7 +112,7 @@ def _round(metric: Metric, people: People, encoded: Counts, devices: int, genera
     held = people.held_back(generator)
     kept, tried = np.flatnonzero(~held), np.flatnonzero(held)
     counts = generator.multinomial(devices, np.full(len(kept), 1 / len(kept)))
-    _, model = learn(metric, drawn_tally(metric, encoded[kept], counts, generator))
+    _, model = analysis_of(metric).learn(drawn_tally(metric, encoded[kept], counts, generator))
     if model is None:
         return 0.5
     names = [each.name for each in model.inputs]
@@ -135,25 +131,9 @@ def drawn_tally(metric: Metric, encoded: Counts, counts: Counts, generator: np.r
 
     """
     window = Window.of(metric.window, UNIX_EPOCH_S)
-    channel = metric.channel.in_window(window.text)
-    if isinstance(metric.kind, Model):
-        assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-        tally = sampled_tally(channel, encoded.astype(np.float64), counts, generator)
-    else:
-        assert isinstance(metric.kind, CrossedModel)  # noqa: S101 a model has no third form
-        assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
-        tally = np.concatenate([*_of_features(channel, encoded, counts, generator)])
+    draw = analysis_of(metric).draws([((tuple(row), 1.0),) for row in encoded.tolist()])
+    tally = draw(counts, window, generator)
     return Tally(metric.name, metric.edition, window, closed=True, reports=int(tally.sum()), counts=tally.tolist())
-
-
-def _of_features(channel: Crosses, encoded: Counts, counts: Counts, generator: np.random.Generator) -> Iterator[Counts]:
-    """Yield the tally of each feature in turn. Of the devices left, an even part draws it."""
-    left = counts
-    for place, own in enumerate(channel.features):
-        drawn = generator.binomial(left, 1 / (channel.inputs - place))
-        left = left - drawn
-        cells = np.bincount(encoded[:, place], weights=drawn, minlength=own.inputs).astype(np.int64)
-        yield sampler_of(own)(cells, generator)
 
 
 def auc_of(scores: Floats, labels: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
@@ -184,7 +164,8 @@ def aucs_without_privacy(people: People, metric: Metric, rounds: int, seed: int)
 
 
 def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
-    assert isinstance(metric.kind, Model | CrossedModel)  # noqa: S101 whoever asks knows the kind
-    places, _ = metric.kind.observation.read(answer)
-    features = zip(metric.kind.observation.features, places, strict=True)
+    observation = analysis_of(metric).observation
+    assert observation is not None  # noqa: S101 whoever asks knows the kind
+    places, _ = observation.read(answer)
+    features = zip(observation.features, places, strict=True)
     return [float(each) for feature, place in features for each in feature.scaled(place)]

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.kind import Label
-from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.texts.text import Text
+from estimator.analyses.analysis import Draws
+from estimator.analyses.metric import analysis_of
 from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
 from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
@@ -50,29 +48,9 @@ class Crowd:
         """Return how many devices give each answer when they are sampled from the population."""
         return generator.multinomial(self.devices, self.shares) if self.answers else np.zeros(0, dtype=np.int64)
 
-    def inputs(self, counts: Counts, generator: np.random.Generator) -> Counts:
-        """Return how many devices give each input to the channel, shape (k,).
-
-        Each device rounds by coins of its own.
-
-        Args:
-            counts: how many devices give each answer, shape (len(answers),).
-            generator: of the coins.
-
-        """
-        inputs = np.zeros(self.metric.channel.inputs, dtype=np.int64)
-        longest = max((len(answer.law) for answer in self.answers), default=0)
-        # numpy gives the last symbol what rounding leaves: it must be an input of the answer itself
-        padded = [((0, 0.0),) * (longest - len(answer.law)) + answer.law for answer in self.answers]
-        if padded:
-            symbols, chances = np.moveaxis(np.array(padded, dtype=np.float64), -1, 0)
-            np.add.at(inputs, symbols.astype(np.int64), generator.multinomial(counts, chances))
-        return inputs
-
-    def vectors(self) -> Floats:
-        """Return what devices encode of each answer, which is a vector, shape (len(answers), D)."""
-        encoded = np.array([answer.law[0][0] for answer in self.answers], dtype=np.float64)
-        return encoded.reshape(len(self.answers), self.metric.channel.inputs)
+    def draws(self) -> Draws:
+        """Return a function that draws tallies of devices that give each answer, as they would."""
+        return analysis_of(self.metric).draws([answer.law for answer in self.answers])
 
     def coordinates(self, weights: Floats | Counts) -> Floats:
         """Return the mean of each coordinate of the unclipped vectors, even beyond the norm.
@@ -94,29 +72,17 @@ class Crowd:
             weights: of the answers, shape (len(answers),).
 
         """
-        total, shares = math.fsum(weights.tolist()), dict[Value, float]()
+        total, shares, counted = math.fsum(weights.tolist()), dict[Value, float](), analysis_of(self.metric).counted
         for answer, weight in zip(self.answers, weights.tolist(), strict=True):
-            for value in self._counted(answer.value):
+            for value in counted(answer.value):
                 shares[value] = shares.get(value, 0.0) + weight / total
         return shares
 
-    def _counted(self, value: Value) -> Sequence[Value]:
-        """Return the values of a report's shares for which an answer counts."""
-        kind = self.metric.kind
-        if isinstance(kind, Subset | Text):
-            return parts(value)
-        return parts(value)[:1] if isinstance(kind, MeanByGroup) else (value,)
-
     def mean(self, weights: Floats | Counts) -> float:
         """Return the mean of numbers, of positions on a scale from 1, or of the sizes of sets."""
-        total, kind = math.fsum(weights.tolist()), self.metric.kind
-        pairs = [(answer.value, weight / total) for answer, weight in zip(self.answers, weights.tolist(), strict=True)]
-        if isinstance(kind, Grid):
-            return math.fsum(float(kind.within(value)) * share for value, share in pairs)
-        if isinstance(kind, Subset):
-            return math.fsum(len(parts(value)) * share for value, share in pairs)
-        labels = list(self.metric.labels)
-        return math.fsum((labels.index(value) + 1) * share for value, share in pairs)  # type: ignore[arg-type] # a step
+        total, worth = math.fsum(weights.tolist()), analysis_of(self.metric).worth
+        pairs = zip(self.answers, weights.tolist(), strict=True)
+        return math.fsum(worth(answer.value) * (weight / total) for answer, weight in pairs)
 
     def group_means(self, weights: Floats | Counts, groups: Sequence[Label]) -> list[float]:
         """Return the mean of each group's numbers; NaN for a group without any device.
@@ -131,21 +97,6 @@ class Crowd:
             group, number = parts(answer.value)
             of_groups.setdefault(group, []).append((number, weight))
         return [_mean(of_groups.get(label, ())) for label in groups]
-
-    def texts(self, counts: Counts, generator: np.random.Generator) -> dict[int, int]:
-        """Return how many devices report each text, by its integer.
-
-        Args:
-            counts: how many devices give each answer, shape (len(answers),).
-            generator: of the draw of one text of a set.
-
-        """
-        devices: dict[int, int] = {}
-        for answer, count in zip(self.answers, counts.tolist(), strict=True):
-            numbers, chances = zip(*answer.law, strict=True)
-            for number, drawn in zip(numbers, generator.multinomial(count, chances).tolist(), strict=True):
-                devices[number] = devices.get(number, 0) + drawn
-        return devices
 
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
         """Return the answers, which are numbers, with their weights of shape (len(answers),)."""

@@ -7,21 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.window import Window
-from estimator.decoders.inversions import sampler_of
-from estimator.estimates.metric import estimate
+from estimator.analyses.analysis import Draws
+from estimator.analyses.metric import analysis_of, estimate
 from estimator.rehearsal.compared import BAND, Coverage, compared, coverages_of, held, holds
 from estimator.rehearsal.ground_truth import GroundTruth, Missing
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.rehearsal.texts import TextOutcome
 from estimator.rehearsal.truths import Truths, truths_of
-from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
@@ -36,9 +30,6 @@ a seed.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
-
-_Sampler = Callable[[Counts, Window, np.random.Generator], Counts]
-"""From the devices that give each answer, and the window, to the reports of each symbol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +121,13 @@ def _rehearse(
     after_round: Callable[[], object],
     generator: np.random.Generator,
 ) -> Rehearsed:
-    sampler = _sampler(crowd)
+    sampler = crowd.draws()
     at_hand = crowd.draw(generator) if crowd.at_hand is None else crowd.at_hand
     estimated = _report(crowd, at_hand, 0, sampler, generator, Request(ranges=ranges))
     if crowd.devices == 0:
         return Rehearsed(estimated, {}, {})
     truths, truths_at_hand = (truths_of(crowd, weights, estimated) for weights in (crowd.shares, at_hand))
-    has_means = isinstance(crowd.metric.kind, MeanByGroup)
+    has_means = analysis_of(crowd.metric).compares_groups
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
 
     def held_by(counts: Counts, weights: Floats | Counts, truths: Truths, number: int) -> dict[str, float]:
@@ -160,7 +151,7 @@ def _report(  # noqa: PLR0913, PLR0917 what one round is made of
     crowd: Crowd,
     counts: Counts,
     number: int,
-    sampler: _Sampler,
+    sampler: Draws,
     generator: np.random.Generator,
     request: Request,
 ) -> MetricEstimate:
@@ -178,23 +169,6 @@ def _report(  # noqa: PLR0913, PLR0917 what one round is made of
         ),
         request,
     )
-
-
-def _sampler(crowd: Crowd) -> _Sampler:
-    """Return a function that draws tallies of the devices that give each answer.
-
-    What it needs is prepared once.
-    """
-    domain, channel = crowd.metric.kind, crowd.metric.channel
-    if isinstance(domain, Text) and isinstance(channel, GroupedGeometry):
-        return lambda counts, _, generator: sampled_texts(domain, channel, crowd.texts(counts, generator), generator)
-    if isinstance(channel, RotatedAxes):
-        vectors = crowd.vectors()
-        return lambda counts, window, generator: sampled_tally(
-            channel.in_window(window.text), vectors, counts, generator
-        )
-    sampler = sampler_of(channel)
-    return lambda counts, _, generator: sampler(crowd.inputs(counts, generator), generator)
 
 
 def _window(metric: Metric, number: int = 0) -> Window:

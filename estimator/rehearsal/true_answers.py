@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.texts.text import Text
+from estimator.analyses.metric import analysis_of
 
 Input = int | tuple[int, ...]
 """An input of a channel: a symbol, or an encoded vector."""
@@ -70,7 +70,7 @@ def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer 
     kind, inputs = metric.kind, metric.channel.inputs
     if value is None and metric.has_no_answer:
         return TrueAnswer(None, ((inputs - 1, 1.0),))
-    law = kind.law_of_numbers(value) if isinstance(kind, Text) else kind.law(value, inputs)
+    law = analysis_of(metric).law(value)
     return TrueAnswer(cast("Value", kind.truth(value)), tuple((each, float(chance)) for each, chance in law.items()))
 
 

@@ -12,20 +12,14 @@ import re
 from itertools import islice
 from typing import Final
 
-from client_sdk.protocol.kinds.cross import MeanByGroup
-from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.kind import Label, word
-from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.decoders.inversions import decoder_of
+from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
-from estimator.estimates.distribution import QUANTILES
-from estimator.estimates.metric import mean_range_of, mean_statistic
-from estimator.estimates.shares_and_means import labels_of
 from estimator.report.strata import apart, stratum_name
 from estimator.results.alert import Alert, Operator
-from estimator.results.group import FigureKey
+from estimator.results.group import SHARES, FigureKey
 
 _EXPRESSION: Final = re.compile(
     r"\s*(?P<metric>[^\s.\[]+)(?:\[(?P<stratum>[^\]]+)\])?\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
@@ -41,8 +35,6 @@ _GRAMMAR: Final = (
 _NAMED: Final = 12
 """The most values that are named."""
 
-_SHARES: Final = "share[VALUE]"
-_GROUP_MEANS: Final = "mean[VALUE]"
 
 
 def read_alert(registry: Registry, text: str) -> Alert:
@@ -85,7 +77,7 @@ def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text:
 def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
     """Return the key of a figure, if the metric has it."""
     name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
-    known = _figures(metric)
+    known = analysis_of(metric).alerts
     if name in known:
         key = known[name]
         return key if value is None else FigureKey(key.statistic, _label(metric, value, text))
@@ -97,36 +89,12 @@ def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey
     raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
 
 
-def _figures(metric: Metric) -> dict[str, FigureKey]:
-    """Return the key of each figure that a metric has, by how it is written; values are missing."""
-    number = metric.kind if isinstance(metric.kind, Grid) else None
-    has_quantiles = number and number.statistic != "mean" and decoder_of(metric.channel)
-    return (
-        ({"mean": FigureKey(mean_statistic(metric))} if _has_mean(metric) else {})
-        | ({"sum": FigureKey("sum")} if number and not isinstance(number, OrdinalMean) else {})
-        | ({_GROUP_MEANS: FigureKey("mean_within")} if isinstance(metric.kind, MeanByGroup) else {})
-        | ({_SHARES: FigureKey("share")} if labels_of(metric) else {})
-        | ({f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES} if has_quantiles else {})
-    )
-
-
-def _has_mean(metric: Metric) -> bool:
-    """Whether there is a mean of everybody. A number by group has one of each group."""
-    if isinstance(metric.kind, MeanByGroup):
-        return False
-    try:
-        mean_range_of(metric)
-    except TypeError:
-        return False
-    return True
-
-
 def _label(metric: Metric, value: str, text: str) -> Label:
     """Return the value of this name.
 
     Two pairs can have one name, which then names neither.
     """
-    labels = labels_of(metric)
+    labels = analysis_of(metric).labels
     named = [label for label in labels if word(label) == value]
     if len(named) == 1:
         return named[0]
@@ -164,7 +132,7 @@ def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
     """Return the least and the greatest possible figure."""
     if statistic == "share":
         return 0.0, 1.0
-    least, greatest = mean_range_of(metric)
+    least, greatest = analysis_of(metric).ends or SHARES
     if statistic == "sum":  # of at least one answer, and of any number of them
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
     return least, greatest

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.texts.text import Text
+from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
-from estimator.estimates.texts import fitting
 
 MOST_CANDIDATES: Final = 10**6
 """Each takes half a kilobyte of memory, and for each window about a tenth of a millisecond."""
@@ -31,11 +30,11 @@ def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
         raise RequestError(
             f"{len(candidates):,} candidates are more than {MOST_CANDIDATES:,}; name some, and others in another report"
         )
-    domains = [metric.kind for metric in registry.metrics.values() if isinstance(metric.kind, Text)]
-    if not domains:
+    analyses = [each for each in map(analysis_of, registry.metrics.values()) if each.takes_candidates]
+    if not analyses:
         raise RequestError('candidates are for questions of kind = "text", and the registry has none; leave them out')
-    possible = {text for domain in domains for text in fitting(domain, candidates)}
+    possible = {text for analysis in analyses for text in analysis.fitting(candidates)}
     for place, text in enumerate(candidates, 1):
         if text not in possible:
-            letters = " or ".join(domain.alphabet for domain in domains)
+            letters = " or ".join(analysis.kind.alphabet for analysis in analyses)
             raise RequestError(f"candidate {place}, {text!r}, is no text of {letters}; correct or remove it")

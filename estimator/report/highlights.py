@@ -8,8 +8,8 @@ from itertools import groupby
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
+from estimator.analyses.metric import analysis_of
 from estimator.plan.target_error import reports_needed, unit_variance
-from estimator.plan.variance import mean_range
 from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.pooling import pooled
@@ -108,6 +108,6 @@ def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
     """Return the largest reach of a question's intervals, and the length of their range."""
     leading = estimated.leading
     if leading is None:
-        return 0.0, mean_range(metric)
+        return 0.0, analysis_of(metric).width
     reach = float((leading.figures.highs - leading.figures.lows).max()) / 2
-    return reach, 1.0 if leading.about.is_share else mean_range(metric)
+    return reach, 1.0 if leading.about.is_share else analysis_of(metric).width

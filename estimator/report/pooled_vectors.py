@@ -16,19 +16,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from client_sdk.protocol.metric import Metric
 from estimator.decoders.decoder import LEAST_NOISE
-from estimator.estimates.vectors import least_noise_of
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 
 
-def pooled_coordinates(metric: Metric, windows: list[tuple[int, Figures]], norm: float) -> Figures:
+def pooled_coordinates(least_noise: float, windows: list[tuple[int, Figures]], norm: float) -> Figures:
     """Return the mean of each coordinate over all reports.
 
     Args:
-        metric: of kind vector.
+        least_noise: the least variance that the mechanism gives to a coordinate of one report.
         windows: the number of reports, at least 1, and the coordinates of each window.
         norm: the greatest length of a vector.
 
@@ -37,7 +35,7 @@ def pooled_coordinates(metric: Metric, windows: list[tuple[int, Figures]], norm:
     total = float(each.sum())
     estimates, errors = (np.array([getattr(of, name) for _, of in windows]) for name in ("unbiased", "standard_errors"))
     mean = (each * estimates).sum(axis=0) / total
-    people = _variance_of_people(each, errors, mean, norm, least_noise_of(metric))
+    people = _variance_of_people(each, errors, mean, norm, least_noise)
     fresh = np.maximum(errors**2 - people / each, 0.0)
     noise = (each**2 * fresh).sum(axis=0) / (2 * norm * len(windows)) ** 2
     averaging = np.sqrt((each**2 * fresh).sum(axis=0) + people * np.sqrt(each).sum() ** 2)

@@ -25,10 +25,11 @@ from itertools import groupby
 from msgspec.structs import replace as replace_fields
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
+from estimator.analyses.metric import analysis_of
+from estimator.analyses.question_fields import question_fields
 from estimator.decoders.decoder import LEAST_NOISE
-from estimator.estimates.question_fields import question_fields
+from estimator.decoders.permanent import first_step
 from estimator.report.changes import compare, reaches
 from estimator.report.pooled_vectors import pooled_coordinates
 from estimator.report.same_people import least_noise
@@ -95,7 +96,7 @@ def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[Figu
     least, most = first.ends or SHARES
     if not first.about.is_compared:
         coordinates = [(window.reports, group.figures) for window, group in zip(windows, groups, strict=True)]
-        return replace_fields(first, figures=pooled_coordinates(metric, coordinates, most))
+        return replace_fields(first, figures=pooled_coordinates(analysis_of(metric).least_noise, coordinates, most))
     figures = []
     for of_windows in zip(*(group.figures for group in groups), strict=True):
         at = _middle(windows, of_windows)
@@ -145,15 +146,15 @@ def _least_noise(metric: Metric, position: float) -> float:
     """Return the least variance of fresh noise in a report, for a mean from 0 to 1."""
     channel = metric.channel
     gap, _ = _first_step(channel)
-    step = channel.instantaneous if isinstance(channel, Permanent) else channel
-    return least_noise(metric, step, position) / gap**2
+    return least_noise(metric, channel.last_step, position) / gap**2
 
 
 def _first_step(channel: Channel) -> tuple[float, float]:
     """Return permanent answers' factor on a share, and the share of an absent value."""
-    if not isinstance(channel, Permanent):
+    if channel.last_step is channel:
         return 1.0, 0.0
-    keep, lie = (float(channel.permanent.probability(0, given)) for given in (0, 1))
+    first = first_step(channel)
+    keep, lie = (float(first.probability(0, given)) for given in (0, 1))
     return keep - lie, lie
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.registry.registry import Registry
-from estimator.decoders.inversions import decoder_of
+from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
 
 
@@ -24,23 +23,23 @@ def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]])
     """
     for name, start, end in ranges:
         metric = registry.metric(name)
-        domain = metric.kind
+        analysis = analysis_of(metric)
         requested = f"the range of {name} from {start:.12g} to {end:.12g}"
-        if not isinstance(domain, Grid) or domain.statistic == "mean":
+        if metric.kind.statistic in {"", "mean"}:
             raise RequestError(
                 f"{requested} cannot be estimated; "
                 'only numbers and counts of statistic = "distribution" or "quantiles" can'
             )
-        if decoder_of(metric.channel) is None:
+        if not analysis.has_distribution or analysis.ends is None:
             raise RequestError(
                 f"{requested} needs no estimate of its own: the report has the share of each count; add them"
             )
-        low, high = float(domain.low), float(domain.high)
+        low, high = analysis.ends
         if not low <= start <= high or not low <= end <= high:
             raise RequestError(
                 f"{requested} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
             )
         if start > end:
             raise RequestError(f"{requested} ends before it begins; exchange its ends")
-        if start == end and not domain.is_whole:
+        if start == end and not analysis.is_whole:
             raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")

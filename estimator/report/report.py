@@ -9,11 +9,9 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.texts.text import Text
-from estimator.discovery.prefix_search import SURVIVORS
+from estimator.analyses.covariance import MOST_VALUES
+from estimator.analyses.metric import analysis_of, estimates
 from estimator.errors import TalliesError, UnfitTallyError
-from estimator.estimates.covariance import MOST_VALUES
-from estimator.estimates.metric import check_fit, estimates
 from estimator.report.candidates import check_candidates
 from estimator.report.central import composed_of, with_central
 from estimator.report.changes import changes_of
@@ -142,10 +140,9 @@ def _check_numbers(registry: Registry, of_metrics: Mapping[str, Sequence[Tally]]
 
 
 def _numbers(metric: Metric, request: Request) -> int:
-    is_of_texts = isinstance(metric.kind, Text)
-    inputs = SURVIVORS + len(request.candidates) if is_of_texts else metric.channel.inputs
-    is_squared = request.covariance and inputs <= MOST_VALUES
-    return NUMBERS_A_SHARE * inputs + (inputs**2 if is_squared else 0)
+    shares = analysis_of(metric).share_limit(request)
+    is_squared = request.covariance and shares <= MOST_VALUES
+    return NUMBERS_A_SHARE * shares + (shares**2 if is_squared else 0)
 
 
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
@@ -166,4 +163,4 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
         raise UnfitTallyError("its window is still open; use --preliminary to include it")
-    check_fit(metric, tally)
+    analysis_of(metric).check(tally)

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
+from estimator.analyses.means import Contrast
+from estimator.analyses.metric import analysis_of
 from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.estimates.mean_scale import scale_of
-from estimator.estimates.means import Contrast
 from estimator.results.estimate import Estimate
 from estimator.results.group import Ends
 from estimator.results.statistic import Statistic
@@ -79,7 +79,7 @@ def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
     decoder = decoder_of(channel)
     if decoder is not None:
         return decoder.least_noise(mean)
-    return max(0.0, Contrast.of(inverse_of(channel), scale_of(metric)).floor)
+    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
 
 
 def _opposition(first: float, last: float) -> float:

@@ -21,6 +21,13 @@ TAIL = (1 + CONFIDENCE) / 2
 
 Z = NormalDist().inv_cdf(TAIL)
 
+POWER = 0.8
+"""How often a planned effect would be seen: Cohen 1988, "Statistical power analysis for the
+behavioral sciences", 2.4.
+"""
+
+Z_OF_POWER = NormalDist().inv_cdf(POWER)
+
 BISECTIONS = 60
 """Halvings that reduce an interval within 0..1 to the last bit of a float."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from client_sdk.protocol import Registry
-from estimator.decoders.inversions import sampler_of
+from client_sdk.protocol.window import Window
 from estimator.rehearsal.ground_truth import read_csv
 
 HERE = Path(__file__).parent
@@ -50,8 +50,7 @@ def tallies(
     for crowd in source.crowds:
         if crowd.at_hand is None:
             continue
-        inputs = crowd.inputs(crowd.at_hand, generator)
-        counts = sampler_of(crowd.metric.channel)(inputs, generator).tolist()
+        counts = crowd.draws()(crowd.at_hand, Window.parse(window), generator).tolist()
         about = {"metric": crowd.metric.name, "edition": crowd.metric.edition, "window": window, "closed": True}
         yield about | {"reports": sum(counts), "counts": counts}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from estimator.estimates.metric import estimates
+from estimator.analyses.metric import estimates
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
 from estimator.statistics.confidence import CONFIDENCE

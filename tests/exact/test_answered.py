@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.estimates.metric import estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
 from estimator.tallies.tally import Tally

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.estimates.metric import estimate
 from estimator.formats.to_json import document_of
 from estimator.report.changes import changes_of, compare
 from estimator.report.report import make_report

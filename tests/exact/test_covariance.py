@@ -11,9 +11,9 @@ import pytest
 
 from client_sdk.protocol import Metric, Window, WindowKind
 from client_sdk.protocol.kinds.category import Category
+from estimator.analyses.covariance import MOST_VALUES, Sample
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.covariance import MOST_VALUES, Sample
-from estimator.estimates.metric import estimate
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally

@@ -16,9 +16,9 @@ from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.analyses.means import Contrast, means_of
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.means import Contrast, means_of
-from estimator.estimates.metric import estimate
 from estimator.rehearsal.true_answers import encode
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate

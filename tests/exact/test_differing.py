@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from estimator.analyses.covariance import Sample
+from estimator.analyses.ratios import SETTLED, Ratios
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.ratios import SETTLED, Ratios
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
 from estimator.render.html.group_differences import verdict_on

@@ -14,11 +14,11 @@ from benchmarks.coverage.group_means import QUESTIONS, RANGE, held_by
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.analyses import group_means as of_groups
+from estimator.analyses.group_means import group_means, group_shares, intervals_of_means
+from estimator.analyses.ratios import Ratios
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
-from estimator.estimates import group_means as of_groups
-from estimator.estimates.group_means import group_means, group_shares, intervals_of
-from estimator.estimates.ratios import Ratios
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.group_differences import comparisons
 from estimator.results.estimate import Figures
@@ -189,4 +189,4 @@ def test_where_no_groups_differ_a_corrected_p_value_is_seldom_significant() -> N
 
 
 def test_the_intervals_of_a_question_are_counted() -> None:
-    assert intervals_of(THREE) == 3 + len(list(combinations(range(3), 2)))
+    assert intervals_of_means(THREE) == 3 + len(list(combinations(range(3), 2)))

@@ -16,11 +16,11 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.analyses.covariance import Sample
+from estimator.analyses.joint import Joint, intervals_of, joint_of
+from estimator.analyses.ratios import Ratios
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.protocol import Inverse
-from estimator.estimates.covariance import Sample
-from estimator.estimates.joint import Joint, intervals_of, joint_of
-from estimator.estimates.ratios import Ratios
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import Z

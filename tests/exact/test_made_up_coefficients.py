@@ -12,18 +12,19 @@ from client_sdk.protocol import Window
 from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
-from estimator.estimates.learned.models import model_estimates
-from estimator.estimates.learned.poisoning import coefficient_move, covariance_moves, fakes_of_products
-from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.estimates.rotated_axes import hadamard, signs_of, turned_back
-from estimator.estimates.vectors import VectorMean
-from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.analyses.metric import estimates
+from estimator.analyses.models.analysis import ModelOfProducts
+from estimator.analyses.models.poisoning import coefficient_move, covariance_moves
+from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
+from estimator.analyses.vectors.rotated_axes import hadamard, signs_of, turned_back
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import MODEL, metric_of
 
 METRIC = metric_of(MODEL, epsilon=8)
+ANALYSIS = ModelOfProducts(METRIC)
 WINDOW = "2026-11-23"
 HONEST = 60_000
 INPUTS = 4
@@ -90,7 +91,7 @@ def honest_model() -> ProductsModel:
 
 
 def model_of(counts: Counts) -> ProductsModel:
-    return ProductsModel.of(METRIC, tally_of(counts))
+    return ProductsModel.of(ANALYSIS.kind, ANALYSIS.mean(tally_of(counts)))
 
 
 def coefficients(model: ProductsModel, noise: float) -> Floats:
@@ -99,7 +100,7 @@ def coefficients(model: ProductsModel, noise: float) -> Floats:
 
 @cache
 def honest_mean() -> Floats:
-    return VectorMean.of(METRIC, tally_of(honest())).coordinates
+    return ANALYSIS.mean(tally_of(honest())).coordinates
 
 
 @cache
@@ -127,7 +128,7 @@ def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> Non
     directions = [slope(0), -slope(0), slope(3), generator.normal(size=channel().dimension)]
     for direction in directions:
         counts = honest() + liars(direction, number)
-        model, said = model_of(counts), fakes_of_products(METRIC, tally_of(counts), number / counts.sum())
+        model, said = model_of(counts), ANALYSIS.fakes(tally_of(counts), number / counts.sum())
         mean, coefficient = said.moves
         assert (mean.statistic, coefficient.statistic) == ("product_mean", "coefficient")
         ridge, noise = model.ridge(), model.pair_noise
@@ -173,6 +174,6 @@ def test_the_coefficients_of_every_mean_within_a_length_lie_within_what_is_said(
 
 
 def test_a_report_says_how_far_a_coefficient_could_have_moved() -> None:
-    (estimated,) = model_estimates(METRIC, [tally_of(honest())], Request(fakes=0.001))
+    (estimated,) = estimates(METRIC, [tally_of(honest())], Request(fakes=0.001))
     assert estimated.fakes is not None
-    assert estimated.fakes == fakes_of_products(METRIC, tally_of(honest()), 0.001)
+    assert estimated.fakes == ANALYSIS.fakes(tally_of(honest()), 0.001)

@@ -7,16 +7,17 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.models.crosses import Crosses
+from estimator.analyses.metric import estimates
+from estimator.analyses.models.analysis import ModelOfCrosses
+from estimator.analyses.models.crosses import fakes_of_crosses
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.learned.crosses import fakes_of_crosses
-from estimator.estimates.learned.models import model_estimates
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 
 METRIC = metric_of(CROSSED_MODEL, epsilon=1)
-CHANNEL = METRIC.channel
+CHANNEL = ModelOfCrosses(METRIC).channel
 HONEST = 900
 
 
@@ -38,7 +39,7 @@ def tally_of(counts: Counts) -> Tally:
 
 
 def is_accused(counts: Counts) -> bool:
-    (estimated,) = model_estimates(METRIC, [tally_of(counts)], Request(fakes=0.01))
+    (estimated,) = estimates(METRIC, [tally_of(counts)], Request(fakes=0.01))
     assert estimated.fakes is not None
     return estimated.fakes.test.impossible
 
@@ -52,7 +53,7 @@ def test_no_lie_moves_a_cell_further_than_is_said(seed: int, liars: int) -> None
     before, reached = shares_of(honest), 0.0
     for symbol in range(CHANNEL.symbols):
         counts = honest + liars * (np.arange(CHANNEL.symbols) == symbol)
-        (said,) = fakes_of_crosses(METRIC, tally_of(counts), liars / counts.sum()).moves
+        (said,) = fakes_of_crosses(CHANNEL, tally_of(counts), liars / counts.sum()).moves
         moved = shares_of(counts) - before
         assert said.statistic == "cell_share"
         assert moved.max() <= said.up + 1e-9
@@ -62,7 +63,7 @@ def test_no_lie_moves_a_cell_further_than_is_said(seed: int, liars: int) -> None
 
 
 def test_where_all_reports_of_a_feature_may_be_made_up_the_bound_is_what_its_reports_can_say() -> None:
-    (said,) = fakes_of_crosses(METRIC, tally_of(np.eye(CHANNEL.symbols, dtype=np.int64)[0]), 0.999).moves
+    (said,) = fakes_of_crosses(CHANNEL, tally_of(np.eye(CHANNEL.symbols, dtype=np.int64)[0]), 0.999).moves
     assert said.statistic == "cell_share"
     assert 1 < said.up < np.inf
     assert 1 < said.down < np.inf

@@ -16,11 +16,11 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.analyses.means import ENOUGH, Contrast, mean_of
+from estimator.analyses.metric import estimate
 from estimator.decoders import optimal_mean, square_wave
 from estimator.decoders.decoder import Decoder
 from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.estimates.means import ENOUGH, Contrast, mean_of
-from estimator.estimates.metric import estimate
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised

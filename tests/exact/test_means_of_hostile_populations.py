@@ -18,8 +18,8 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.analyses.means import Contrast, Mean, UnbiasedScores, means_of
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
-from estimator.estimates.means import Contrast, Mean, UnbiasedScores, means_of
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import Z
 from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies

@@ -14,13 +14,14 @@ from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from client_sdk.protocol.window import Window
+from estimator.analyses.covariance import Sample
+from estimator.analyses.metric import analysis_of
+from estimator.analyses.models.analysis import ModelOfProducts
+from estimator.analyses.models.crosses import CellShares, odds_ends, weights_of
+from estimator.analyses.models.prediction import Column, predict
+from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.decoders.inversions import sampler_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.learned.crosses import CellShares, odds_ends, weights_of
-from estimator.estimates.learned.models import learn
-from estimator.estimates.learned.prediction import Column, predict
-from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
@@ -166,14 +167,16 @@ def test_intervals_of_coefficients_and_of_skill_cover(noise: float) -> None:
 def learned(name: str, seed: int = 1) -> tuple[Metric, LearnedModel]:
     """Return the model of 16,000 real reports."""
     metric = metric_of(MODEL, features=FEATURES, epsilon=6)
-    _, model = learn(metric, products_tally(metric, name, 40, seed))
+    _, model = analysis_of(metric).learn(products_tally(metric, name, 40, seed))
     assert model is not None
     return metric, model
 
 
 def test_real_reports_cover_and_tell_a_model_of_nothing_from_one_of_much() -> None:
     metric = metric_of(MODEL, features=FEATURES, epsilon=6)
-    held, _ = covered(metric, "alike", ProductsModel.of(metric, products_tally(metric, "alike", 40, 1)))
+    analysis = ModelOfProducts(metric)
+    model = ProductsModel.of(analysis.kind, analysis.mean(products_tally(metric, "alike", 40, 1)))
+    held, _ = covered(metric, "alike", model)
     assert held.sum() >= len(held) - 1
     nothing, much = learned("nothing")[1].auc, learned("alike")[1].auc
     assert nothing is not None
@@ -207,7 +210,7 @@ def test_a_number_as_label_is_predicted_in_its_units() -> None:
     vectors = np.array([metric.encode(row, ScriptedCoins([])) for row in rows])
     channel = metric.channel.in_window(WINDOW)
     assert isinstance(channel, RotatedAxes)
-    _, model = learn(metric, tally_of(metric, sampled_tally(channel, vectors, np.full(PEOPLE, 100), GENERATOR)))
+    _, model = analysis_of(metric).learn(tally_of(metric, sampled_tally(channel, vectors, np.full(PEOPLE, 100), GENERATOR)))
     assert model is not None
     assert model.auc is None
     predicted = predict(model, columns)
@@ -227,7 +230,7 @@ def test_reports_that_tell_nothing_make_no_model_that_is_sure(mechanism: str, ep
     metric = metric_of(MODEL, features=FEATURES, mechanism=mechanism, epsilon=epsilon)
     _, columns, _ = population("nothing")
     for seed, reports in enumerate([50, 120, 500, 5000] * 2):
-        _, model = learn(metric, tally_of_nothing(metric, reports, seed))
+        _, model = analysis_of(metric).learn(tally_of_nothing(metric, reports, seed))
         assert model is not None
         assert abs(predict(model, columns)).max() < math.log(99)
 
@@ -251,7 +254,7 @@ def test_intervals_of_log_odds_cover(epsilon: int, each: int, devices: int) -> N
         truth = true_odds(metric, name)
         known = np.isfinite(truth)
         for seed in range(6):
-            shares, _ = learn(metric, crosses_tally(metric, name, each, seed))
+            shares, _ = analysis_of(metric).learn(crosses_tally(metric, name, each, seed))
             inside = (shares.lows <= truth) & (truth <= shares.highs)
             held, trials = held + int(inside[known].sum()), trials + int(known.sum())
     assert held / trials >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / trials)
@@ -273,7 +276,7 @@ def test_each_interval_of_log_odds_covers_where_few_people_decide(people: str, e
     draw, truth = sampler_of(metric.channel.features[0]), np.log(shares[1::2] / shares[::2])
     held = np.zeros(len(truth))
     for _ in range(rounds):
-        drawn, _ = learn(metric, tally_of(metric, draw(generator.multinomial(reports, shares), generator)))
+        drawn, _ = analysis_of(metric).learn(tally_of(metric, draw(generator.multinomial(reports, shares), generator)))
         held += (drawn.lows - 1e-9 <= truth) & (truth <= drawn.highs + 1e-9)
     least = 0.93 - 3.5 * math.sqrt(0.93 * 0.07 / rounds)  # a true .93 of 72 intervals is seldom below it
     assert held.min() / rounds >= least
@@ -282,11 +285,11 @@ def test_each_interval_of_log_odds_covers_where_few_people_decide(people: str, e
 def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
     metric = metric_of(CROSSED_MODEL, features=FEATURES)
     _, columns, label = population("alike")
-    _, model = learn(metric, crosses_tally(metric, "alike", 400, 1))
+    _, model = analysis_of(metric).learn(crosses_tally(metric, "alike", 400, 1))
     assert model is not None
     assert model.auc is None
     assert ranked(predict(model, columns), label) > 0.75
-    _, nothing = learn(metric, crosses_tally(metric, "nothing", 5, 1))
+    _, nothing = analysis_of(metric).learn(crosses_tally(metric, "nothing", 5, 1))
     assert nothing is not None
     assert max(abs(weight) for each in nothing.inputs for weight in each.weights) < 1.5
 
@@ -303,7 +306,7 @@ def test_cells_that_lack_a_yes_by_chance_make_no_model_sure() -> None:
         for own in channel.features:
             likely = np.tile([0.9, 0.1], own.inputs // 2) / (own.inputs // 2)
             parts.append(sampler_of(own)(generator.multinomial(100, likely), generator))
-        _, model = learn(metric, tally_of(metric, np.concatenate(parts)))
+        _, model = analysis_of(metric).learn(tally_of(metric, np.concatenate(parts)))
         assert model is not None
         spreads.append(math.sqrt(sum(np.var(each.weights) for each in model.inputs)))
     assert np.mean(spreads) < 2
@@ -314,7 +317,7 @@ def test_few_reports_rank_better_by_three_parts_of_a_range_than_by_six() -> None
     rounds, of_parts = 60, []
     for devices in (10, 10**6):
         metric = metric_of(CROSSED_MODEL, features=FEATURES, epsilon=1, population=devices)
-        models = [learn(metric, crosses_tally(metric, "alike", 2, seed))[1] for seed in range(rounds)]
+        models = [analysis_of(metric).learn(crosses_tally(metric, "alike", 2, seed))[1] for seed in range(rounds)]
         of_parts.append([ranked(predict(model, columns), label) for model in models if model is not None])
     three, six = of_parts
     error = math.sqrt((np.var(three) + np.var(six)) / rounds)
@@ -354,7 +357,7 @@ def test_of_few_reports_nothing_is_learned(definition: dict[str, Field]) -> None
     metric = metric_of(definition)
     counts = np.zeros(metric.channel.symbols, dtype=int)
     counts[3] = 9
-    shares, model = learn(metric, tally_of(metric, counts))
+    shares, model = analysis_of(metric).learn(tally_of(metric, counts))
     assert model is None
     assert not shares.unbiased.size
     assert (shares.lows < -10).all()

@@ -17,11 +17,11 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
+from estimator.analyses import channel_range
+from estimator.analyses.channel_range import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test
+from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.poisoning import reach_of
 from estimator.decoders.inversions import grid_law, inverse_of
-from estimator.estimates import channel_range
-from estimator.estimates.channel_range import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test
-from estimator.estimates.metric import estimates
-from estimator.estimates.poisoning import extremes_of, reach_of
 from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
 from estimator.statistics.arrays import Counts, Floats
@@ -78,7 +78,7 @@ def test_extremes_are_the_least_and_the_most_of_all_symbols(name: str) -> None:
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_extremes_of_a_question_are_those_of_single_reports(metric: Metric) -> None:
     single = unbiased(metric, np.eye(metric.channel.symbols, dtype=np.int64))
-    least, most = extremes_of(metric)
+    least, most = analysis_of(metric).extremes
     exact = 64 * PRECISION * metric.channel.symbols * np.abs(single).max()
     assert np.abs(least - single.min(axis=0)).max() <= exact
     assert np.abs(most - single.max(axis=0)).max() <= exact
@@ -91,7 +91,7 @@ def test_fakes_move_estimates_as_far_as_is_said_and_no_farther(metric: Metric) -
     honest = np.rint(10 * symbols * law).astype(np.int64) + 1
     before, reports = unbiased(metric, honest[np.newaxis])[0], int(honest.sum())
     seen = unbiased(metric, 9 * honest + reports * np.eye(symbols, dtype=np.int64))
-    reach = np.array([reach_of(metric, report, 0.1) for report in seen])
+    reach = np.array([reach_of(analysis_of(metric).extremes, report, 0.1) for report in seen])
     left_down, left_up = (reach[:, 0] + seen - before).min(axis=0), (reach[:, 1] - seen + before).min(axis=0)
     exact = 64 * PRECISION * symbols * (np.abs(reach).max() + np.abs(before).max())
     assert np.abs(left_down).max() <= exact

@@ -14,10 +14,9 @@ import pytest
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
-from estimator.estimates.metric import estimate
-from estimator.estimates.rotated_axes import square_along, turned_back
-from estimator.estimates.vectors import least_noise_of
-from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.analyses.metric import analysis_of, estimate
+from estimator.analyses.vectors.rotated_axes import square_along, turned_back
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
@@ -121,7 +120,7 @@ def test_the_least_noise_is_below_that_of_any_coordinate_of_reports(epsilon: int
     assert along == pytest.approx(square_along(channel), rel=0.08)
     gained = np.average(turned[:, 0], weights=weights)
     variances = 9 * (np.average(turned[:, :2] ** 2, axis=0, weights=weights) / gained**2 - [1, 0])
-    assert least_noise_of(metric) < 1.1 * variances.min()
+    assert analysis_of(metric).least_noise < 1.1 * variances.min()
 
 
 def test_a_window_of_few_reports_makes_no_interval_of_all_windows_much_longer() -> None:

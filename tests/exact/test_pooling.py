@@ -11,8 +11,8 @@ import pytest
 
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.estimates.metric import estimate
 from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figure

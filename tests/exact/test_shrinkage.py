@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import channel_for
+from estimator.analyses.shrinkage import AT_ONCE, FEWEST, shrunken_shares
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.shrinkage import AT_ONCE, FEWEST, shrunken_shares
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import PRECISION, requested
@@ -95,5 +95,5 @@ def test_a_million_shares_are_shrunk_in_pieces() -> None:
 def test_pieces_change_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = zipf(1000) + np.random.default_rng(2).normal(0, 1e-3, 1000)
     whole = shrunken_shares(raw, np.full(1000, 1e-3))
-    monkeypatch.setattr("estimator.estimates.shrinkage.AT_ONCE", 64)
+    monkeypatch.setattr("estimator.analyses.shrinkage.AT_ONCE", 64)
     assert np.abs(shrunken_shares(raw, np.full(1000, 1e-3)) - whole).max() <= 2**10 * PRECISION

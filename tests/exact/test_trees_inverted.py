@@ -9,9 +9,9 @@ import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
+from estimator.analyses.metric import analysis_of
 from estimator.decoders import hierarchical
 from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.plan.variance import mean_variance
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import NUMBER, metric_of
 from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven
@@ -105,7 +105,7 @@ def test_the_planned_variance_of_a_mean_is_that_of_the_worst_pair_of_answers() -
         float(np.max(part * squares[:, np.newaxis] + (1 - part) * squares - _squared(part, places)))
         for part in parts.tolist()
     )
-    planned = mean_variance(metric)
+    planned = analysis_of(metric).mean_variance
     assert planned is not None
     assert worst <= planned * (1 + ROUNDING)
     assert planned <= worst * 1.001

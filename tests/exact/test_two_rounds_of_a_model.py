@@ -24,12 +24,12 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import estimate
+from estimator.analyses.covariance import Sample
+from estimator.analyses.joint import auc_of_pairs
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.joint import auc_of_pairs
 from estimator.formats.model_file import as_model_file
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
-from estimator.rehearsal.vector_sampler import sampled_tally
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats

@@ -14,9 +14,10 @@ import pytest
 from client_sdk.protocol import Window
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
-from client_sdk.protocol.vectors.vector import UNIT, lifted
-from estimator.errors import RequestError
-from estimator.estimates.rotated_axes import (
+from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from estimator.analyses.metric import analysis_of, estimates
+from estimator.analyses.vectors.analysis import Vectors, linear_estimate
+from estimator.analyses.vectors.rotated_axes import (
     block_reports,
     block_sums,
     gain,
@@ -26,8 +27,8 @@ from estimator.estimates.rotated_axes import (
     offsets_of,
     turned_back,
 )
-from estimator.estimates.vectors import VectorMean, linear_estimate, noise_of, rotation_error, vector_estimates
-from estimator.rehearsal.vector_sampler import sampled_tally
+from estimator.analyses.vectors.sampler import sampled_tally
+from estimator.errors import RequestError
 from estimator.results.request import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
@@ -84,7 +85,7 @@ def test_few_reports_of_opposite_vectors_say_nothing_of_their_mean(reports: int)
         symbols = np.flatnonzero(counts)
         listed = (counts[symbols].tolist(), symbols.tolist())
         tally = Tally("m", metric.edition, Window.parse(DAY), True, reports, *listed)  # noqa: FBT003 closed
-        (estimated,) = vector_estimates(metric, [tally], Request())
+        (estimated,) = estimates(metric, [tally], Request())
         first, linear = estimated.figures("coordinate")[0], linear_estimate(metric, tally, [1.0, 0.0, 0.0])
         assert ((first.low, first.high) == (-1, 1)) == ((linear.low, linear.high) == (-1, 1)) == (reports < 50)
         held.append(first.low <= 0 <= first.high)
@@ -127,7 +128,7 @@ def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth
         channel = metric.channel.in_window(day.text)
         assert isinstance(channel, RotatedAxes)
         tally = sampled_tally(channel, vectors, devices.astype(int), generator)
-        estimated = VectorMean.of(metric, Tally("m", metric.edition, day, True, int(devices.sum()), tally.tolist()))  # noqa: FBT003 closed
+        estimated = Vectors[Ball](metric).mean(Tally("m", metric.edition, day, True, int(devices.sum()), tally.tolist()))  # noqa: FBT003 closed
         coordinates = estimated.shares()
         held += [*(coordinates.lows <= mean + 1e-9), *(coordinates.highs >= mean - 1e-9)]
         for weights in WEIGHTS:
@@ -143,7 +144,7 @@ def test_a_linear_function_of_one_coordinate_is_that_coordinate() -> None:
     assert isinstance(metric.channel, RotatedAxes)
     counts = np.random.default_rng(6).integers(0, 3, metric.channel.symbols)
     tally = Tally("m", metric.edition, Window.parse(DAY), True, int(counts.sum()), counts.tolist())  # noqa: FBT003 closed
-    coordinates = VectorMean.of(metric, tally).shares()
+    coordinates = Vectors[Ball](metric).mean(tally).shares()
     for at in range(3):
         linear, coordinate = linear_estimate(metric, tally, np.eye(3)[at].tolist()), coordinates[at]
         for figure in ("estimate", "standard_error", "low", "high"):
@@ -153,8 +154,8 @@ def test_a_linear_function_of_one_coordinate_is_that_coordinate() -> None:
 def test_a_tally_of_one_report_is_estimated_with_the_error_of_the_mechanism() -> None:
     metric = small(metric_of(VECTOR, epsilon=8))
     tally = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [77])  # noqa: FBT003 closed
-    estimated = VectorMean.of(metric, tally)
-    assert np.allclose(estimated.shares().standard_errors, noise_of(metric))
+    estimated = Vectors[Ball](metric).mean(tally)
+    assert np.allclose(estimated.shares().standard_errors, Vectors[Ball](metric).noise)
     assert 0 < np.linalg.norm(estimated.coordinates) <= 1 / gain_of(metric.channel)  # type: ignore[arg-type] # of vectors
 
 
@@ -179,8 +180,8 @@ def test_the_error_by_rotations_is_that_of_equal_vectors() -> None:
             law[in_day.favoured_axes(shifted(vector, at, str(day)))] = 1 / largest_sum(64, favoured)
         mean = block_sums(in_day, expected.reshape(-1) / channel.rotations).sum(axis=0)
         squares.append(((mean - np.array(vector) / UNIT)[:3] ** 2).sum())
-    assert rotation_error(metric) == pytest.approx(sqrt(np.mean(squares)), rel=0.5)
-    assert rotation_error(metric_of(BOOLEAN)) is None
+    assert analysis_of(metric).rotation_error == pytest.approx(sqrt(np.mean(squares)), rel=0.5)
+    assert analysis_of(metric_of(BOOLEAN)).rotation_error is None
 
 
 @pytest.mark.parametrize("rank", [shifted, rotated])
@@ -206,12 +207,12 @@ def test_made_up_reports_move_the_mean_no_further_than_is_said() -> None:
     fakes[[at * 128 + axis for at, axis in enumerate(worst)]] += 200 // 128 + 1
     reports = int(fakes.sum())
     with_fakes = Tally("m", metric.edition, Window.parse(DAY), True, reports, fakes.tolist())  # noqa: FBT003 closed
-    (estimated,) = vector_estimates(metric, [with_fakes], Request(fakes=1 - 1800 / reports))
+    (estimated,) = estimates(metric, [with_fakes], Request(fakes=1 - 1800 / reports))
     without = Tally("m", metric.edition, Window.parse(DAY), True, 1800, honest.tolist())  # noqa: FBT003 closed
     assert estimated.fakes is not None
     (said,) = estimated.fakes.moves
     assert said.statistic == "coordinate"
-    moved = np.linalg.norm(estimated.figures("coordinate").unbiased - VectorMean.of(metric, without).coordinates)
+    moved = np.linalg.norm(estimated.figures("coordinate").unbiased - Vectors[Ball](metric).mean(without).coordinates)
     assert 0.15 * said.up < moved <= said.up
 
 
@@ -219,7 +220,7 @@ def test_one_report_moves_the_mean_by_the_norm_over_reports_and_gain_at_most() -
     metric = small(metric_of(VECTOR, length=4, epsilon=2, norm=3))
     for symbol in range(0, metric.channel.symbols, 997):
         report = Tally("m", metric.edition, Window.parse(DAY), True, 1, [1], [symbol])  # noqa: FBT003 closed
-        assert np.linalg.norm(VectorMean.of(metric, report).coordinates) <= 3 / gain_of(metric.channel) + 1e-9  # type: ignore[arg-type] # of vectors
+        assert np.linalg.norm(Vectors[Ball](metric).mean(report).coordinates) <= 3 / gain_of(metric.channel) + 1e-9  # type: ignore[arg-type] # of vectors
 
 
 def axes_along_e0() -> list[list[int]]:

@@ -14,8 +14,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms.catalogue import channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.decoders.inversions import decoder_of
-from estimator.plan.variance import squares_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 
 ROOT: Final = Path(__file__).parents[2]
 RESULTS: Final = ROOT / "benchmarks" / "RESULTS.md"
@@ -80,7 +79,8 @@ def share_variance(values: int, chances: tuple[float, float]) -> float:
 def our_share_variance(values: int, epsilon: float) -> float:
     """Return the same of the channel that ``auto`` takes, from its exact integers."""
     domain = Category(tuple(map(str, range(values))))
-    squares = squares_of(channel_for(domain, RequestedEpsilon.parse(epsilon), "auto"))
+    channel = channel_for(domain, RequestedEpsilon.parse(epsilon), "auto")
+    squares = inverse_of(channel).squares(channel.inputs)
     assert squares is not None  # noqa: S101 the channel of a category has shares
     return squares.uniform
 
@@ -112,7 +112,7 @@ def _of_mean(mechanism: str, epsilon: float) -> float:
     if (decoder := decoder_of(channel)) is not None:
         answers = np.linspace(0.0, 1.0, decoder.squares.size)
         return float((decoder.squares - answers**2).max())
-    squares = squares_of(channel)
+    squares = inverse_of(channel).squares(channel.inputs)
     assert squares is not None  # noqa: S101 a channel without a decoder has shares
     answers = np.linspace(0.0, 1.0, FINE)
     return float((squares.own[0] * answers + squares.other[0] * (1 - answers) - answers**2).max())

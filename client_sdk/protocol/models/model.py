@@ -136,6 +136,11 @@ class Observation:
     label: Boolean | Number
 
     @property
+    def is_of_yes_and_no(self) -> bool:
+        """Whether the label is yes or no."""
+        return isinstance(self.label, Boolean)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The keys of an answer."""
         return (*(feature.name for feature in self.features), LABEL)

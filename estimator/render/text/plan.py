@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.horizon import Horizon
-from client_sdk.protocol.kinds.cross import MeanByGroup
-from estimator.estimates.question_fields import question_fields
+from estimator.analyses.metric import analysis_of
+from estimator.analyses.question_fields import question_fields
 from estimator.formats.to_json import builtins_of, json_text
 from estimator.plan.allocation import Allocation
 from estimator.plan.paid_windows import PaidWindows
@@ -148,7 +148,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
     if plan.mean is not None:
         yield f"  {f'error of the {mean_word(metric.kind.name)}, worst':34} {plan.mean:>14.5g}{unit}"
-    if isinstance(metric.kind, MeanByGroup):
+    if analysis_of(metric).compares_groups:
         least = "none" if plan.difference is None else f"{plan.difference:.5g}{unit}"
         yield f"  {'difference of two means seen':34} {least:>14}"
     yield from _last_lines(plan, unit)

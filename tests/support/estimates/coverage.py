@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.estimates.means import UnbiasedScores, means_of
+from estimator.analyses.means import UnbiasedScores, means_of
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.laws.sampling import accepts_each
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.cross import Cross
+from estimator.analyses.covariance import Sample
+from estimator.analyses.joint import joint_of
+from estimator.analyses.question_fields import question_fields
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.joint import joint_of
-from estimator.estimates.question_fields import question_fields
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats

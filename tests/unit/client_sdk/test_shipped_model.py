@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from client_sdk import OutsideDomainError, ShippedModel, ShippedModelError
-from estimator.estimates.learned.prediction import Column, predict
+from estimator.analyses.models.prediction import Column, predict
 from estimator.results.learned import LearnedModel, ModelInput
 
 INPUTS: list[dict[str, Any]] = [

@@ -13,7 +13,7 @@ from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.estimates.metric import estimate
+from estimator.analyses.metric import estimate
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
 from estimator.render import FORMATS

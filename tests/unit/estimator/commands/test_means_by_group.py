@@ -19,10 +19,10 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import statement
+from estimator.analyses.group_means import ratios_of
+from estimator.analyses.metric import analysis_of
 from estimator.commands.cli import command
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.group_means import ratios_of
-from estimator.plan.group_variance import least_difference
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
 from estimator.results.group import FigureKey
@@ -212,16 +212,16 @@ def test_a_plan_says_which_difference_would_be_seen(folder: Path) -> None:
     ]
     least = planned["least_difference_of_means"]
     assert f"{least:.5g} ms\n" in run(folder, *words, "table").stdout
-    assert least_difference(METRIC, 49) is None
-    assert least_difference(METRIC, 10**8) == pytest.approx(least * (4540 / 10**8) ** 0.5)
-    assert least_difference(Registry.parse(TEXT).metric("os"), 10**6) is None
+    assert analysis_of(METRIC).least_difference(49) is None
+    assert analysis_of(METRIC).least_difference(10**8) == pytest.approx(least * (4540 / 10**8) ** 0.5)
+    assert analysis_of(Registry.parse(TEXT).metric("os")).least_difference(10**6) is None
 
 
 def test_the_planned_difference_is_seen_four_times_in_five() -> None:
     """Two groups of three, all at the ends, differ by exactly what the plan says."""
     reports, domain = 20_000, METRIC.kind
     assert isinstance(domain, MeanByGroup)
-    least = (least_difference(METRIC, reports) or 0.0) / 3000
+    least = (analysis_of(METRIC).least_difference(reports) or 0.0) / 3000
     high = 0.5 + np.array([least / 2, -least / 2, 0.0])
     within = np.zeros((3, domain.points))
     within[:, 0], within[:, -1] = 1 - high, high

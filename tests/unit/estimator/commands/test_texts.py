@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
+from estimator.analyses.texts.sampler import sampled_texts
 from estimator.commands.cli import command
 from estimator.commands.extras import read_candidates
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import RequestError
-from estimator.rehearsal.text_sampler import sampled_texts
 from estimator.report import report as report_module
 from estimator.report.report import NUMBERS_A_SHARE
 from tests.support.devices.definitions import TEXT, registry_text

@@ -14,11 +14,11 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import BYTES, Text
+from estimator.analyses.metric import analysis_of
 from estimator.discovery.confirmation import Confirmation
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import CandidateText, candidates_of
 from estimator.discovery.texts import Texts, confirm, discover
-from estimator.estimates.texts import fitting
 from estimator.statistics.arrays import Counts
 from tests.support.devices.cohort import SeededCoins
 from tests.support.estimates.texts import LETTERS, drawn_tables, text_metric
@@ -181,8 +181,8 @@ def test_of_sets_the_empty_text_has_no_share_because_it_fills_free_places() -> N
     metric = text_metric(max_items=3)
     texts = discover(domain_of(metric), drawn_tables(metric, {"the": 30_000, "": 60_000}, 2))
     assert (texts.shares.labels, texts.certain) == (("the",), 1)
-    assert fitting(domain_of(metric), ["", "the"]) == ["the"]
-    assert fitting(domain_of(text_metric()), ["", "the"]) == ["", "the"]
+    assert analysis_of(metric).fitting(["", "the"]) == ["the"]
+    assert analysis_of(text_metric()).fitting(["", "the"]) == ["", "the"]
 
 
 def test_without_levels_nothing_is_found_but_named_texts_have_smaller_intervals() -> None:

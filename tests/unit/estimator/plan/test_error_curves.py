@@ -15,14 +15,17 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric, Registry
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from estimator.analyses.metric import analysis_of
 from estimator.decoders.inversions import decoder_of, inverse_of
+from estimator.decoders.squares import Squares
 from estimator.plan.plan import PlanRequest, make_plan
-from estimator.plan.power import POWER, least_count, smallest_share
+from estimator.plan.power import least_count, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance
-from estimator.plan.variance import mean_variance, squares_of
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
+from estimator.statistics.confidence import POWER
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
 from tests.support.laws.sampling import RATE
 
@@ -91,6 +94,10 @@ def _tolerance(metric: Metric, variance: float) -> float:
     return strays * 2 * span**2 / variance / math.sqrt(DEVICES)
 
 
+def squares_of(channel: Channel) -> Squares:
+    return inverse_of(channel).squares(channel.inputs)
+
+
 @pytest.mark.parametrize("name", SHARED)
 def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))
@@ -116,7 +123,7 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
     shares.write_text(f"[{name}]\n{ends[0]} = 0.5\n{ends[1]} = 0.5\n")
     (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
     (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
-    variance = mean_variance(metric)
+    variance = analysis_of(metric).mean_variance
     assert variance is not None
     assert planned.mean is not None
     assert rehearsed.estimated.mean is not None
@@ -176,7 +183,7 @@ def test_the_error_of_permanent_answers_is_that_of_the_unbiased_estimate_from_th
 
 def test_the_smallest_mean_square_of_a_permanent_scale_counts_in_its_mean() -> None:
     fields = CATEGORY | {"kind": "ordinal"}
-    plain, permanent = (mean_variance(metric_of(definition)) for definition in (fields, fields | PERMANENT))
+    plain, permanent = (analysis_of(metric_of(definition)).mean_variance for definition in (fields, fields | PERMANENT))
     assert plain is not None
     assert permanent is not None
     assert permanent > plain

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from estimator.rehearsal.population import Crowd
+from estimator.analyses.answers import rounding
 from estimator.rehearsal.true_answers import TrueAnswer, read_answer
 from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 from tests.support.estimates.draws import exact_law_of_rows
@@ -34,9 +34,9 @@ def test_a_cell_that_states_no_answer_is_not_taken_for_silence() -> None:
 
 def test_devices_of_one_answer_are_rounded_each_by_its_own_coin() -> None:
     answers: dict[TrueAnswer, int] = {read_answer(STARTUP, cell): count for cell, count in (("0.5", 2), ("5", 1))}
-    crowd = Crowd.counted(STARTUP, answers)
+    round_each = rounding([answer.law for answer in answers], STARTUP.channel.inputs)
     at_hand = np.array([2, 1], dtype=np.int64)
-    law = exact_law_of_rows(lambda generator: crowd.inputs(at_hand, generator))
+    law = exact_law_of_rows(lambda generator: round_each(at_hand, generator))
     quarter = Fraction(1, 4)
     assert law == {(2, 1): (1 - quarter) ** 2, (1, 2): 2 * quarter * (1 - quarter), (0, 3): quarter**2}
 
@@ -56,8 +56,8 @@ def test_a_member_of_a_set_is_drawn_by_the_law_of_the_device(cell: str) -> None:
 def test_devices_of_sets_of_different_sizes_draw_each_its_own_member() -> None:
     """Laws of unequal length: the shorter ones are filled up with probability 0."""
     answers: dict[TrueAnswer, int] = {read_answer(SETS, cell): 1 for cell in ("|", "b", "a|c")}
-    crowd = Crowd.counted(SETS, answers)
-    law = exact_law_of_rows(lambda generator: crowd.inputs(np.ones(3, dtype=np.int64), generator))
+    round_each = rounding([answer.law for answer in answers], SETS.channel.inputs)
+    law = exact_law_of_rows(lambda generator: round_each(np.ones(3, dtype=np.int64), generator))
     half = Fraction(1, 2)
     expected: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     for first_device in (1, 3):

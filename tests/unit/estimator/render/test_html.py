@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry, Window
+from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
-from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view

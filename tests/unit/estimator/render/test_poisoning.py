@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from estimator.analyses.channel_range import DRAWN_AT_MOST
 from estimator.commands.cli import command
-from estimator.estimates.channel_range import DRAWN_AT_MOST
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report

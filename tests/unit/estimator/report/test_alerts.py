@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.kinds.kind import word
+from estimator.analyses.metric import estimates
 from estimator.errors import RequestError
-from estimator.estimates.metric import estimates
 from estimator.formats.to_json import as_line
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged

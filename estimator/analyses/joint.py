@@ -37,8 +37,8 @@ import numpy as np
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
-from estimator.estimates.covariance import Sample
-from estimator.estimates.ratios import Distances, Ratios
+from estimator.analyses.covariance import Sample
+from estimator.analyses.ratios import Distances, Ratios
 from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import SHARES, Figured, FigureGroup
 from estimator.results.metric import Independence

@@ -18,9 +18,9 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.metric import estimate, estimates
 from estimator.decoders import square_wave
-from estimator.estimates.distribution import QUANTILES
-from estimator.estimates.metric import estimate, estimates
 from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.render import FORMATS

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from client_sdk.protocol.kinds.boolean import Boolean
-from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.cross import Cross
-from client_sdk.protocol.kinds.ordinal import Ordinal
-from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.kinds.kind import Label
+from estimator.analyses.clustering.k_means import Members, split
 from estimator.decoders.protocol import Inverse
 from estimator.distribution_intervals.limits import limits_of
 from estimator.distribution_intervals.moments import STEPS, mean_within, where_zero
 from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import TallyStretches
-from estimator.estimates.clustering.k_means import Members, split
-from estimator.estimates.mean_scale import positions_of
 from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
@@ -70,20 +66,22 @@ def clusters_of_histogram(histogram: Histogram, counts: Counts, fit: Fit) -> Clu
     return Clusters(tuple(clusters), groups.numbers)
 
 
-def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likeliest: Floats) -> Clusters | None:
+def clusters_of_values(
+    points: Floats | None, labels: Sequence[Label], inverse: Inverse, counts: Counts, likeliest: Floats
+) -> Clusters | None:
     """Return the clusters of a scale, a count or a pair.
 
     Args:
-        metric: the question.
-        inverse: of its channel.
+        points: where the answers lie, shape (k, d); None if they lie nowhere.
+        labels: the answers.
+        inverse: of the channel.
         counts: of each symbol, shape (m,).
         likeliest: the maximum-likelihood shares of its inputs, shape (k,).
 
     Returns:
-        The clusters, or None for other kinds and for too many values.
+        The clusters, or None without points and for too many values.
 
     """
-    points = _points(metric)
     if points is None or len(points) > MOST_POINTS:
         return None
     weights = likeliest / likeliest.sum()
@@ -100,7 +98,7 @@ def clusters_of_values(metric: Metric, inverse: Inverse, counts: Counts, likelie
             Cluster(
                 share=Estimate.within(values.share(members), share),
                 stability=stability,
-                values=tuple(metric.labels[member] for member in members.tolist()),
+                values=tuple(labels[member] for member in members.tolist()),
                 mean=None if line is None else Estimate.within(values.mean(members, line), mean),
             )
         )
@@ -166,25 +164,3 @@ def _of_members(shares: Floats, positions: Floats, members: Members) -> tuple[fl
     share = float(shares[members].sum())
     weights = shares[members] if share > 0 else np.ones(members.size)
     return share, float(weights @ positions[members] / weights.sum())
-
-
-def _points(metric: Metric) -> Floats | None:
-    domain = metric.kind
-    if isinstance(domain, Cross) and not metric.has_no_answer:
-        first, second = _coordinates(domain.first), _coordinates(domain.second)
-        return np.array([[*x, *y] for x in first for y in second])
-    positions = positions_of(metric)
-    is_line = positions is not None and len(metric.labels) == len(positions)
-    return positions[:, np.newaxis] if positions is not None and is_line else None
-
-
-def _coordinates(domain: Boolean | Category) -> Floats:
-    """Return the positions of the answers to one of two questions, shape (k, d).
-
-    Two of them are at most 1 apart. Answers on a scale lie on a line. Answers without an order are
-    all equally far apart.
-    """
-    if isinstance(domain, Boolean | Ordinal):
-        return np.linspace(0.0, 1.0, domain.size)[:, np.newaxis]
-    corners: Floats = np.eye(domain.size) / np.sqrt(2)
-    return corners

@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Metric, Registry, Window
+from estimator.analyses.grid import DaysOfUse
+from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
-from estimator.estimates.days_of_use import thresholds
-from estimator.estimates.metric import estimate
 from estimator.render.html.document import as_html
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
@@ -42,7 +42,7 @@ def estimated(metric: Metric, counts: list[int], request: Request = PLAIN) -> Me
 @pytest.mark.parametrize(("days", "expected"), [(7, (1, 2, 4, 7)), (28, (1, 7, 14, 28))])
 def test_the_thresholds_are_one_day_a_quarter_half_and_all(days: int, expected: tuple[int, ...]) -> None:
     metric = metric_of(ACTIVITY, days=days)
-    assert thresholds(metric.kind) == expected  # type: ignore[arg-type]
+    assert DaysOfUse(metric).thresholds == expected
     assert [share.value for share in estimated(metric, [0] * metric.channel.symbols).figures("share_at_least")] == list(
         expected
     )

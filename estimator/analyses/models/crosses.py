@@ -11,25 +11,24 @@ one of them says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from client_sdk.protocol.kinds.kind import word
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel, ModelFeature
+from client_sdk.protocol.models.model import ModelFeature
+from estimator.analyses.covariance import Sample
+from estimator.analyses.models.possible_share import LEAST_SHARE, possible_share
+from estimator.analyses.models.products import input_of
+from estimator.analyses.ratios import Ratios
+from estimator.analyses.vectors.analysis import even_test
 from estimator.decoders.inversions import inverse_of
-from estimator.estimates.covariance import Sample
-from estimator.estimates.learned.possible_share import LEAST_SHARE, possible_share
-from estimator.estimates.learned.products import input_of
-from estimator.estimates.ratios import Ratios
-from estimator.estimates.vectors import even_test
 from estimator.results.estimate import Figures
 from estimator.results.learned import LearnedModel
 from estimator.results.poisoning import Fakes, Move
-from estimator.statistics.arrays import Floats
+from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.simplex import nearest_shares
 from estimator.tallies.tally import Tally
@@ -83,34 +82,32 @@ class CellShares(NamedTuple):
         return math.sqrt(float(np.diagonal(self.covariance).mean()))
 
 
-def cells_of(metric: Metric, tally: Tally) -> Iterator[CellShares]:
-    """Yield the shares of each feature that was reported."""
-    domain, channel = metric.kind, metric.channel
-    assert isinstance(domain, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
-    for feature, own, counts in zip(
-        domain.observation.features,
-        channel.features,
-        np.split(tally.dense(channel.symbols), channel.firsts[1:]),
-        strict=True,
-    ):
-        reports = int(counts.sum())
+def cells_of(features: Sequence[ModelFeature], channel: Crosses, counts: Counts) -> Iterator[CellShares]:
+    """Yield the shares of each feature that was reported.
+
+    Args:
+        features: of the model.
+        channel: a channel for each.
+        counts: of each symbol, shape (m,).
+
+    """
+    parts = np.split(counts, channel.firsts[1:])
+    for feature, own, of_feature in zip(features, channel.features, parts, strict=True):
+        reports = int(of_feature.sum())
         inverse = inverse_of(own)
         if reports:
-            shares = inverse.shares(counts, reports)
-            sample = Sample.of(inverse, counts)
+            shares = inverse.shares(of_feature, reports)
+            sample = Sample.of(inverse, of_feature)
             yield CellShares(feature, shares[::2], shares[1::2], sample.covariance(inverse), sample)
 
 
-def fakes_of_crosses(metric: Metric, tally: Tally, fraction: float) -> Fakes:
+def fakes_of_crosses(channel: Crosses, tally: Tally, fraction: float) -> Fakes:
     """Return the most by which made-up reports could have moved the share of a cell and label.
 
     They may all speak of one feature, and are then a larger fraction of its reports. The estimate
     from honest reports lies between the least and the greatest score of a report, which bounds the
     move where all could be made up.
     """
-    channel = metric.channel
-    assert isinstance(channel, Crosses)  # noqa: S101 the only channel of crosses
     parts = np.split(tally.dense(channel.symbols), channel.firsts[1:])
     downs, ups = [0.0], [0.0]
     for own, counts in zip(channel.features, parts, strict=True):
@@ -161,13 +158,11 @@ class Fitted(NamedTuple):
         return cls(of_features, share, [weights_of(cells, share) for cells in of_features])
 
 
-def learned_crosses(metric: Metric, fitted: Fitted) -> LearnedModel:
+def learned_crosses(features: Sequence[ModelFeature], fitted: Fitted) -> LearnedModel:
     """Return the model of a tally. A feature without reports weighs nothing."""
     known = {cells.feature.name: each for cells, each in zip(fitted.of_features, fitted.weights, strict=True)}
-    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    features = metric.kind.observation.features
     return LearnedModel(
-        mechanism=metric.channel.name,
+        mechanism=Crosses.name,
         norm=None,
         penalty=None,
         intercept=logit(fitted.share),
@@ -208,14 +203,12 @@ def logit(share: float) -> float:
     return math.log(share / (1 - share))
 
 
-def log_odds(metric: Metric, fitted: Fitted, family: int = 1) -> Figures:
+def log_odds(features: Sequence[ModelFeature], fitted: Fitted, family: int = 1) -> Figures:
     """Return the log-odds of yes in each cell of each feature.
 
     The estimate is that of the model, which is shrunk towards all people's. Without reports of a
     feature it is 0, and its interval is everything.
     """
-    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 whoever asks knows the kind
-    features = metric.kind.observation.features
     names = [f"{each.name} = {word(cell)}" for each in features for cell in each.labels]
     if len(fitted.of_features) < len(features):
         ends = np.full(len(names), MOST_LOG_ODDS)

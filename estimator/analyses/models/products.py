@@ -21,17 +21,15 @@ import numpy as np
 
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import Model, ModelFeature, weights
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
-from estimator.estimates.learned.skill import Skill, Skilled
-from estimator.estimates.vectors import VectorMean
+from estimator.analyses.models.skill import Skill, Skilled
+from estimator.analyses.vectors.analysis import VectorMean
 from estimator.results.estimate import Figures
 from estimator.results.learned import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.laws import student_of
-from estimator.tallies.tally import Tally
 
 EDGES: Final = 2.0
 """The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients
@@ -151,7 +149,7 @@ class ProductsModel:
     """A linear model of one tally, with its intervals.
 
     Attributes:
-        domain: of the metric.
+        kind: of the question.
         moments: of the tally.
         strays: of the moments, by blocks of rotations.
         noise: the standard error of a coordinate of the vector.
@@ -164,11 +162,10 @@ class ProductsModel:
     noise: float
 
     @classmethod
-    def of(cls, metric: Metric, tally: Tally) -> ProductsModel:
-        """Return the model of a tally with at least one report."""
-        assert isinstance(metric.kind, Model)  # noqa: S101 whoever asks knows the kind
-        mean, inputs = VectorMean.of(metric, tally), len(metric.kind.observation.coordinates)
-        return cls(metric.kind, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
+    def of(cls, kind: Model, mean: VectorMean) -> ProductsModel:
+        """Return the model of the mean of a tally's vectors."""
+        inputs = len(kind.observation.coordinates)
+        return cls(kind, Moments.of(mean.coordinates, inputs), Moments.of(mean.strays, inputs), mean.noise)
 
     def ridge(self) -> Ridge:
         """Return the regression on all rotations."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
-from estimator.estimates.learned.possible_share import possible_share
+from estimator.analyses.models.possible_share import possible_share
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from estimator.statistics.laws import student_of

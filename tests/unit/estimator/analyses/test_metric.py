@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Window
+from estimator.analyses.metric import estimate
 from estimator.decoders.support import Support
-from estimator.estimates.metric import estimate
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate

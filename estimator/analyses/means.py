@@ -13,7 +13,7 @@ from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.betting_intervals import betting_intervals
 from estimator.statistics.binomial_intervals import binomial_intervals
-from estimator.statistics.confidence import EXACT_BELOW, FEW, z_of
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
 
 ENOUGH: Final = 30
 """Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93
@@ -143,3 +143,26 @@ def _ends(  # noqa: PLR0913, PLR0917 what is known of each mean
     is_few = ~((reports >= EXACT_BELOW) & is_many)[:, 0]
     ends[is_few] = betting_intervals(scores, counts[is_few], family)
     return ends
+
+
+def worst_variance(places: Floats, squares: Floats) -> float:
+    """Return the variance of a mean of places in the worst population, of one report.
+
+    It is the largest mean of squares less the square of the mean place, over all populations.
+
+    The square of a mean m is the largest 2 t m - t**2 over t. So the variance is the least value of
+    a convex function of t, because the order of the two extremes may be exchanged (von Neumann's
+    minimax theorem). Thirds find it.
+    """
+
+    def bound(t: float) -> float:
+        return float((squares - 2 * t * places).max()) + t * t
+
+    low, high = 0.0, 1.0
+    for _ in range(2 * BISECTIONS):
+        third = (high - low) / 3
+        if bound(low + third) <= bound(high - third):
+            high -= third
+        else:
+            low += third
+    return bound((low + high) / 2)

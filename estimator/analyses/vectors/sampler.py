@@ -13,7 +13,7 @@ import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
-from estimator.estimates.rotated_axes import hadamard, offsets_of, signs_of
+from estimator.analyses.vectors.rotated_axes import hadamard, offsets_of, signs_of
 from estimator.statistics.arrays import Counts, Floats
 
 AT_ONCE: Final = 2**20

@@ -12,15 +12,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final, TypeVar, cast
 
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import Ball
+from client_sdk.protocol.window import Window
+from estimator.analyses.analysis import Analysis, Draws, InputLaw
+from estimator.analyses.vectors.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
+from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.errors import RequestError
-from estimator.estimates.question_fields import question_fields
-from estimator.estimates.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
@@ -31,11 +34,13 @@ from estimator.statistics.confidence import EXACT_BELOW
 from estimator.statistics.laws import chi_square_tail, student_of
 from estimator.tallies.tally import Tally
 
-MADE_UP = 1e-6
+MADE_UP: Final = 1e-6
 """A tally less likely than this does not come from devices, which draw their rotations evenly."""
 
-LEAST_OF_BLOCK = 5
+LEAST_OF_BLOCK: Final = 5
 """Expected reports of a block from which the chi-square law holds well enough to accuse."""
+
+B = TypeVar("B", bound=Ball)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,20 +62,6 @@ class VectorMean:
     strays: Floats
     noise: float
     reports: int
-
-    @classmethod
-    def of(cls, metric: Metric, tally: Tally) -> VectorMean:
-        """Return the mean of a tally with at least one report."""
-        domain, channel = metric.kind, metric.channel.in_window(tally.window.text)
-        assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
-        assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-        counts = tally.dense(channel.symbols)
-        norm, scale = float(domain.norm), float(domain.norm) / (gain_of(channel) * tally.reports)
-        sums = scale * block_sums(channel, counts)[:, : domain.length]
-        mean = sums.sum(axis=0)
-        shares = block_reports(channel, counts) / tally.reports
-        strays, noise = sums - shares[:, np.newaxis] * mean, noise_of(metric) / math.sqrt(tally.reports)
-        return cls(norm, mean, strays, noise, tally.reports)
 
     def linear(self, weights: Floats, family: int = 1) -> Estimate:
         """Return the weighted sum of the coordinates, with an interval.
@@ -105,43 +96,101 @@ class VectorMean:
         return least
 
 
-def noise_of(metric: Metric) -> float:
-    """Return the standard error of one report along a random direction, in the units of the vector.
+class Vectors(Analysis[B]):
+    """Vectors in a ball, turned by a random rotation, of which an axis is reported."""
 
-    A reported axis has length 1 in D dimensions, and is divided by the gain.
-    """
-    domain, channel = metric.kind, metric.channel
-    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
-    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-    return float(domain.norm) / (gain_of(channel) * math.sqrt(channel.dimension))
+    @property
+    def channel(self) -> RotatedAxes:
+        """The only channel of vectors, of no window."""
+        return cast("RotatedAxes", self.metric.channel)
 
+    def in_window(self, window: str) -> RotatedAxes:
+        """Return the channel with the rotations of a window."""
+        return cast("RotatedAxes", self.metric.channel.in_window(window))
 
-def least_noise_of(metric: Metric) -> float:
-    """Return the least variance that the mechanism gives to a coordinate of one report.
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest coordinate."""
+        return -float(self.kind.norm), float(self.kind.norm)
 
-    Whatever the vector, it is that across the vector or along it: at high epsilons the latter is
-    less.
-    """
-    domain, channel = metric.kind, metric.channel
-    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
-    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-    gained, along = gain_of(channel) ** 2, square_along(channel)
-    across = (1 - along) / (channel.dimension - 1)
-    return float(domain.norm) ** 2 * min(across / gained, along / gained - 1)
+    def mean(self, tally: Tally) -> VectorMean:
+        """Return the mean of a tally with at least one report."""
+        channel = self.in_window(tally.window.text)
+        counts = tally.dense(channel.symbols)
+        norm, scale = float(self.kind.norm), float(self.kind.norm) / (gain_of(channel) * tally.reports)
+        sums = scale * block_sums(channel, counts)[:, : self.kind.length]
+        mean = sums.sum(axis=0)
+        shares = block_reports(channel, counts) / tally.reports
+        strays, noise = sums - shares[:, np.newaxis] * mean, self.noise / math.sqrt(tally.reports)
+        return VectorMean(norm, mean, strays, noise, tally.reports)
 
+    def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+        """Yield the coordinates of each tally."""
+        for tally in tallies:
+            self.check(tally)
+            yield self._estimate(tally, request)
 
-def rotation_error(metric: Metric) -> float | None:
-    """Return the error that a finite number of rotations leaves where all vectors are alike.
+    def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
+        mean = self.mean(tally) if tally.reports else None
+        if mean is None:
+            coordinates = Figures.unknown(range(self.kind.length), *self.ends)
+        else:
+            coordinates = mean.shares(self.kind.length if request.simultaneous else 1)
+        fakes = None
+        if mean is not None and request.fakes is not None:
+            length, test = self.length_moved(tally, mean, request.fakes)
+            fakes = Fakes(fraction=request.fakes, moves=(Move("coordinate", length, length),), test=test)
+        return self._estimated(tally, groups=(FigureGroup("coordinate", coordinates, "", self.ends),), fakes=fakes)
 
-    It is that of one window, as a part of their length; each window has rotations of its own. Where
-    vectors differ it is less. None for other kinds.
-    """
-    domain, channel = metric.kind, metric.channel
-    if not isinstance(domain, Ball) or not isinstance(channel, RotatedAxes):
-        return None
-    along = largest_sum(channel.dimension, channel.favoured)
-    excess = max(0.0, channel.favoured / along**2 - 1)
-    return math.sqrt(excess / channel.rotations * domain.length / channel.dimension)
+    def length_moved(self, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
+        """Return the length by which made-up reports could have moved the mean, whatever the way.
+
+        The estimate of one report has the length norm / gain. The argument is that of
+        `analyses.poisoning`, with lengths in place of ends. The test is of the tally.
+        """
+        reach = mean.norm / gain_of(self.channel) + float(np.linalg.norm(mean.coordinates))
+        even = even_test(block_reports(self.channel, tally.dense(self.channel.symbols)))
+        return fraction / (1 - fraction) * reach, even
+
+    @property
+    def noise(self) -> float:
+        """The standard error of one report along a random direction, in the units of the vector.
+
+        A reported axis has length 1 in D dimensions, and is divided by the gain.
+        """
+        return float(self.kind.norm) / (gain_of(self.channel) * math.sqrt(self.channel.dimension))
+
+    @property
+    def least_noise(self) -> float:
+        """The least variance that the mechanism gives to a coordinate of one report.
+
+        Whatever the vector, it is that across the vector or along it: at high epsilons the latter
+        is less.
+        """
+        gained, along = gain_of(self.channel) ** 2, square_along(self.channel)
+        across = (1 - along) / (self.channel.dimension - 1)
+        return float(self.kind.norm) ** 2 * min(across / gained, along / gained - 1)
+
+    @property
+    def rotation_error(self) -> float | None:
+        """The error that a finite number of rotations leaves where all vectors are alike."""
+        along = largest_sum(self.channel.dimension, self.channel.favoured)
+        excess = max(0.0, self.channel.favoured / along**2 - 1)
+        return math.sqrt(excess / self.channel.rotations * self.kind.length / self.channel.dimension)
+
+    @property
+    def mean_variance(self) -> float | None:
+        """The variance of a coordinate, on a range of length 1."""
+        return (self.noise / self.width) ** 2
+
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies; an answer has one vector."""
+        vectors = np.array([law[0][0] for law in laws], dtype=np.float64).reshape(len(laws), self.channel.inputs)
+
+        def drawn(counts: Counts, window: Window, generator: np.random.Generator) -> Counts:
+            return sampled_tally(self.in_window(window.text), vectors, counts, generator)
+
+        return drawn
 
 
 def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> Estimate:
@@ -161,53 +210,7 @@ def linear_estimate(metric: Metric, tally: Tally, weights: Sequence[float]) -> E
         raise RequestError(f"{metric.name} is no vector of {len(weights)} numbers; give a weight for each coordinate")
     if not tally.reports:
         raise RequestError(f"nobody has reported {metric.name} in {tally.window.text}; choose another window")
-    return VectorMean.of(metric, tally).linear(np.array(weights, dtype=float))
-
-
-def vector_estimates(metric: Metric, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
-    """Yield the estimates of each tally of a vector."""
-    for tally in tallies:
-        tally.check(metric.channel.symbols)
-        yield _estimate(metric, tally, request)
-
-
-def _estimate(metric: Metric, tally: Tally, request: Request) -> MetricEstimate:
-    domain = metric.kind
-    assert isinstance(domain, Ball)  # noqa: S101 whoever asks knows the kind
-    norm, mean = float(domain.norm), VectorMean.of(metric, tally) if tally.reports else None
-    if mean is None:
-        coordinates = Figures.unknown(range(domain.length), -norm, norm)
-    else:
-        coordinates = mean.shares(domain.length if request.simultaneous else 1)
-    fakes = None
-    if mean is not None and request.fakes is not None:
-        length, test = length_moved(metric, tally, mean, request.fakes)
-        fakes = Fakes(fraction=request.fakes, moves=(Move("coordinate", length, length),), test=test)
-    return MetricEstimate(
-        **question_fields(metric),
-        window=tally.window.text,
-        closed=tally.closed,
-        reports=tally.reports,
-        groups=(FigureGroup("coordinate", coordinates, "", (-norm, norm)),),
-        fakes=fakes,
-    )
-
-
-def length_moved(metric: Metric, tally: Tally, mean: VectorMean, fraction: float) -> tuple[float, RangeTest]:
-    """Return the length by which made-up reports could have moved the mean, in whatever direction.
-
-    The estimate of one report has the length norm / gain. The argument is that of
-    `estimates.poisoning`, with lengths in place of ends. The test is of the tally.
-    """
-    channel = metric.channel
-    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
-    reach = mean.norm / gain_of(channel) + float(np.linalg.norm(mean.coordinates))
-    return fraction / (1 - fraction) * reach, _even_rotations(channel, tally)
-
-
-def _even_rotations(channel: RotatedAxes, tally: Tally) -> RangeTest:
-    """Test whether each block has as many reports as chance allows, whatever people answer."""
-    return even_test(block_reports(channel, tally.dense(channel.symbols)))
+    return Vectors[Ball](metric).mean(tally).linear(np.array(weights, dtype=float))
 
 
 def even_test(reports: Counts) -> RangeTest:

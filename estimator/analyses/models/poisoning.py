@@ -1,6 +1,6 @@
 """By how much made-up reports could have moved the coefficients of a model of products.
 
-They move the mean of the vectors by a length r at most (`estimates.vectors.length_moved`). What
+They move the mean of the vectors by a length r at most (`Vectors.length_moved`). What
 follows holds for every mean within r, and so for that of the honest reports; the penalty lambda and
 the noise s are those of the tally.
 
@@ -27,30 +27,9 @@ import math
 
 import numpy as np
 
-from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import weights
 from client_sdk.protocol.vectors.vector import UNIT
-from estimator.estimates.learned.products import Covariances, Moments, ProductsModel, Ridge, label_step
-from estimator.estimates.vectors import VectorMean, length_moved
-from estimator.results.poisoning import Fakes, Move
-from estimator.tallies.tally import Tally
-
-
-def fakes_of_products(metric: Metric, tally: Tally, fraction: float) -> Fakes:
-    """Return the most by which made-up reports could have moved the mean and any coefficient.
-
-    Args:
-        metric: a model by products.
-        tally: of its edition, with at least one report.
-        fraction: of its reports that are made up.
-
-    """
-    length, test = length_moved(metric, tally, VectorMean.of(metric, tally), fraction)
-    model = ProductsModel.of(metric, tally)
-    unit = label_step(model.kind) / model.norm
-    most = unit * coefficient_move(model.moments, model.ridge(), model.pair_noise, length)
-    moves = (Move("product_mean", length, length), Move("coefficient", most, most))
-    return Fakes(fraction=fraction, moves=moves, test=test)
+from estimator.analyses.models.products import Covariances, Moments, Ridge
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:

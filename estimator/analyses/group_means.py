@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
+from estimator.analyses.covariance import Sample
+from estimator.analyses.means import Contrast, means_of
+from estimator.analyses.ratios import Ratios
+from estimator.analyses.shrinkage import FEWEST, shrunken_shares
 from estimator.decoders.protocol import Inverse
-from estimator.estimates.covariance import Sample
-from estimator.estimates.means import Contrast, means_of
-from estimator.estimates.ratios import Ratios
-from estimator.estimates.shrinkage import FEWEST, shrunken_shares
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup
@@ -33,7 +33,7 @@ AT_HIGH: Final = 1
 """The outcome of a group whose share within it is the mean, as a fraction of the range."""
 
 
-def intervals_of(kind: MeanByGroup) -> int:
+def intervals_of_means(kind: MeanByGroup) -> int:
     """Return the number of intervals of means and their differences."""
     return kind.first.size + math.comb(kind.first.size, 2)
 

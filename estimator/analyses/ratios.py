@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.estimates.covariance import Sample
+from estimator.analyses.covariance import Sample
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from estimator.statistics.betting_intervals import betting_ratios

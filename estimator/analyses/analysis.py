@@ -1,0 +1,246 @@
+"""What the reports of a question tell: how they are estimated, planned, faked and rehearsed.
+
+There is one class for each shape of what is reported. It knows the kinds and channels of its shape,
+so that nothing else must ask which kind a question has.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from client_sdk.protocol.kinds.kind import Kind, Label
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window
+from estimator.analyses.question_fields import question_fields
+from estimator.decoders.squares import Squares
+from estimator.results.estimate import Figures
+from estimator.results.group import FigureKey
+from estimator.results.learned import LearnedModel
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Request
+from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.tally import Tally
+from estimator.words import mean_word
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.models.model import Observation
+    from estimator.discovery.power import Power
+
+K = TypeVar("K", bound=Kind)
+
+Draws = Callable[[Counts, Window, np.random.Generator], Counts]
+"""From the devices that give each answer, and the window, to the reports of each symbol."""
+
+InputLaw = tuple[tuple[Any, float], ...]
+"""Each input that an answer may become, with its probability."""
+
+
+class Analysis(ABC, Generic[K]):
+    """How the reports of a question are analysed.
+
+    Attributes:
+        metric: the question.
+        kind: what may be answered.
+        has_distribution: whether quantiles and shares of ranges are estimated.
+        compares_groups: whether means of groups are compared.
+        is_whole: whether numbers are whole, so that each has a share of its own.
+        takes_candidates: whether an analyst may name texts.
+        observation: of a model, its features and label; None for other kinds.
+
+    """
+
+    has_distribution: bool = False
+    is_whole: bool = True
+    compares_groups: ClassVar[bool] = False
+    takes_candidates: ClassVar[bool] = False
+
+    def __init__(self, metric: Metric) -> None:
+        """Analyse a question whose shape is that of the class."""
+        self.metric = metric
+        self.kind = cast("K", metric.kind)
+
+    # estimates
+
+    @abstractmethod
+    def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+        """Yield the estimates of each tally of the metric's own edition, in order."""
+
+    def check(self, tally: Tally) -> None:
+        """Refuse a tally that cannot be estimated.
+
+        Raises:
+            UnfitTallyError: if it does not have the channel's alphabet, or if floats cannot tell
+                the numbers apart.
+
+        """
+        tally.check(self.metric.channel.symbols)
+
+    def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
+        """Return the coefficients or log-odds of a tally of a model, and the model.
+
+        The model is None with too few reports.
+
+        Raises:
+            TypeError: if the question is no model.
+
+        """
+        raise TypeError(f"{self.metric.name} is no model")
+
+    def share_limit(self, request: Request) -> int:  # noqa: ARG002 of texts
+        """Return the most shares that the estimates of a tally hold."""
+        return self.metric.channel.inputs
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The answers whose shares a report has, in its order; () without any."""
+        return ()
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the greatest possible mean, or coordinate. None without a mean."""
+        return None
+
+    @property
+    def alerts(self) -> Mapping[str, FigureKey]:
+        """The figures that an alert may name, by how they are written; values are missing."""
+        return {}
+
+    @property
+    def mean_statistic(self) -> str:
+        """The statistic that the mean is."""
+        return mean_word(self.kind.name).replace(" ", "_")
+
+    def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 of texts
+        """Return the candidates that can be answers."""
+        return []
+
+    @property
+    def scale(self) -> Floats:
+        """The position of each input's answer on a scale from 0 to 1, if answers are inputs."""
+        return np.array([0.0, 1.0])
+
+    # plans
+
+    @property
+    def squares(self) -> Squares | None:
+        """The mean squares of what a report adds to shares. None if the question has no shares."""
+        return None
+
+    @property
+    def share_count(self) -> int:
+        """How many shares are planned."""
+        return self.metric.channel.inputs
+
+    @property
+    def factor(self) -> float:
+        """The factor from the share of an input to that of a value."""
+        return 1.0
+
+    @property
+    def mean_variance(self) -> float | None:
+        """The variance of the mean in the worst population, on a range of length 1.
+
+        Of vectors it is that of a coordinate, of crosses that of a cell's share. None without a
+        mean.
+        """
+        return None
+
+    @property
+    def width(self) -> float:
+        """The length of the range of a mean, or of a coordinate of vectors, in its units."""
+        return 1.0 if self.ends is None else self.ends[1] - self.ends[0]
+
+    @property
+    def report_variance(self) -> float | None:
+        """The worst variance of one report: of a share, or else of the mean, in squared units.
+
+        None if neither is known.
+        """
+        squares = self.squares
+        if squares is not None:
+            return squares.worst * self.factor**2
+        variance = self.mean_variance
+        return None if variance is None else variance * self.width**2
+
+    def least_difference(self, reports: int) -> float | None:  # noqa: ARG002 of groups
+        """Return the least difference of two groups' means that is seen four times in five.
+
+        That is, its own 95 % interval, not corrected for other differences, then lies beside 0.
+        None for other questions, with too few reports, and where it would exceed the range.
+        """
+        return None
+
+    @property
+    def rotation_error(self) -> float | None:
+        """The error that a finite number of rotations leaves where all vectors are alike.
+
+        It is that of one window, as a part of their length; each window has rotations of its own.
+        Where vectors differ it is less. None for other kinds.
+        """
+        return None
+
+    @property
+    def least_noise(self) -> float:
+        """The least variance that the mechanism gives to a coordinate of one report; 0 without."""
+        return 0.0
+
+    @property
+    def power(self) -> Power | None:
+        """How well texts are found; None for other kinds."""
+        return None
+
+    # made-up reports
+
+    @property
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The least and the greatest score of a report for the shares, then for the mean."""
+        return np.zeros(0), np.zeros(0)
+
+    # rehearsals
+
+    observation: Observation | None = None
+
+    def law(self, answer: object) -> Mapping[Any, Any]:
+        """Return each input that an answer may become, with its exact probability.
+
+        Raises:
+            DomainError: if it is no answer.
+
+        """
+        return self.kind.law(answer, self.metric.channel.inputs)
+
+    @abstractmethod
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies of devices; what it needs is prepared once.
+
+        Args:
+            laws: of the answers that devices give.
+
+        """
+
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
+        """Return the values of a report's shares for which an answer counts."""
+        return (value,)
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 an answer
+        """Return what an answer is worth in the mean.
+
+        Raises:
+            TypeError: if answers have no mean.
+
+        """
+        raise TypeError(f"a {self.kind.name} has no mean")
+
+    def _estimated(self, tally: Tally, **more: Any) -> MetricEstimate:  # noqa: ANN401 fields of an estimate
+        """Return the estimate of a tally with some of its fields."""
+        return MetricEstimate(
+            **question_fields(self.metric),
+            window=tally.window.text,
+            closed=tally.closed,
+            reports=tally.reports,
+            **more,
+        )

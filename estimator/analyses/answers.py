@@ -1,0 +1,341 @@
+"""Answers that each are an input of the channel: shares, and the mean of those that have a worth.
+
+Arrays have one row for each tally: numpy takes about as long for a hundred rows as for one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from msgspec.structs import replace
+
+from client_sdk.protocol.kinds.kind import Kind, Label
+from client_sdk.protocol.kinds.ordinal import Ordinal
+from client_sdk.protocol.kinds.set import Subset
+from estimator.analyses.analysis import Analysis, Draws, InputLaw
+from estimator.analyses.clustering.clusters import clusters_of_values
+from estimator.analyses.covariance import MOST_VALUES, Sample
+from estimator.analyses.means import Contrast, means_of, worst_variance
+from estimator.analyses.poisoning import fakes_of
+from estimator.analyses.ratios import Ratios
+from estimator.analyses.shrinkage import FEWEST, shrunken_shares
+from estimator.decoders.inversions import inverse_of, sampler_of
+from estimator.decoders.protocol import Inverse
+from estimator.decoders.sampling import Sampler
+from estimator.decoders.squares import Squares
+from estimator.likelihood.shares import maximum_likelihood
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Request
+from estimator.statistics.arrays import Counts, Floats
+from estimator.statistics.confidence import EXACT_BELOW, z_of
+from estimator.tallies.tally import Tally
+
+AT_ONCE: Final = 2**14
+"""Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would
+use threads for the larger matrices, which wait for each other on busy processors.
+"""
+
+K = TypeVar("K", bound=Kind)
+
+
+class OneSymbol(Analysis[K]):
+    """Questions whose inputs and symbols are counted one by one: all plain kinds."""
+
+    def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+        """Yield the estimates of each tally; many are estimated side by side."""
+        symbols, family = self.metric.channel.symbols, self.family(request) if request.simultaneous else 1
+        at_once = max(1, AT_ONCE // symbols)
+        for first in range(0, len(tallies), at_once):
+            batch = tallies[first : first + at_once]
+            counts = np.array([tally.dense(symbols) for tally in batch])
+            reports = np.array([[tally.reports] for tally in batch])
+            has_reports = reports[:, 0] > 0
+            known = self.figures(counts[has_reports], reports[has_reports], family)
+            for tally, of_tally in zip(batch, counts, strict=True):
+                groups = next(known) if tally.reports else self.unknown()
+                plain = self._estimated(tally, groups=groups)
+                yield self._with_more(plain, of_tally, request, family)
+
+    @abstractmethod
+    def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
+        """Yield the shares, the mean, or both, of each tally.
+
+        Args:
+            counts: of each symbol, shape (tallies, m).
+            reports: n, their sum, at least 1, shape (tallies, 1).
+            family: the number of intervals of each tally that are to hold together.
+
+        """
+
+    @abstractmethod
+    def unknown(self) -> tuple[FigureGroup, ...]:
+        """Return what `figures` yields, without reports: everything is possible."""
+
+    @abstractmethod
+    def family(self, request: Request) -> int:
+        """Return the number of intervals of one tally."""
+
+    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002, PLR6301
+        """Return the estimates with the other figures of the tally as a whole."""
+        return estimated
+
+    def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
+        if estimated.reports and request.fakes is not None:
+            fakes = fakes_of(self.metric.channel, self.extremes, counts, estimated.compared, request.fakes)
+            estimated = replace(estimated, fakes=fakes)
+        estimated = self.more(estimated, counts, request, family)
+        return replace(estimated, groups=in_order(estimated.groups))
+
+    def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
+        """Yield the mean, and the sum where answers can be added."""
+        yield FigureGroup(self.mean_statistic, Figures.from_rows([mean.labelled()]), self.metric.unit, self.ends)
+        if self.adds_up and reports:
+            yield FigureGroup("sum", Figures.from_rows([mean.times(reports).labelled()]), self.metric.unit)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether answers can be added: numbers and counts can, steps of a scale cannot."""
+        return False
+
+    @property
+    def inverse(self) -> Inverse:
+        """The inverse of the channel."""
+        return inverse_of(self.metric.channel)
+
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies: each device rounds by coins of its own."""
+        draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.inputs)
+        return lambda counts, _, generator: draw(round_each(counts, generator), generator)
+
+
+class OneOfLabels(OneSymbol[K]):
+    """Answers that each are an input: booleans, categories, and what is nearest."""
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The answers, with no answer if silence is reported."""
+        return self.metric.labels
+
+    @property
+    def positions(self) -> Floats | None:
+        """The worth of each input in the mean of the answers, rising. None without a mean."""
+        return None
+
+    @property
+    def points(self) -> Floats | None:
+        """Where the answers lie, for clusters: shape (k, d). None if they lie nowhere."""
+        positions = self.positions
+        return positions[:, np.newaxis] if positions is not None and len(self.labels) == len(positions) else None
+
+    @property
+    def scale(self) -> Floats:
+        """The positions from 0 to 1."""
+        positions = self.positions
+        assert positions is not None  # noqa: S101 asked of means only
+        least, greatest = float(positions.min()), float(positions.max())
+        scale: Floats = (positions - least) / (greatest - least)
+        return scale
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the greatest position."""
+        positions = self.positions
+        return None if positions is None else (float(positions.min()), float(positions.max()))
+
+    @property
+    def alerts(self) -> Mapping[str, FigureKey]:
+        """The mean and the sum, if there are any, and shares."""
+        return (
+            ({} if self.ends is None else {"mean": FigureKey(self.mean_statistic)})
+            | ({"sum": FigureKey("sum")} if self.adds_up else {})
+            | {"share[VALUE]": FigureKey("share")}
+        )
+
+    def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
+        """Yield the shares, and the mean if answers have a worth."""
+        of_tallies = list(shares_of(self.labels, self.inverse, counts, reports, family))
+        means = self._means(of_tallies, counts, reports, family) if self.positions is not None else [None] * len(counts)
+        for shares, mean, (number,) in zip(of_tallies, means, reports.tolist(), strict=True):
+            of_mean = () if mean is None else self.means(mean, number)
+            yield FigureGroup("share", self.of_answers(shares), "", SHARES), *of_mean
+
+    def unknown(self) -> tuple[FigureGroup, ...]:
+        """Return shares of which nothing is known, and such a mean."""
+        shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
+        return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
+
+    def of_answers(self, shares: Figures) -> Figures:  # noqa: PLR6301 of sets
+        """Return the shares of answers, from those of inputs."""
+        return shares
+
+    def _means(self, shares: Sequence[Figures], counts: Counts, reports: Counts, family: int) -> Iterator[Estimate]:
+        (least, greatest), weights = self.ends or SHARES, self.scale
+        contrast = Contrast.remembered(self.inverse, tuple(weights.tolist()))
+        for mean, of_tally in zip(means_of(contrast, counts, reports, family), shares, strict=True):
+            likeliest = float(weights @ of_tally.maximum_likelihood)
+            yield Estimate(*mean, maximum_likelihood=likeliest).between(least, greatest)
+
+    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
+        """Return the number of shares, of the mean, and of what follows from them."""
+        size = self.metric.channel.inputs
+        shares = 1 if size == 2 else size  # noqa: PLR2004 of two shares one is the rest
+        return shares + (self.positions is not None) + (size - 1 if self.metric.has_no_answer else self.more_intervals)
+
+    @property
+    def more_intervals(self) -> int:
+        """How many intervals there are beside those of shares and of the mean."""
+        return 0
+
+    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
+        """Return the estimates with clusters, the covariance, and what follows from it."""
+        shares = estimated.estimates
+        if not estimated.reports or shares is None:
+            return estimated
+        if request.clusters:
+            clusters = clusters_of_values(self.points, self.labels, self.inverse, counts, shares.maximum_likelihood)
+            estimated = replace(estimated, clusters=clusters)
+        needs_covariance = request.covariance or self.metric.has_no_answer or self.is_joint(request)
+        if self.metric.channel.inputs > MOST_VALUES or not needs_covariance:
+            return estimated
+        sample = Sample.of(self.inverse, counts)
+        covariance = sample.covariance(self.inverse)
+        if self.metric.has_no_answer:
+            answered = self._answered(shares, covariance, sample, family)
+            estimated = replace(estimated, groups=(*estimated.groups, answered))
+        elif self.is_joint(request):
+            estimated = self.with_joint(estimated, covariance, sample, family)
+        if request.covariance:
+            estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
+        return estimated
+
+    def is_joint(self, request: Request) -> bool:  # noqa: ARG002, PLR6301 of pairs
+        """Whether answers are pairs, of which shares within groups are wanted."""
+        return False
+
+    def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002, PLR6301
+        """Return the estimates with what follows from pairs."""
+        return estimated
+
+    def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
+        """Return the shares among those who answered: within the group of all inputs but the last."""
+        answers = len(shares) - 1
+        ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
+        is_enough = sample.reports >= EXACT_BELOW
+        ratios, z = (ratios.widened(sample), z_of(family)) if is_enough else (ratios, math.inf)
+        figures = (ratios.estimate(0, place, z).labelled(label) for place, label in enumerate(self.kind.labels))
+        return FigureGroup("share_of_answered", Figures.from_rows(figures), "", SHARES)
+
+    @property
+    def squares(self) -> Squares | None:
+        """The mean squares of what a report adds to each share."""
+        return self.inverse.squares(self.metric.channel.inputs)
+
+    @property
+    def mean_variance(self) -> float | None:
+        """The variance of the mean of the positions in the worst population."""
+        if self.positions is None:
+            return None
+        places = self.scale
+        return worst_variance(places, self.inverse.expectations(self.inverse.contrast(places) ** 2))
+
+    @property
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The least and the greatest score of a report for each share, then for the mean."""
+        inputs = self.metric.channel.inputs
+        ends = [
+            np.broadcast_to(self.factor * end, inputs)[: len(self.metric.labels)] for end in self.inverse.extremes()
+        ]
+        if self.ends is None:
+            return ends[0], ends[1]
+        lowest, highest = self.ends
+        scores = lowest + (highest - lowest) * self.inverse.contrast(self.scale)
+        return np.append(ends[0], scores.min()), np.append(ends[1], scores.max())
+
+
+class StepOfScale(OneOfLabels[Ordinal]):
+    """Answers on a scale, whose steps are worth 1 and so on, if all are answers."""
+
+    @property
+    def positions(self) -> Floats | None:
+        """The number of each step."""
+        return None if self.metric.has_no_answer else np.arange(1.0, self.metric.channel.inputs + 1)
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a step
+        """Return the number of a step."""
+        return float(self.kind.labels.index(value) + 1)
+
+
+class MembersOfSet(OneOfLabels[Subset]):
+    """Sets: one of a fixed number of places is drawn, and holds a member or a dummy."""
+
+    @property
+    def positions(self) -> Floats | None:
+        """What a drawn member adds to the size, and the dummy, which adds nothing."""
+        return np.append(np.full(self.metric.channel.inputs - 1, float(self.kind.max_items)), 0.0)
+
+    @property
+    def factor(self) -> float:
+        """One of as many places is drawn."""
+        return float(self.kind.max_items)
+
+    def of_answers(self, shares: Figures) -> Figures:
+        """Return the shares of members, from those of the drawn ones."""
+        return shares.of_members(self.kind.labels, self.kind.max_items)
+
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401, PLR6301 a set
+        """Return the members."""
+        members: Sequence[Any] = value
+        return members
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401, PLR6301 a set
+        """Return the size."""
+        return float(len(value))
+
+
+def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:
+    """Return a function that draws the inputs of devices from their answers.
+
+    Args:
+        laws: of the answers that devices give.
+        inputs: of the channel.
+
+    """
+    longest = max(map(len, laws), default=0)
+    # numpy gives the last symbol what rounding leaves: it must be an input of the answer itself
+    padded = np.array([((0, 0.0),) * (longest - len(law)) + law for law in laws], dtype=np.float64)
+    symbols, chances = np.moveaxis(padded.reshape(len(laws), longest, 2), -1, 0)
+
+    def drawn(counts: Counts, generator: np.random.Generator) -> Counts:
+        rounded = np.zeros(inputs, dtype=np.int64)
+        if laws:
+            np.add.at(rounded, symbols.astype(np.int64), generator.multinomial(counts, chances))
+        return rounded
+
+    return drawn
+
+
+def shares_of(
+    labels: Sequence[Label], inverse: Inverse, counts: Counts, reports: Counts, family: int = 1
+) -> Iterator[Figures]:
+    """Yield the shares of inputs in each tally.
+
+    Args:
+        labels: of the inputs.
+        inverse: of their channel.
+        counts: of each symbol, shape (tallies, m).
+        reports: n, their sum, at least 1, shape (tallies, 1).
+        family: the number of intervals of each tally that are to hold together.
+
+    """
+    lows, highs = inverse.intervals(counts, reports, family)
+    unbiased, errors = inverse.shares(counts, reports), inverse.standard_errors(counts, reports)
+    likeliest = maximum_likelihood(inverse, counts)
+    shrunken = shrunken_shares(unbiased, errors) if unbiased.shape[-1] >= FEWEST else np.zeros((len(counts), 0))
+    for columns in zip(lows, highs, unbiased, errors, likeliest, shrunken, strict=True):
+        yield Figures(labels, *columns)

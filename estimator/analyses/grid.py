@@ -1,0 +1,215 @@
+"""Numbers, counts and days of use: means and distributions, and shares where every count has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from msgspec.structs import replace
+
+from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.kinds.ordinal import OrdinalMean
+from estimator.analyses.answers import OneOfLabels, OneSymbol, shares_of
+from estimator.analyses.clustering.clusters import clusters_of_histogram
+from estimator.analyses.distribution import QUANTILES, distribution_of, family_of, mean_of
+from estimator.analyses.means import Contrast, means_of, worst_variance
+from estimator.analyses.means import mean_of as mean_of_scores
+from estimator.decoders.decoder import Decoder
+from estimator.decoders.inversions import decoder_of
+from estimator.errors import UnfitTallyError
+from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram_fit import Fit, fits_of
+from estimator.results.estimate import Estimate, Figure, Figures
+from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import Request
+from estimator.statistics.arrays import Counts, Floats
+from estimator.tallies.tally import Tally
+
+FLOATS_APART: Final = 2**40
+"""A range that is narrower than such a part of its ends has too few floats for a histogram."""
+
+W = TypeVar("W", Count, Activity)
+
+
+class PointOfGrid(OneSymbol[Grid]):
+    """Numbers that are rounded at random to a point of a grid, or to an end of their range."""
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """From a tally to a mean. None if only the ends of the range are inputs."""
+        return decoder_of(self.metric.channel)
+
+    @property
+    def has_distribution(self) -> bool:  # type: ignore[override] # of each question of the others
+        """Whether more than the mean is asked, of more points than the ends."""
+        return self.kind.statistic != "mean" and self.decoder is not None
+
+    @property
+    def is_whole(self) -> bool:  # type: ignore[override] # as above
+        """Whether the numbers are whole."""
+        return self.kind.is_whole
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the range."""
+        return float(self.kind.low), float(self.kind.high)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether answers can be added: not if they are steps of a scale."""
+        return not isinstance(self.kind, OrdinalMean)
+
+    @property
+    def alerts(self) -> Mapping[str, FigureKey]:
+        """The mean, the sum, and quantiles of a distribution."""
+        return (
+            {"mean": FigureKey(self.mean_statistic)}
+            | ({"sum": FigureKey("sum")} if self.adds_up else {})
+            | {f"p{100 * each:.0f}": FigureKey("quantile", each) for each in QUANTILES if self.has_distribution}
+        )
+
+    def check(self, tally: Tally) -> None:
+        """Refuse a tally of another alphabet, or of numbers that floats cannot tell apart."""
+        super().check(tally)
+        check_range(self.kind)
+
+    def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+        """Yield the estimates of each tally; distributions are fitted side by side."""
+        means = super().estimates(tallies, request)
+        histogram = self.histogram
+        if histogram is None:
+            yield from means
+            return
+        counts = [tally.dense(self.metric.channel.symbols) for tally in tallies]
+        for estimated, of_tally, fit in zip(means, counts, fits_of(histogram, counts), strict=True):
+            yield self._with_histogram(estimated, histogram, of_tally, fit, request)
+
+    @property
+    def histogram(self) -> Histogram | None:
+        """The bins of a distribution. None for a mean alone."""
+        return Histogram.of(self.metric.channel, self.kind) if self.has_distribution else None
+
+    def _with_histogram(
+        self, estimated: MetricEstimate, histogram: Histogram, counts: Counts, fit: Fit | None, request: Request
+    ) -> MetricEstimate:
+        likeliest = mean_of(histogram, fit)
+        groups = [_with_likeliest(group, likeliest) if group.about.is_mean else group for group in estimated.groups]
+        distribution = distribution_of(
+            histogram, counts, fit, self._ranges(request), estimated.unit, simultaneous=request.simultaneous
+        )
+        clusters = clusters_of_histogram(histogram, counts, fit) if request.clusters and fit else None
+        return replace(estimated, groups=in_order([*groups, *distribution]), clusters=clusters)
+
+    def _ranges(self, request: Request) -> list[tuple[float, float]]:
+        return [(start, end) for metric, start, end in request.ranges if metric == self.metric.name]
+
+    def family(self, request: Request) -> int:
+        """Return the number of intervals of the distribution, or of the mean alone."""
+        histogram = self.histogram
+        return 1 if histogram is None else family_of(histogram, len(self._ranges(request)))
+
+    def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
+        """Yield the mean of each tally, and the sum."""
+        decoder = self.decoder
+        if decoder is None:
+            of_ends = shares_of((0, 1), self.inverse, counts, reports, family)
+            means: list[Estimate] = [high for _, high in of_ends]
+        else:
+            means = [Estimate(*mean, maximum_likelihood=None) for mean in means_of(decoder, counts, reports, family)]
+        for mean, (number,) in zip(means, reports.tolist(), strict=True):
+            yield tuple(self.means(mean.between(*self.ends), number))
+
+    def unknown(self) -> tuple[FigureGroup, ...]:
+        """Return a mean of which nothing is known."""
+        return tuple(self.means(Estimate(None, None, *self.ends, None), 0))
+
+    @property
+    def mean_variance(self) -> float | None:
+        """The variance of the mean in the worst population, on a range of length 1."""
+        decoder = self.decoder
+        if decoder is None:
+            return self.inverse.squares(self.metric.channel.inputs).worst
+        return worst_variance(np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
+
+    @property
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The least and the greatest score of a report for the mean, in the units of the number."""
+        decoder, (low, _) = self.decoder, self.ends
+        scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
+        return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a number
+        """Return a number, clipped to the range."""
+        return float(self.kind.within(value))
+
+
+class CountsWithShares(OneOfLabels[W]):
+    """Counts that each are an input, from 0 on."""
+
+    @property
+    def positions(self) -> Floats:
+        """The counts."""
+        return np.arange(0.0, self.metric.channel.inputs)
+
+    @property
+    def adds_up(self) -> bool:
+        """Counts can be added."""
+        return True
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a count
+        """Return a count, clipped to the range."""
+        return float(self.kind.within(value))
+
+
+class DaysOfUse(CountsWithShares[Activity]):
+    """On how many of the last days a device was used: also on at least some of them."""
+
+    @property
+    def thresholds(self) -> tuple[int, ...]:
+        """The numbers of days whose shares a report has: one, a quarter, half and all."""
+        days = int(self.kind.high)
+        return (1, -(-days // 4), -(-days // 2), days)
+
+    @property
+    def more_intervals(self) -> int:
+        """One for each threshold."""
+        return len(self.thresholds)
+
+    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
+        """Return the estimates with the share at or above each threshold."""
+        estimated = super().more(estimated, counts, request, family)
+        return replace(estimated, groups=(*estimated.groups, self._at_least(estimated, counts, family)))
+
+    def _at_least(self, estimated: MetricEstimate, counts: Counts, family: int) -> FigureGroup:
+        """Return the shares: each is a mean of answers worth 1 from the threshold on, else 0."""
+        likeliest = estimated.figures("share").maximum_likelihood
+        shares = []
+        for least in self.thresholds:
+            worth = tuple(float(days >= least) for days in self.kind.labels)
+            contrast = Contrast.remembered(self.inverse, worth)
+            likely = min(1.0, float(likeliest[least:].sum())) if likeliest.size else None
+            mean = mean_of_scores(contrast, counts, int(counts.sum()), family)
+            shares.append(Figure(*mean, maximum_likelihood=likely, value=least))
+        return FigureGroup("share_at_least", Figures.from_rows(shares), "", SHARES)
+
+
+def check_range(kind: Grid) -> None:
+    """Refuse a range whose numbers floats cannot tell apart.
+
+    Raises:
+        UnfitTallyError: saying what to ask instead.
+
+    """
+    if (kind.high - kind.low) * FLOATS_APART < max(abs(kind.low), abs(kind.high)):
+        raise UnfitTallyError(
+            f"its range from {float(kind.low):.17g} to {float(kind.high):.17g} is too narrow for floats; "
+            "ask how far a number is above the least one"
+        )
+
+
+def _with_likeliest(group: FigureGroup, likeliest: float | None) -> FigureGroup:
+    (mean,) = group.figures
+    return replace(group, figures=Figures.from_rows([replace(mean, maximum_likelihood=likeliest)]))

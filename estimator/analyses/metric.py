@@ -1,0 +1,73 @@
+"""From a metric and its tallies to estimates with their uncertainty.
+
+Standard errors and intervals describe a population of which the devices are a random sample. They
+cover both the choice of people and the noise of the mechanism, so for the devices at hand alone
+they are slightly too wide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Final
+
+from client_sdk.protocol.metric import Metric
+from estimator.analyses.analysis import Analysis
+from estimator.decoders.inversions import has_inverse
+from estimator.results.metric import MetricEstimate
+from estimator.results.request import PLAIN, Request
+from estimator.tallies.tally import Tally
+
+ANALYSES: Final[Mapping[str, str]] = {
+    "Labels": "estimator.analyses.answers:OneOfLabels",
+    "Ordinal": "estimator.analyses.answers:StepOfScale",
+    "Subset": "estimator.analyses.answers:MembersOfSet",
+    "Grid": "estimator.analyses.grid:PointOfGrid",
+    "Cross": "estimator.analyses.pairs:PairOfAnswers",
+    "MeanByGroup": "estimator.analyses.pairs:MeansByGroup",
+    "Ball": "estimator.analyses.vectors.analysis:Vectors",
+    "Text": "estimator.analyses.texts.analysis:UnlistedTexts",
+    "Model": "estimator.analyses.models.analysis:ModelOfProducts",
+    "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
+}
+"""The analysis of each shape of answers, by the class of a kind or its base, and where it is."""
+
+WITH_SHARES: Final[Mapping[str, str]] = {
+    "Count": "estimator.analyses.grid:CountsWithShares",
+    "Activity": "estimator.analyses.grid:DaysOfUse",
+}
+"""The analysis of numbers if each is an input of its own, which has a share."""
+
+
+def analysis_of(metric: Metric) -> Analysis[Any]:
+    """Return the analysis of a question, by the shape of its answers."""
+    shapes = [each.__name__ for each in type(metric.kind).__mro__]
+    has_shares = bool(metric.labels) and has_inverse(metric.channel)
+    table = {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES
+    module, _, name = next(table[shape] for shape in shapes if shape in table).partition(":")
+    analysis: type[Analysis[Any]] = getattr(import_module(module), name)
+    return analysis(metric)
+
+
+def estimate(metric: Metric, tally: Tally, request: Request = PLAIN) -> MetricEstimate:
+    """Return the estimates of a tally of the metric's own edition.
+
+    Raises:
+        UnfitTallyError: as `Analysis.check` does.
+
+    """
+    analysis_of(metric).check(tally)
+    (estimated,) = estimates(metric, [tally], request)
+    return estimated
+
+
+def estimates(metric: Metric, tallies: Sequence[Tally], request: Request = PLAIN) -> Iterator[MetricEstimate]:
+    """Yield the estimates of each tally of the metric's own edition, in order.
+
+    Many tallies are estimated side by side.
+
+    Raises:
+        UnfitTallyError: if a tally does not have the channel's alphabet.
+
+    """
+    yield from analysis_of(metric).estimates(tallies, request)

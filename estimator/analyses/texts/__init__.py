@@ -1,0 +1,1 @@
+"""Texts that nobody listed: their analysis, and tallies drawn by their law."""

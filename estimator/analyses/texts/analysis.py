@@ -1,0 +1,138 @@
+"""The texts of each tally of a question about texts that nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, cast
+
+import numpy as np
+
+from client_sdk.protocol.errors import DomainError
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import CONFIRMING
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.window import Window
+from estimator.analyses.analysis import Analysis, Draws, InputLaw
+from estimator.analyses.texts.sampler import sampled_texts
+from estimator.decoders.inversions import inverse_of
+from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.poisoning import made_up_reports
+from estimator.discovery.power import Power
+from estimator.discovery.prefix_search import SURVIVORS
+from estimator.discovery.texts import confirm, discover
+from estimator.results.group import SHARES, FigureGroup
+from estimator.results.metric import MetricEstimate
+from estimator.results.poisoning import Fakes, RangeTest
+from estimator.results.request import Request
+from estimator.results.texts import TextFindings
+from estimator.statistics.arrays import Counts
+from estimator.statistics.laws import chi_square_tail
+from estimator.tallies.tally import Tally
+
+MADE_UP: Final = 1e-6
+"""A tally less likely than this does not come from devices, which draw groups by the weights."""
+
+
+class UnlistedTexts(Analysis[Text]):
+    """Texts of a few letters, hashed into the cells of groups of devices."""
+
+    takes_candidates = True
+
+    @property
+    def channel(self) -> GroupedGeometry:
+        """The only channel of texts."""
+        return cast("GroupedGeometry", self.metric.channel)
+
+    def estimates(self, tallies: Sequence[Tally], request: Request) -> Iterator[MetricEstimate]:
+        """Yield the texts of each tally."""
+        for tally in tallies:
+            self.check(tally)
+            yield self._estimate(tally, request)
+
+    def fitting(self, texts: Sequence[str]) -> list[str]:
+        """Return the texts that consist of the question's letters.
+
+        In a set the empty text stands for a free place.
+        """
+
+        def fits(text: str) -> bool:
+            try:
+                self.kind.number_of(text)
+            except DomainError:
+                return False
+            return bool(text) or self.kind.max_items == 1
+
+        return [text for text in texts if fits(text)]
+
+    def share_limit(self, request: Request) -> int:  # noqa: PLR6301 whatever the texts
+        """Return the most texts that a tally finds and an analyst names."""
+        return SURVIVORS + len(request.candidates)
+
+    def _estimate(self, tally: Tally, request: Request) -> MetricEstimate:
+        tables = GroupTables.of(self.channel, tally.dense(self.channel.symbols))
+        found = discover(self.kind, tables, simultaneous=request.simultaneous) if self.kind.discover else None
+        texts = self.fitting(request.candidates)
+        named = confirm(self.kind, tables, texts, simultaneous=request.simultaneous) if texts else None
+        parts = {"found_text": found, "named_text": named}
+        has_power, is_faked = self.kind.discover and tally.reports > 0, request.fakes is not None
+        return self._estimated(
+            tally,
+            groups=tuple(
+                FigureGroup(name, part.shares, "", SHARES) for name, part in parts.items() if part is not None
+            ),
+            texts=TextFindings(
+                candidates=found.candidates if found else 0,
+                certain=named.certain if named else 0,
+                unclear=tuple(dict.fromkeys(text for part in parts.values() if part for text in part.unclear)),
+                least=self.power.least_shares(tally.reports) if has_power else (),
+                max_length=self.kind.max_length,
+                made_up=made_up_reports(self.kind, tables) if has_power and is_faked else None,
+            ),
+            fakes=None
+            if request.fakes is None or not tally.reports
+            else Fakes(fraction=request.fakes, test=self._groups_as_drawn(tables)),
+        )
+
+    def _groups_as_drawn(self, tables: GroupTables) -> RangeTest:
+        """Test whether each group has as many reports as chance allows, whatever people answer."""
+        weights = np.array(self.channel.weights)
+        expected = tables.reports.sum() * weights / weights.sum()
+        statistic = float(((tables.reports - expected) ** 2 / expected).sum())
+        p_value = float(chi_square_tail(statistic, weights.size - 1))
+        return RangeTest(statistic, p_value, 0, impossible=p_value < MADE_UP)
+
+    @property
+    def power(self) -> Power:
+        """How well texts are found."""
+        return Power(self.kind, self.channel)
+
+    @property
+    def report_variance(self) -> float | None:
+        """The variance of a named text's share, in the worst population.
+
+        The text has the most letters, and only the confirming groups speak of it.
+        """
+        weights = self.channel.weights
+        of_cell = inverse_of(self.channel.geometry).squares(self.channel.inputs).worst
+        return self.kind.max_items**2 * of_cell * sum(weights) / sum(weights[-CONFIRMING:])
+
+    def law(self, answer: object) -> Mapping[Any, Any]:
+        """Return each text that an answer may become, as its integer, with its probability."""
+        return self.kind.law_of_numbers(answer)
+
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies: of a set each device draws one text."""
+
+        def drawn(counts: Counts, _: Window, generator: np.random.Generator) -> Counts:
+            devices: dict[int, int] = {}
+            for law, count in zip(laws, counts.tolist(), strict=True):
+                numbers, chances = zip(*law, strict=True)
+                for number, reports in zip(numbers, generator.multinomial(count, chances).tolist(), strict=True):
+                    devices[number] = devices.get(number, 0) + reports
+            return sampled_texts(self.kind, self.channel, devices, generator)
+
+        return drawn
+
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401, PLR6301 an answer
+        """Return the texts of a set, or the text."""
+        return value if isinstance(value, tuple) else (value,)

@@ -1,1 +1,0 @@
-"""The estimates of one tally: shares, means, distributions, joint tables and clusters."""
