@@ -17,7 +17,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.errors import MissingLibraryError
-from estimator.formats.model_file import read_model_file
+from estimator.report.model_file import read_model_file
 from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
 from estimator.shown_report import ShownReport

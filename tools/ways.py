@@ -102,18 +102,18 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             by="estimator/commands/sources.py",
         ),
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
-        Step("estimator/analyses/metric.py:estimates", "estimates all tallies of one metric together"),
-        Step("estimator/analyses/shares_and_means.py:shares_and_means", "computes shares, means and their intervals"),
+        Step("estimator/analyses/metric.py:analysis_of", "finds the analysis of the shape of the answers"),
+        Step("estimator/analyses/answers.py:OneOfLabels", "computes shares, means and their intervals"),
         Step("estimator/decoders/inversions.py:inverse_of", "finds the inverse of the metric's mechanism"),
         Step(
             "estimator/results/estimate.py:Estimate",
             "holds a figure: estimate, interval, standard error",
-            by="estimator/analyses/shares_and_means.py",
+            by="estimator/analyses/answers.py",
         ),
         Step(
             "estimator/results/metric.py:MetricEstimate",
             "holds the figures of one tally",
-            by="estimator/analyses/metric.py",
+            by="estimator/analyses/analysis.py",
         ),
         Step(
             "estimator/results/report.py:EstimateReport",

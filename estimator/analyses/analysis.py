@@ -45,16 +45,12 @@ class Analysis(ABC, Generic[K]):
     Attributes:
         metric: the question.
         kind: what may be answered.
-        has_distribution: whether quantiles and shares of ranges are estimated.
         compares_groups: whether means of groups are compared.
-        is_whole: whether numbers are whole, so that each has a share of its own.
         takes_candidates: whether an analyst may name texts.
         observation: of a model, its features and label; None for other kinds.
 
     """
 
-    has_distribution: bool = False
-    is_whole: bool = True
     compares_groups: ClassVar[bool] = False
     takes_candidates: ClassVar[bool] = False
 
@@ -79,7 +75,7 @@ class Analysis(ABC, Generic[K]):
         """
         tally.check(self.metric.channel.symbols)
 
-    def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:
+    def learn(self, tally: Tally, *, simultaneous: bool = False) -> tuple[Figures, LearnedModel | None]:  # noqa: ARG002 of models
         """Return the coefficients or log-odds of a tally of a model, and the model.
 
         The model is None with too few reports.
@@ -108,6 +104,16 @@ class Analysis(ABC, Generic[K]):
     def alerts(self) -> Mapping[str, FigureKey]:
         """The figures that an alert may name, by how they are written; values are missing."""
         return {}
+
+    @property
+    def has_distribution(self) -> bool:
+        """Whether quantiles and shares of ranges are estimated."""
+        return False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether numbers are whole, so that each has a share of its own."""
+        return True
 
     @property
     def mean_statistic(self) -> str:
@@ -226,7 +232,7 @@ class Analysis(ABC, Generic[K]):
         """Return the values of a report's shares for which an answer counts."""
         return (value,)
 
-    def worth(self, value: Any) -> float:  # noqa: ANN401 an answer
+    def worth(self, value: Any) -> float:  # noqa: ANN401, ARG002 an answer
         """Return what an answer is worth in the mean.
 
         Raises:

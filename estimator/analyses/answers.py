@@ -81,7 +81,7 @@ class OneSymbol(Analysis[K]):
     def family(self, request: Request) -> int:
         """Return the number of intervals of one tally."""
 
-    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002, PLR6301
+    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:  # noqa: ARG002
         """Return the estimates with the other figures of the tally as a whole."""
         return estimated
 
@@ -170,7 +170,7 @@ class OneOfLabels(OneSymbol[K]):
         shares = FigureGroup("share", Figures.unknown(self.labels), "", SHARES)
         return (shares,) if self.ends is None else (shares, *self.means(Estimate(None, None, *self.ends, None), 0))
 
-    def of_answers(self, shares: Figures) -> Figures:  # noqa: PLR6301 of sets
+    def of_answers(self, shares: Figures) -> Figures:
         """Return the shares of answers, from those of inputs."""
         return shares
 
@@ -214,16 +214,16 @@ class OneOfLabels(OneSymbol[K]):
             estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
         return estimated
 
-    def is_joint(self, request: Request) -> bool:  # noqa: ARG002, PLR6301 of pairs
+    def is_joint(self, request: Request) -> bool:  # noqa: ARG002 of pairs
         """Whether answers are pairs, of which shares within groups are wanted."""
         return False
 
-    def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002, PLR6301
+    def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:  # noqa: ARG002
         """Return the estimates with what follows from pairs."""
         return estimated
 
     def _answered(self, shares: Figures, covariance: Floats, sample: Sample, family: int) -> FigureGroup:
-        """Return the shares among those who answered: within the group of all inputs but the last."""
+        """Return the shares among those who answered: of all inputs but the last."""
         answers = len(shares) - 1
         ratios = Ratios.of(shares.unbiased[:answers], covariance[:answers, :answers], 1, answers)
         is_enough = sample.reports >= EXACT_BELOW
@@ -288,12 +288,12 @@ class MembersOfSet(OneOfLabels[Subset]):
         """Return the shares of members, from those of the drawn ones."""
         return shares.of_members(self.kind.labels, self.kind.max_items)
 
-    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401, PLR6301 a set
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a set
         """Return the members."""
         members: Sequence[Any] = value
         return members
 
-    def worth(self, value: Any) -> float:  # noqa: ANN401, PLR6301 a set
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a set
         """Return the size."""
         return float(len(value))
 

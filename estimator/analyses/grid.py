@@ -1,4 +1,4 @@
-"""Numbers, counts and days of use: means and distributions, and shares where every count has one."""
+"""Numbers, counts and days of use: means, distributions, and shares if each count has one."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class PointOfGrid(OneSymbol[Grid]):
         return decoder_of(self.metric.channel)
 
     @property
-    def has_distribution(self) -> bool:  # type: ignore[override] # of each question of the others
+    def has_distribution(self) -> bool:
         """Whether more than the mean is asked, of more points than the ends."""
         return self.kind.statistic != "mean" and self.decoder is not None
 
     @property
-    def is_whole(self) -> bool:  # type: ignore[override] # as above
+    def is_whole(self) -> bool:
         """Whether the numbers are whole."""
         return self.kind.is_whole
 

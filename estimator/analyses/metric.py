@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Analysis
 from estimator.decoders.inversions import has_inverse
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import PLAIN, Request
 from estimator.tallies.tally import Tally
+
+T = TypeVar("T")
 
 ANALYSES: Final[Mapping[str, str]] = {
     "Labels": "estimator.analyses.answers:OneOfLabels",
@@ -39,12 +42,15 @@ WITH_SHARES: Final[Mapping[str, str]] = {
 """The analysis of numbers if each is an input of its own, which has a share."""
 
 
+def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
+    """Return the entry of a kind in a table of shapes: that of its class, or its nearest base."""
+    return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
+
+
 def analysis_of(metric: Metric) -> Analysis[Any]:
     """Return the analysis of a question, by the shape of its answers."""
-    shapes = [each.__name__ for each in type(metric.kind).__mro__]
     has_shares = bool(metric.labels) and has_inverse(metric.channel)
-    table = {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES
-    module, _, name = next(table[shape] for shape in shapes if shape in table).partition(":")
+    module, _, name = of_shape(metric.kind, {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES).partition(":")
     analysis: type[Analysis[Any]] = getattr(import_module(module), name)
     return analysis(metric)
 

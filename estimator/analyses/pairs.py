@@ -45,7 +45,7 @@ class PairOfAnswers(OneOfLabels[Cross]):
         """Those within groups, and of differences."""
         return intervals_of(self.kind)
 
-    def is_joint(self, request: Request) -> bool:  # noqa: PLR6301 whatever the pairs
+    def is_joint(self, request: Request) -> bool:
         """Whether what follows from pairs is wanted."""
         return request.joint
 
@@ -160,7 +160,7 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         scores = [self.inverse.contrast(group_weights(self.kind, group)) for group in range(self.share_count)]
         return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
-    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401, PLR6301 a pair
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
         """Return the group."""
         group, _ = value
         return (group,)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from client_sdk.protocol.kinds.encoding import Labels
@@ -23,7 +25,7 @@ def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
     if named:
         return tuple(named)
     labels = metric.labels
-    answers = metric.kind.answers if isinstance(metric.kind, Labels) and not metric.has_no_answer else labels
+    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # others name their extremes
     inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
     chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
     return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)

@@ -12,7 +12,6 @@ from itertools import combinations
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
-from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.kind import NamedAnswer
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -132,7 +131,7 @@ def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]
     yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
     differing = _life(metric, [second, *[first] * (MONTH - 1)])
     yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
-    if metric.channel.permanent_nanos and isinstance(metric.kind, Grid) and not metric.labels:
+    if metric.channel.permanent_nanos and between and not metric.labels:
         pair = (first.name, between[0].name)
         yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
 

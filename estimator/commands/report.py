@@ -30,11 +30,11 @@ from estimator.commands.sources import (
     require_unread,
     selection_of,
 )
-from estimator.formats.model_file import as_model_file, check_model
 from estimator.own_files import is_not_ours
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alert_expressions import read_alert
 from estimator.report.alerts import judged
+from estimator.report.model_file import as_model_file, check_model
 from estimator.report.report import make_report
 from estimator.results.alert import Alert
 from estimator.results.report import EstimateReport

@@ -10,15 +10,17 @@ the same noise and no covariance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical, LevelChannel
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from estimator.decoders.decoder import REMEMBERED, Decoder
 from estimator.decoders.exponential import TableInverse
 from estimator.statistics.arrays import Floats
@@ -87,11 +89,19 @@ def decoder(channel: Hierarchical) -> Decoder:
 
 def _table(channel: LevelChannel) -> Floats:
     """Return the probability of each symbol of a level given each node, shape (nodes, symbols)."""
+    tables: Mapping[str, Callable[[Any], Floats]] = {KAryRandomizedResponse.name: _lies, CyclicDesign.name: _design}
+    return tables[channel.name](channel)
+
+
+def _lies(channel: KAryRandomizedResponse) -> Floats:
     nodes, keep = channel.inputs, channel.keep_numerator / COIN_SCALE
-    if not isinstance(channel, CyclicDesign):
-        lies: Floats = np.full((nodes, nodes), (1 - keep) / (nodes - 1))
-        np.fill_diagonal(lies, keep)
-        return lies
+    lies: Floats = np.full((nodes, nodes), (1 - keep) / (nodes - 1))
+    np.fill_diagonal(lies, keep)
+    return lies
+
+
+def _design(channel: CyclicDesign) -> Floats:
+    nodes, keep = channel.inputs, channel.keep_numerator / COIN_SCALE
     holds = np.zeros((channel.base_blocks, nodes), dtype=np.bool_)
     for index, held in enumerate(holds):
         held[list(channel.base_block(index))] = True

@@ -15,6 +15,7 @@ import numpy as np
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import TRUTH_VALUES
 from client_sdk.protocol.kinds.kind import NO_COINS, Kind
+from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL
 from estimator.analyses.metric import analysis_of
@@ -83,10 +84,7 @@ def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> 
 
 
 def _read(cell: str, kind: Kind) -> object:
-    try:
-        return kind.parse(cell)
-    except DomainError:
-        return None
+    return cell if kind.labels else decimal_in(cell)
 
 
 def _check(metric: Metric, answer: dict[str, object], line: int) -> None:

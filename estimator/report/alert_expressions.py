@@ -36,7 +36,6 @@ _NAMED: Final = 12
 """The most values that are named."""
 
 
-
 def read_alert(registry: Registry, text: str) -> Alert:
     """Return the alert that an expression names.
 

@@ -15,7 +15,10 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.mechanisms.catalogue import MECHANISMS
 from tools.import_graph import ROOT, files, syntax
 
-AT_HOME = tuple(f"client_sdk.protocol.{folder}." for folder in ("kinds", "mechanisms", "texts", "vectors", "models"))
+AT_HOME = (
+    *(f"client_sdk.protocol.{folder}." for folder in ("kinds", "mechanisms", "texts", "vectors", "models")),
+    "estimator.analyses.",
+)
 ASKED_ELSEWHERE = {
     "client_sdk.shipped_model": {"Number"},  # what a model was learned from, as its file says
 }
@@ -67,8 +70,8 @@ def compared(tree: ast.Module) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
-@pytest.mark.parametrize("module", [name for name in files() if name.startswith("client_sdk.")])
-def test_no_code_of_the_sdk_asks_which_kind_or_mechanism_it_has(module: str, names: set[str]) -> None:
+@pytest.mark.parametrize("module", files())
+def test_no_code_asks_which_kind_or_mechanism_it_has(module: str, names: set[str]) -> None:
     if module.startswith(AT_HOME):
         return
     tree = syntax(files()[module])
@@ -85,5 +88,6 @@ def test_the_check_finds_what_it_looks_for(line: str, names: set[str]) -> None:
     assert set(asked(tree)) & names or list(compared(tree))
 
 
-def test_the_check_reads_the_files_of_the_sdk() -> None:
-    assert Path(ROOT / "client_sdk" / "recorder.py") in files().values()
+@pytest.mark.parametrize("place", ["client_sdk/recorder.py", "collector/api/batch.py", "estimator/report/report.py"])
+def test_the_check_reads_the_files_of_every_package(place: str) -> None:
+    assert Path(ROOT / place) in files().values()

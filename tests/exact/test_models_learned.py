@@ -210,7 +210,9 @@ def test_a_number_as_label_is_predicted_in_its_units() -> None:
     vectors = np.array([metric.encode(row, ScriptedCoins([])) for row in rows])
     channel = metric.channel.in_window(WINDOW)
     assert isinstance(channel, RotatedAxes)
-    _, model = analysis_of(metric).learn(tally_of(metric, sampled_tally(channel, vectors, np.full(PEOPLE, 100), GENERATOR)))
+    _, model = analysis_of(metric).learn(
+        tally_of(metric, sampled_tally(channel, vectors, np.full(PEOPLE, 100), GENERATOR))
+    )
     assert model is not None
     assert model.auc is None
     predicted = predict(model, columns)

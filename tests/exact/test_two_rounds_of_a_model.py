@@ -28,8 +28,8 @@ from estimator.analyses.covariance import Sample
 from estimator.analyses.joint import auc_of_pairs
 from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.formats.model_file import as_model_file
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
+from estimator.report.model_file import as_model_file
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats

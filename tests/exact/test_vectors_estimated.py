@@ -128,7 +128,8 @@ def test_intervals_of_coordinates_and_linear_functions_hold_at_every_truth(truth
         channel = metric.channel.in_window(day.text)
         assert isinstance(channel, RotatedAxes)
         tally = sampled_tally(channel, vectors, devices.astype(int), generator)
-        estimated = Vectors[Ball](metric).mean(Tally("m", metric.edition, day, True, int(devices.sum()), tally.tolist()))  # noqa: FBT003 closed
+        reported = Tally("m", metric.edition, day, closed=True, reports=int(devices.sum()), counts=tally.tolist())
+        estimated = Vectors[Ball](metric).mean(reported)
         coordinates = estimated.shares()
         held += [*(coordinates.lows <= mean + 1e-9), *(coordinates.highs >= mean - 1e-9)]
         for weights in WEIGHTS:

@@ -106,6 +106,12 @@ class ModelFeature:
         """Return the cell of a position or a value, as `place` returns it."""
         return min(int(value * self.bins), self.bins - 1) if isinstance(self.kind, Number) else int(value)
 
+    def answer_in(self, cell: int) -> object:
+        """Return an answer in a cell: the middle of its range, or its value."""
+        if isinstance(self.kind, Category):
+            return self.kind.values[cell]
+        return self.kind.low + (self.kind.high - self.kind.low) * Fraction(2 * cell + 1, 2 * self.cells)
+
     def place(self, answer: object) -> Fraction | int:
         """Return where in its range a number lies, from 0 to 1, or which value it is, from 0.
 

@@ -89,7 +89,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
         return model.coefficients(len(names) if simultaneous else 1), model.learned()
 
     def fakes(self, tally: Tally, fraction: float) -> Fakes:
-        """Return the most by which made-up reports could have moved the mean and any coefficient."""
+        """Return how far made-up reports could have moved the mean and any coefficient."""
         mean = self.mean(tally)
         length, test = self.length_moved(tally, mean, fraction)
         model = ProductsModel.of(self.kind, mean)
@@ -142,7 +142,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
         return self.channel.inputs * max(squares.worst for squares in of_features)
 
     def draws(self, laws: Sequence[InputLaw]) -> Draws:
-        """Return a function that draws tallies: of the devices left, an even part draws a feature."""
+        """Return a function that draws tallies: each device draws a feature, evenly."""
         encoded = np.array([law[0][0] for law in laws])
         features = [(own, sampler_of(own)) for own in self.channel.features]
 

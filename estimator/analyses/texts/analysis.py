@@ -64,7 +64,7 @@ class UnlistedTexts(Analysis[Text]):
 
         return [text for text in texts if fits(text)]
 
-    def share_limit(self, request: Request) -> int:  # noqa: PLR6301 whatever the texts
+    def share_limit(self, request: Request) -> int:
         """Return the most texts that a tally finds and an analyst names."""
         return SURVIVORS + len(request.candidates)
 
@@ -133,6 +133,6 @@ class UnlistedTexts(Analysis[Text]):
 
         return drawn
 
-    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401, PLR6301 an answer
+    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 an answer
         """Return the texts of a set, or the text."""
         return value if isinstance(value, tuple) else (value,)

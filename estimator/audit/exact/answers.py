@@ -31,21 +31,21 @@ walked too, to check that they are what they should be.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import ModelFeature
+from estimator.analyses.metric import of_shape
 from estimator.audit.exact.paths import Chances
 
 MOST_PATHS = 2**17
@@ -103,16 +103,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
     """Return the answers that are walked: those of one input each, and any mixtures."""
-    kind, last = metric.kind, metric.channel.inputs - 1
-    if isinstance(kind, Subset):
-        answers: Iterable[Answer] = _sets(kind, all_sets=all_inputs)
-    elif isinstance(kind, Grid):
-        answers = dict.fromkeys(_numbers(kind, inputs, last))
-    elif isinstance(kind, MeanByGroup):
-        points = kind.points - 1
-        answers = product(kind.first.labels, dict.fromkeys(_numbers(kind.second, tuple(range(kind.points)), points)))
-    else:
-        return [EncodedAnswer(metric.labels[place], {place: Fraction(1)}) for place in inputs]
+    answers = of_shape(metric.kind, WALKED).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
@@ -142,7 +133,7 @@ class WalkPlan:
         """
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
         reported = answers
-        if isinstance(metric.kind, Grid):
+        if of_shape(metric.kind, WALKED).is_slow:
             ends = {0, 1, last - 1, last}
             reported = [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & ends]
         alone = {place for answer in reported if len(answer.inputs) == 1 for place in answer.inputs}
@@ -159,11 +150,24 @@ def coins_of_encoding(metric: Metric) -> int:
 
     It is the same for all answers of a domain.
     """
-    return int(isinstance(metric.kind, Grid | Subset | MeanByGroup))
+    return of_shape(metric.kind, WALKED).coins
 
 
-def _numbers(kind: Grid, inputs: tuple[int, ...], last: int) -> Iterator[Answer]:
-    """Yield the points of a grid and some numbers between them.
+def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as all in the table
+    return [metric.labels[place] for place in inputs]
+
+
+def _numbers(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
+    return _on_grid(cast("Grid", metric.kind), inputs, metric.channel.inputs - 1)
+
+
+def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noqa: FBT001 as above
+    kind = cast("MeanByGroup", metric.kind)
+    return list(product(kind.first.labels, _on_grid(kind.second, tuple(range(kind.points)), kind.points - 1)))
+
+
+def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
+    """Return the points of a grid and some numbers between them.
 
     Counts and steps of a scale are whole numbers.
     """
@@ -172,36 +176,54 @@ def _numbers(kind: Grid, inputs: tuple[int, ...], last: int) -> Iterator[Answer]
     numbers: Iterable[Fraction] = (kind.low + (kind.high - kind.low) * place / last for place in places)
     if kind.is_whole and kind.high < MOST_SETS:
         numbers = map(Fraction, range(int(kind.low), int(kind.high) + 1))
-    for number in numbers:
-        yield kind.answer_at(Fraction(round(number)) if kind.is_whole else number)
+    stated = (Fraction(round(number)) if kind.is_whole else number for number in numbers)
+    return list(dict.fromkeys(kind.answer_at(number) for number in stated))
 
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
     """Whether only some of the sets that a user can have are walked."""
-    return isinstance(metric.kind, Subset) and not all_inputs and _count_of_sets(metric.kind) > MOST_SETS
+    return not all_inputs and of_shape(metric.kind, WALKED).sets(metric) > MOST_SETS
 
 
-def _count_of_sets(domain: Subset) -> int:
-    return sum(comb(len(domain.values), size) for size in range(domain.max_items + 1))
+def _count_of_sets(metric: Metric) -> int:
+    kind = cast("Subset", metric.kind)
+    return sum(comb(len(kind.values), size) for size in range(kind.max_items + 1))
 
 
-def _sets(domain: Subset, *, all_sets: bool) -> Iterator[tuple[str, ...]]:
-    """Yield all sets if that is requested or if there are few, else two sets of each size.
+def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
+    """Return all sets if that is requested or if there are few, else two sets of each size.
 
     These are the first values and the last ones.
     """
-    values, most = domain.values, domain.max_items
-    if all_sets or _count_of_sets(domain) <= MOST_SETS:
-        for size in range(most + 1):
-            yield from combinations(values, size)
-        return
-    for size in range(most + 1):
-        yield from dict.fromkeys((values[:size], values[len(values) - size :]))
+    kind = cast("Subset", metric.kind)
+    sizes = range(kind.max_items + 1)
+    if all_sets or _count_of_sets(metric) <= MOST_SETS:
+        return [members for size in sizes for members in combinations(kind.values, size)]
+    ends = ((kind.values[:size], kind.values[len(kind.values) - size :]) for size in sizes)
+    return list(dict.fromkeys(members for pair in ends for members in pair))
 
 
-def answer_in(feature: ModelFeature, cell: int) -> object:
-    """Return an answer to a feature of a model in a cell: the middle of its range, or its value."""
-    if isinstance(feature.kind, Number):
-        low, high = feature.kind.low, feature.kind.high
-        return low + (high - low) * Fraction(2 * cell + 1, 2 * feature.cells)
-    return feature.kind.values[cell]
+class Walked(NamedTuple):
+    """What is walked of a shape of answers.
+
+    Attributes:
+        answers: from a question, the walked inputs, and whether all are, to answers.
+        coins: how many coins it takes to turn an answer into an input.
+        is_slow: whether encoding is in exact fractions, so that not all answers are reported.
+        sets: how many sets a user can have; 0 for other answers.
+
+    """
+
+    answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]
+    coins: int = 0
+    is_slow: bool = False
+    sets: Callable[[Metric], int] = lambda _: 0
+
+
+WALKED: Final[Mapping[str, Walked]] = {
+    "Labels": Walked(_labels),
+    "Subset": Walked(_sets, coins=1, sets=_count_of_sets),
+    "Grid": Walked(_numbers, coins=1, is_slow=True),
+    "MeanByGroup": Walked(_pairs, coins=1),
+}
+"""By the class of a kind, or its base."""

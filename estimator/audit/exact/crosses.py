@@ -15,12 +15,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import LABEL, CrossedModel
-from estimator.audit.exact.answers import MOST_PATHS, EncodedAnswer, answer_in
+from estimator.audit.exact.answers import MOST_PATHS, EncodedAnswer
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.request import RequestedLoss
@@ -28,7 +27,7 @@ from estimator.audit.exact.request import RequestedLoss
 
 def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
     """Return the features' cells that are walked, each with both labels."""
-    counts = [feature.cells for feature in _domain(metric).observation.features]
+    counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
     cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
     if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
         cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
@@ -44,21 +43,15 @@ def crosses_proof(
         AuditError: if the SDK cannot be walked.
 
     """
-    channel, observation = metric.channel, _domain(metric).observation
-    assert isinstance(channel, Crosses)  # noqa: S101 whoever asks knows the channel
-    walk = Walk("one report", channel, after_law)
+    observation = cast("CrossedModel", metric.kind).observation
+    walk = Walk("one report", metric.channel, after_law)
     for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
         values = zip(observation.features, cells, strict=True)
-        answer = {feature.name: answer_in(feature, cell) for feature, cell in values} | {LABEL: label}
+        answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
         given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
         walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
     inputs = 2 * math.prod(feature.cells for feature in observation.features)
     return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
-
-
-def _domain(metric: Metric) -> CrossedModel:
-    assert isinstance(metric.kind, CrossedModel)  # noqa: S101 the only domain of that channel
-    return metric.kind
 
 
 def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:

@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Final, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.audit.exact.answers import (
     EncodedAnswer,
     WalkPlan,
@@ -78,45 +76,62 @@ def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
 
 
 def _laws(metric: Metric, *, all_inputs: bool) -> int:
-    channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
-    if isinstance(channel, RotatedAxes):
-        return len(SHAPES)
-    if isinstance(channel, GroupedGeometry):
-        return len(TEXTS)
-    if isinstance(channel, Crosses):
-        return 2 * len(walked_cells(metric, all_inputs=all_inputs))
-    if isinstance(channel, Permanent):
-        answers = answers_of(metric, inputs(channel.permanent), all_inputs=all_inputs)
-        return len(answers) + len(inputs(channel.instantaneous))
-    return WalkPlan.of(metric, inputs(channel), all_inputs=all_inputs).laws
+    return _walks_of(metric.channel).laws(metric, all_inputs)
 
 
 def _proofs(
     metric: Metric, requests: RequestedLosses | None, after_law: AfterLaw, *, all_inputs: bool
 ) -> Iterator[Proof]:
-    channel, inputs = metric.channel, partial(inputs_of, all_inputs=all_inputs)
-    request = requests.report if requests else None
     try:
-        if isinstance(channel, RotatedAxes):
-            yield vector_proof(metric, request, after_law)
-            return
-        if isinstance(channel, GroupedGeometry):
-            yield text_proof(metric, request, after_law)
-            return
-        if isinstance(channel, Crosses):
-            yield crosses_proof(metric, request, after_law, all_inputs=all_inputs)
-            return
-        if isinstance(channel, Permanent):
-            answers = answers_of(metric, inputs(channel.permanent), all_inputs=all_inputs)
-            settled = settling(metric, channel, answers, after_law)
-            yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent if requests else None)
-            walk = _afterwards(channel.instantaneous, inputs(channel.instantaneous), after_law)
-        else:
-            walk = _one_report(metric, WalkPlan.of(metric, inputs(channel), all_inputs=all_inputs), after_law)
-        proof = walk.proof(metric.name, metric.epsilon_nanos, request)
-        yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+        yield from _walks_of(metric.channel).proofs(metric, requests or RequestedLosses(), after_law, all_inputs)
     except AuditError as error:
         raise AuditError(f"{metric.name}: {error}") from error
+
+
+class Walks(NamedTuple):
+    """How the laws of a mechanism are walked.
+
+    Attributes:
+        laws: how many laws that are, for a question, and for all inputs or a sample.
+        proofs: what is proved, for a question and the losses that its definition requests.
+
+    """
+
+    laws: Callable[[Metric, bool], int]
+    proofs: Callable[[Metric, RequestedLosses, AfterLaw, bool], Iterator[Proof]]
+
+
+def _walks_of(channel: Channel) -> Walks:
+    return PERMANENT if channel.last_step is not channel else WALKS.get(channel.name, PLAIN)
+
+
+def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
+    return WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs).laws
+
+
+def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
+    plan = WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs)
+    proof = _one_report(metric, plan, after_law).proof(metric.name, metric.epsilon_nanos, requests.report)
+    yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+
+
+def _answers_of_permanent(metric: Metric, all_inputs: bool) -> list[EncodedAnswer]:  # noqa: FBT001
+    permanent = cast("Permanent", metric.channel).permanent
+    return answers_of(metric, inputs_of(permanent, all_inputs=all_inputs), all_inputs=all_inputs)
+
+
+def _laws_of_permanent(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001
+    afterwards = inputs_of(metric.channel.last_step, all_inputs=all_inputs)
+    return len(_answers_of_permanent(metric, all_inputs)) + len(afterwards)
+
+
+def _permanent(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
+    channel = cast("Permanent", metric.channel)
+    settled = settling(metric, channel, _answers_of_permanent(metric, all_inputs), after_law)
+    yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent)
+    walk = _afterwards(channel.last_step, inputs_of(channel.last_step, all_inputs=all_inputs), after_law)
+    proof = walk.proof(metric.name, metric.epsilon_nanos, requests.report)
+    yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
 
 
 def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
@@ -137,3 +152,24 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
     for place in inputs:
         walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
     return walk
+
+
+PLAIN: Final = Walks(_laws_of_plain, _plain)
+PERMANENT: Final = Walks(_laws_of_permanent, _permanent)
+WALKS: Final[Mapping[str, Walks]] = {
+    "rotated-axes": Walks(
+        lambda *_: len(SHAPES),
+        lambda metric, requests, after_law, _: iter([vector_proof(metric, requests.report, after_law)]),
+    ),
+    "grouped-geometry": Walks(
+        lambda *_: len(TEXTS),
+        lambda metric, requests, after_law, _: iter([text_proof(metric, requests.report, after_law)]),
+    ),
+    "crosses": Walks(
+        lambda metric, all_inputs: 2 * len(walked_cells(metric, all_inputs=all_inputs)),
+        lambda metric, requests, after_law, all_inputs: iter(
+            [crosses_proof(metric, requests.report, after_law, all_inputs=all_inputs)]
+        ),
+    ),
+}
+"""The mechanisms whose laws are too many to walk as those of others."""

@@ -33,12 +33,12 @@ class RequestedLosses:
     """How much a metric may reveal.
 
     Attributes:
-        report: by one report.
+        report: by one report. None if it is not compared.
         permanent: by a permanent answer. None where answers are not permanent.
 
     """
 
-    report: RequestedLoss
+    report: RequestedLoss | None = None
     permanent: RequestedLoss | None = None
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
@@ -45,9 +45,7 @@ def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callabl
         AuditError: if the SDK cannot be walked.
 
     """
-    channel, domain = metric.channel, metric.kind
-    assert isinstance(channel, GroupedGeometry)  # noqa: S101 the only channel of texts
-    assert isinstance(domain, Text)  # noqa: S101 the only domain of that channel
+    channel, domain = cast("GroupedGeometry", metric.channel), cast("Text", metric.kind)
     toy = toy_of(domain)
     cells = (PRIME**DIMENSION - 1) // (PRIME - 1)
     within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")

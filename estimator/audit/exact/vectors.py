@@ -19,17 +19,16 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import comb
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.kinds.kind import Kind
-from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import LABEL, Model
+from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
-from client_sdk.protocol.vectors.vector import UNIT, Ball, Vector, lifted
-from estimator.audit.exact.answers import EncodedAnswer, answer_in
+from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from estimator.analyses.metric import analysis_of
+from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.compare import Walk
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.request import RequestedLoss
@@ -49,8 +48,7 @@ def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Calla
         AuditError: if the SDK cannot be walked.
 
     """
-    channel = metric.channel
-    assert isinstance(channel, RotatedAxes)  # noqa: S101 the only channel of vectors
+    channel = cast("RotatedAxes", metric.channel)
     low = low_dimension(channel)
     walk = Walk(f"one report, as in dimension {LOW}", low, after_law)
     for shape in SHAPES:
@@ -101,26 +99,24 @@ def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: 
 def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
     """Yield a sentence if an answer is not reported as the vector that it becomes."""
     ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
-    for answer, (rotation, *places), keep in product(_answers(metric.kind), ends, (True, False)):
+    for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
         vector = metric.encode(answer, Script())
         coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
         if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
             yield "an answer is not reported as the vector that it becomes"
 
 
-def _answers(domain: Kind) -> Iterator[object]:
+def _answers(metric: Metric) -> Iterator[object]:
     """Yield answers that become vectors: of a model, the first and the last of everything."""
-    assert isinstance(domain, Ball)  # noqa: S101 the only domain of that channel
-    if isinstance(domain, Vector):
-        yield from ([size] + [0] * (domain.length - 1) for size in (domain.norm, -domain.norm, Fraction(0)))
+    observation = analysis_of(metric).observation
+    if observation is None:
+        yield from (each.value for each in metric.kind.extremes())
+        yield [0] * cast("Ball", metric.kind).length
         return
-    assert isinstance(domain, Model)  # noqa: S101 the other kind of vectors
-    observation = domain.observation
-    label = observation.label
-    labels = (label.low, label.high) if isinstance(label, Number) else (False, True)
+    labels = [each.value for each in observation.label.extremes()] or observation.label.labels
     for last, of_label in product((False, True), labels):
         cells = ((feature, feature.cells - 1 if last else 0) for feature in observation.features)
-        yield {feature.name: answer_in(feature, cell) for feature, cell in cells} | {LABEL: of_label}
+        yield {feature.name: feature.answer_in(cell) for feature, cell in cells} | {LABEL: of_label}
 
 
 class Script:

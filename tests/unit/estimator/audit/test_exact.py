@@ -18,7 +18,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from estimator.audit.exact import answers, crosses
 from estimator.audit.exact.answers import answers_of, inputs_of
 from estimator.audit.exact.prove import laws_walked, prove
-from estimator.audit.exact.request import requests_of
+from estimator.audit.exact.request import RequestedLoss, RequestedLosses, requests_of
 from estimator.commands.cli import command
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -298,8 +298,8 @@ def test_wrong_use_is_said(registry: Path, arguments: list[object], said: str) -
 def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
     text = registry_text(a=BOOLEAN | {"epsilon": "ln 3"}, b=GAUSSIAN, c=CATEGORY | {"permanent_epsilon": "ln 5"})
     requests = requests_of(text)
-    assert requests["a"].report.odds == 3
-    assert requests["a"].permanent is None
+    assert requests["a"] == RequestedLosses(RequestedLoss(Fraction(3)))
+    assert requests["b"].report is not None
     assert requests["b"].report.delta == Fraction(1, 10**6)
     assert requests["c"].permanent is not None
     assert requests["c"].permanent.odds == 5
