@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from estimator.results.central import Composed
 from estimator.results.changes import Changes, Effect
@@ -36,6 +36,9 @@ class Skipped(Record, frozen=True):
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
     """All figures of a set of tallies. They describe the devices that take part."""
+
+    schema_number: ClassVar[int | None] = SCHEMA
+    unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})
 
     confidence: Annotated[float, says("of every interval.")]
     metrics: Annotated[tuple[MetricEstimate, ...], says("in the registry's order, then by window.")]

@@ -47,7 +47,7 @@ def as_html(report: EstimateReport, registry: Registry) -> str:
     scripts = [asset(name) for name in SCRIPTS]
     style = asset(STYLE)
     return (
-        _environment()
+        environment()
         .get_template("page.html.jinja")
         .render(
             page=page,
@@ -67,9 +67,10 @@ def _embedded(data: dict[str, Any]) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what fills the templates of pages."""
+    templates = Environment(
         loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= FILTERS
-    return environment
+    templates.filters |= FILTERS
+    return templates

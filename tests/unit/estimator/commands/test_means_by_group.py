@@ -25,7 +25,7 @@ from estimator.estimates.group_means import ratios_of
 from estimator.plan.group_variance import least_difference
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
-from estimator.results.group import FigureKey
+from estimator.rehearsal.rehearsed import RehearsedFigure
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -193,9 +193,9 @@ def test_a_group_without_any_device_has_no_truth(tmp_path: Path) -> None:
     (tmp_path / "shares.toml").write_text('by_os = { "a|1000" = 0.5, "b|2000" = 0.5 }\n')
     registry = Registry.parse(TEXT)
     rehearsed = rehearse(from_shares(registry, 1000, tmp_path / "shares.toml"), seed=1, rounds=1).metrics[-1]
-    truths = [rehearsed.truths.get(FigureKey("mean_within", group)) for group in "abc"]
+    truths = [figure.truth for figure in rehearsed.figures("mean_within") if isinstance(figure, RehearsedFigure)]
     assert truths == [1000, 2000, None]
-    assert {round(coverage.population, 6) for coverage in rehearsed.coverages.values()} <= {
+    assert {round(coverage.population, 6) for coverage in rehearsed.coverage.values()} <= {
         0,
         0.333333,
         0.5,

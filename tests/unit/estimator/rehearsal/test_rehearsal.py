@@ -302,7 +302,7 @@ def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> No
     source = from_shares(Registry.parse(registry_text(dark_mode=fields)), 10**4)
     decided = decision(0.95, 0.90)
     (rehearsed,) = rehearse(source, seed=3, rounds=decided.draws).metrics
-    coverage = rehearsed.coverages["share"]
+    coverage = rehearsed.coverage["share"]
     assert accepts(decided, 0.95, round(coverage.population * decided.draws))
     assert coverage.noise_alone == 1
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
-from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
+from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
 from estimator.rehearsal.truths import Truths
 from estimator.render.html.document import as_html
 from estimator.render.html.sparkline import sparkline
@@ -227,8 +227,10 @@ def test_rehearsals_and_the_demo_keep_the_rule_and_data_has_every_figure_as_it_i
         {FigureKey("share", value): 0.5 for value in (False, True)},
         {FigureKey("mean"): 1000.0},
     )
-    rehearsed = tuple(Rehearsed(each, truth, {}) for each, truth in zip((of_share, of_mean), truths, strict=True))
-    shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, rehearsed)))]
+    rehearsed = tuple(
+        Rehearsed.beside(truth, each, {}) for each, truth in zip((of_share, of_mean), truths, strict=True)
+    )
+    shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, 0.95, rehearsed, (), simultaneous=False)))]
     assert len(shown) == 3
     for texts, figure in zip(shown, (share, share, mean), strict=True):
         assert_shown(texts, figure)
