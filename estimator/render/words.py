@@ -36,7 +36,7 @@ def mechanism_words(question: Question) -> str:
 def cluster_words(cluster: Cluster) -> str:
     """Return the answers that a cluster holds."""
     if cluster.start is not None:
-        return f"{cluster.start:.5g} … {cluster.end:.5g}"
+        return f"{cluster.start:.5g} to {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
 
 
@@ -78,12 +78,10 @@ def _keys_at(group: FigureGroup, positions: Sequence[int]) -> set[FigureKey]:
     return {FigureKey(group.statistic, group.figures.labels[at]) for at in positions if at < len(group.figures)}
 
 
-def move_words(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str]:
-    """Return the label of what made-up reports could have moved, and its unit."""
+def move_label(estimated: MetricEstimate, move: Move) -> str | tuple[str, ...]:
+    """Return the label of what made-up reports could have moved."""
     group = estimated.group(move.statistic)
-    if group is None or move.statistic in MOVED:
-        return MOVED[move.statistic], ""
-    return group.about.parts(move.value), group.unit
+    return MOVED[move.statistic] if group is None or move.statistic in MOVED else group.about.parts(move.value)
 
 
 def p_words(p_value: float) -> str:

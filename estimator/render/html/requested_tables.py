@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.sentences import made_up_words, taking_part_words, text_notes
+from estimator.render.sentences import made_up_words, move_cells, taking_part_words, text_notes
 from estimator.render.text.lines import shown_figures
 from estimator.render.text.poisoning import verdict_of
-from estimator.render.units import NO_UNIT, PERCENT, unit_of, whole_percent
-from estimator.render.words import AMONG_ALL_NOTE, cluster_words, move_words, shown_moves
+from estimator.render.units import PERCENT, exact_percent, unit_of, whole_percent
+from estimator.render.words import AMONG_ALL_NOTE, cluster_words, shown_moves
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import AmongAll
-from estimator.results.poisoning import Fakes, Move
+from estimator.results.poisoning import Fakes
 from estimator.words import joined, short
 
 MOST_TEXTS: Final = 200
@@ -116,15 +116,11 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
 def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[int]) -> Extra:
     verdict = verdict_of(fakes.test)
     return Extra(
-        title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",
+        title=f"If {exact_percent(fakes.fraction)} of the reports were made up",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
         head=("What", "Moved down by at most", "Moved up by at most"),
-        rows=tuple(_move_row(estimated, move) for move in shown_moves(estimated, positions)),
+        rows=tuple(
+            (joined(label), down, up)
+            for label, down, up in (move_cells(estimated, move) for move in shown_moves(estimated, positions))
+        ),
     )
-
-
-def _move_row(estimated: MetricEstimate, move: Move) -> tuple[str, ...]:
-    label, _ = move_words(estimated, move)
-    group = estimated.group(move.statistic)
-    unit = NO_UNIT if group is None else unit_of(group)
-    return joined(label), unit.size(move.down), unit.size(move.up)

@@ -12,9 +12,9 @@ from estimator.formats.to_json import as_json
 from estimator.rehearsal.compared import BAND, Coverage
 from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
 from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed, RehearsedFigure
-from estimator.render.rounding import text_of, within
-from estimator.render.text.lines import TOO_FEW, FigureLine, lines_of
-from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
+from estimator.render.rounding import Rounded, text_of, within
+from estimator.render.text.lines import TOO_FEW, lines_of
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
 from estimator.report.highlights import by_value, left_out, shown_values
 from estimator.results.row import COLUMNS, metric_rows
@@ -112,7 +112,7 @@ def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) 
                 whole = about.table_heading and isinstance(line.label, str)
                 label = style.filled(about.line.format(line.label) if whole else line.label, VALUE_WIDTH)
                 unknown = TOO_FEW if about.table_heading else "no reports"
-                yield f"  {label} {_numbers(line, line.figure, style, unknown)}"
+                yield f"  {label} {_numbers(line.rounded, line.figure, style, unknown)}"
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
@@ -153,13 +153,12 @@ def _coverage_lines(coverages: Mapping[str, Coverage]) -> list[str]:
     ]
 
 
-def _numbers(line: FigureLine, figure: RehearsedFigure, style: Style, unknown: str) -> str:
-    texts = figure_texts(figure, line.decimals, line.ends)
-    interval = f"{style.shown(f'{texts.low} … {texts.high}'):^17}"
+def _numbers(texts: Rounded, figure: RehearsedFigure, style: Style, unknown: str) -> str:
+    interval = f"{style.shown(f'{texts.low} to {texts.high}'):^17}"
     value = within(figure.estimate, figure.low, figure.high)
     if figure.truth is None or value is None:
-        return f"{'':8}  {unknown:>18}  {'':8}  {interval}"
-    estimate = style.shown(texts.estimate + (f" ± {texts.error}" if texts.error else ""))
-    error = style.shown(text_of(value - figure.truth, texts.decimals))
+        return f"{'':8}  {unknown:>18}  {'':8}  {style.shown(texts.interval):^17}"
+    estimate = style.shown(f"{texts.estimate}{texts.suffix}" + (f" ± {texts.error}" if texts.error else ""))
+    error = style.shown(text_of(value - figure.truth, texts.decimals, texts.power))
     truth, sign = style.shown(texts.beside(figure.truth)), "+" if value > figure.truth else ""
     return f"{truth:>8}  {estimate:>18}  {sign + error:>8}  {interval}{'' if figure.holds else ' *'}"

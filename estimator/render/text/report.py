@@ -8,7 +8,6 @@ from itertools import groupby, zip_longest
 from estimator.render.sentences import participation_of
 from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
-    FigureLine,
     among_all_lines,
     cluster_lines,
     fakes_lines,
@@ -18,6 +17,7 @@ from estimator.render.text.lines import (
 )
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style
 from estimator.render.text.widths import wrapped
+from estimator.render.units import ShownFigure
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     mechanism_words,
@@ -205,8 +205,8 @@ def _group_rows(
     groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, have_bars: bool = False
 ) -> Iterator[str]:
     for group in groups:
-        for line in lines_of(group, [at for at in positions if at < len(group.figures)]):
-            yield style.row(line.label, "", line.figure, line.decimals, line.ends if have_bars else None)
+        for line in lines_of(group, [at for at in positions if at < len(group.figures)], have_bars=have_bars):
+            yield style.row("", line)
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
@@ -218,14 +218,13 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
     for lines in tracks:
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
         for index, (estimated, line) in enumerate(known):
-            label = line.label if index == 0 else ""
-            yield style.row(label, window_of(estimated), line.figure, line.decimals, line.ends)
+            yield style.row(window_of(estimated), line if index == 0 else line._replace(label=""))
     group = by_value(highlight.shown)
     if highlight.left_out and group is not None:
         yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
 
 
-def _main_lines(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
+def _main_lines(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownFigure]:
     for group in estimated.groups:
         if group.about.in_table:
             yield from lines_of(group, positions)

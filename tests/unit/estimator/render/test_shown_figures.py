@@ -57,14 +57,16 @@ NUMBER_TEXT = rf"[{MINUS}+-]?\d[\d,]*(?:\.\d+)?(?:e[{MINUS}+-]?\d+)?"
 UNIT = "(?:\N{NO-BREAK SPACE}| )?%?"
 IN_WORDS = re.compile(rf"({NUMBER_TEXT}){UNIT} \(({NUMBER_TEXT}) to ({NUMBER_TEXT}){UNIT}")
 IN_LINES = re.compile(
-    rf"({NUMBER_TEXT})(?: %)? +(?:± *{NUMBER_TEXT} +|\+?{NUMBER_TEXT} +)?({NUMBER_TEXT}) +(?:to|…) +({NUMBER_TEXT})"
+    rf"({NUMBER_TEXT})(?: %)? +(?:± *{NUMBER_TEXT} +|\+?{NUMBER_TEXT} +)?({NUMBER_TEXT}) +to +({NUMBER_TEXT})"
 )
 
 IN_PAGES = re.compile(
     rf'<data value="([^"]+)">({NUMBER_TEXT}){UNIT}.*'
     rf'data-low="([^"]+)" data-high="([^"]+)">({NUMBER_TEXT}) to ({NUMBER_TEXT})'
 )
-IN_REHEARSALS = re.compile(rf"({NUMBER_TEXT}) ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) … ({NUMBER_TEXT})")
+IN_REHEARSALS = re.compile(
+    rf"({NUMBER_TEXT})(?: %)? ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) to ({NUMBER_TEXT})"
+)
 IN_THE_DEMO = re.compile(
     rf"  (?:yes|mean) +{NUMBER_TEXT} +({NUMBER_TEXT}) +({NUMBER_TEXT}) to +({NUMBER_TEXT})", re.MULTILINE
 )
@@ -161,7 +163,7 @@ def test_sentences_tables_and_notebooks_show_an_estimate_within_an_interval_that
     of_metric = [share] * 4 + [mean] * 2
     assert len(verbose) == len(of_metric)
     for texts, figure in zip(verbose, of_metric, strict=True):
-        assert_shown(texts, figure)
+        assert_shown(texts, figure, 100 if figure is share else 1)
 
 
 @example(OUTSIDE, HEADLINE)
@@ -232,8 +234,8 @@ def test_rehearsals_and_the_demo_keep_the_rule_and_data_has_every_figure_as_it_i
     )
     shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, 0.95, rehearsed, (), simultaneous=False)))]
     assert len(shown) == 3
-    for texts, figure in zip(shown, (share, share, mean), strict=True):
-        assert_shown(texts, figure)
+    for texts, figure, factor in zip(shown, (share, share, mean), (100, 100, 1), strict=True):
+        assert_shown(texts, figure, factor)
 
     document = json.loads(as_json(replace(report, metrics=(of_share, of_mean))))
     shown_entries = [
