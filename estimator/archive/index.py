@@ -20,8 +20,7 @@ from estimator.atomic_file import write_whole
 from estimator.errors import ReportError
 from estimator.formats.from_json import read_report
 from estimator.formats.to_json import as_json
-from estimator.render.html.document import environment
-from estimator.render.html.files import STYLE, asset, policy
+from estimator.render.html.document import STYLE, asset, environment, policy
 from estimator.render.sentences import answer_of
 from estimator.results.record import Record, says
 from estimator.results.report import EstimateReport

@@ -37,7 +37,7 @@ from estimator.privacy.amplification import sampled
 from estimator.privacy.central_epsilon import central_of
 from estimator.privacy.exposure import Exposure, exposures
 from estimator.results.central import Central
-from estimator.results.question import Question
+from estimator.results.metric import Question
 from estimator.results.record import Record, says
 from estimator.results.texts import LeastShare
 

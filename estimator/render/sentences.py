@@ -29,9 +29,6 @@ TOO_FEW = "There are too few reports to learn from."
 
 NO_TEXTS = "No texts are found by this question; name some with --with candidates=FILE."
 
-NOUNS: Final = {"cross": "pair of answers", "set": "value", "mean-by-group": "group"}
-"""What a share is the share of, by the kind of question; otherwise it is an answer."""
-
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
     """Return the answer that one window gives.
@@ -64,12 +61,21 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
     shares, share = group.figures, group.figures[group.lead]
     if share.value is True:
         return f"{about_figure(group, share).capitalize()} say yes."
-    noun = NOUNS.get(estimated.kind, "answer")
+    noun = _noun(estimated, group)
     rival = shares[int((-shares.unbiased).argsort(kind="stable")[1])]
     if rival.high >= share.low:
         both = " and ".join(f"“{group.label(each)}”, {about_figure(group, each)}," for each in (share, rival))
         return f"{both} look most common; which {noun} is ahead cannot be told."
     return f"The most common {noun} is “{group.label(share)}”: {about_figure(group, share)}."
+
+
+def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
+    """Return what the shares are of."""
+    if estimated.are_sets:
+        return "value"
+    if estimated.names is None:
+        return "answer"
+    return "pair of answers" if isinstance(group.figures.labels[0], tuple) else "group"
 
 
 def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:

@@ -10,9 +10,8 @@ from client_sdk.protocol.kinds.kind import word
 from estimator.results.changes import Changes
 from estimator.results.clusters import Cluster
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate
-from estimator.results.poisoning import Move
-from estimator.results.question import Question
+from estimator.results.metric import MetricEstimate, Question
+from estimator.results.poisoning import Move, RangeTest
 from estimator.results.statistic import STATISTICS
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
@@ -93,3 +92,15 @@ def p_equals(p_value: float) -> str:
     """Return a p-value as it follows the letter p: ``= 0.03`` or ``below 0.001``."""
     words = p_words(p_value)
     return words if words.startswith("below") else f"= {words}"
+
+
+def made_up_test(test: RangeTest) -> str:
+    """Return the result of the test in words."""
+    if test.impossible:
+        return f"HARDLY any population makes such a tally (p {p_equals(test.p_value)}): do not trust it"
+    return f"no sign of made-up reports (p {p_equals(test.p_value)}); this cannot rule them out"
+
+
+def brief_made_up_test(test: RangeTest) -> str:
+    """Return the result of the test in a few words."""
+    return "the tally looks MADE UP" if test.impossible else "none proved"

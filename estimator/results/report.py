@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Final
 from estimator.results.central import Composed
 from estimator.results.changes import Changes, Effect
 from estimator.results.highlight import Highlight
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.record import Record, says
 
 SCHEMA: Final = 1

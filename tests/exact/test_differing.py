@@ -17,7 +17,7 @@ from estimator.estimates.covariance import Sample
 from estimator.estimates.ratios import SETTLED, Ratios
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
-from estimator.render.html.group_differences import verdict_on
+from estimator.render.html.joint import verdict_on
 from estimator.render.text.report import as_table
 from estimator.render.units import PERCENT
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from client_sdk.protocol.window import Window
 from estimator.render.html.figure_groups import groups_of, shown_at
 from estimator.render.html.joint import axes_of
-from estimator.render.html.steps import ranges_of
 from estimator.render.html.tracks import KnownEstimate, tracks
 from estimator.render.units import PERCENT
 from estimator.report.highlights import by_value
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import Chart
+
+# The names of steps that say a range, such as "10 to 30 %" of a model's probability.
+NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
+BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
+BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
+FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 WithReports = Sequence[MetricEstimate | None]
 """An entry for each window of the calendar. None where nobody reported."""
@@ -140,3 +145,27 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> dict[str
     has_steps = any(_charted(each, Chart.CURVE_OF_STEPS) for each in with_reports if each is not None)
     steps = {"steps": ranges_of(groups)} if has_steps else {}
     return {"joint": {"names": names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}
+
+
+def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
+    """Return the ends of each step, from 0 to 1. Nothing if any step names no range of per cents.
+
+    Args:
+        steps: as people read them.
+
+    """
+    ranges = [_range(step) for step in steps]
+    known = [each for each in ranges if each is not None and 0 <= each[0] < each[1] <= 1]
+    return known if len(known) == len(ranges) else []
+
+
+def _range(step: str) -> tuple[float, float] | None:
+    """Return the ends of one step; None if it names none."""
+    plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
+    if match := BELOW.fullmatch(plain):
+        return 0.0, float(match[1]) / 100
+    if match := BETWEEN.fullmatch(plain):
+        return float(match[1]) / 100, float(match[2]) / 100
+    if match := FROM.fullmatch(plain):
+        return float(match[1] or match[2]) / 100, 1.0
+    return None

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from estimator.render.sentences import move_cells, taking_part_words, text_notes
-from estimator.render.text import poisoning
 from estimator.render.text.style import Style
 from estimator.render.text.widths import wrapped
 from estimator.render.units import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
-from estimator.render.words import cluster_words, p_equals, shown_moves
+from estimator.render.words import cluster_words, made_up_test, p_equals, short_loss, shown_moves
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of
+from estimator.results.central import Central, Composed
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, Ends, FigureGroup
 from estimator.results.highlight import SHOWN_VALUES
@@ -24,6 +24,12 @@ TOO_FEW = "too few to tell"
 
 SHOWN_DIFFERENCES = 3
 """How many differences between groups are shown, the clearest first."""
+
+
+CENTRAL_FOOTNOTE = """\
+central epsilon: what the answer of a device loses, if of all reports only the
+tallies of closed windows are published, and if those counted are honest.
+"""
 
 
 def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
@@ -124,7 +130,7 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     for move in shown_moves(estimated, positions):
         label, down, up = move_cells(estimated, move)
         yield f"  {style.filled(label, style.value_width)} {down:>16}  {up:>16}"
-    yield f"  {poisoning.verdict_of(fakes.test)}"
+    yield f"  {made_up_test(fakes.test)}"
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
@@ -150,3 +156,23 @@ def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
 def window_of(estimated: MetricEstimate) -> str:
     """Return the name of a window, with an asterisk where it is still open."""
     return estimated.window + ("" if estimated.closed else "*")
+
+
+def central_line(estimated: MetricEstimate) -> str:
+    """Return the line of a tally, or an empty text where there is no central epsilon."""
+    if estimated.central is None:
+        return ""
+    return f"  {estimated.window}: {_central_words(estimated.central)}, if only tallies are public"
+
+
+def composed_lines(composed: tuple[Composed, ...]) -> str:
+    """Return a line for each window on all of its tallies together."""
+    return "".join(
+        f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
+        f"{'nothing holds at this delta' if window.central is None else _central_words(window.central)}\n"
+        for window in composed
+    )
+
+
+def _central_words(central: Central) -> str:
+    return f"central epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
 from estimator.render.sentences import participation_of
-from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
+    CENTRAL_FOOTNOTE,
     among_all_lines,
+    central_line,
     cluster_lines,
+    composed_lines,
     fakes_lines,
     lines_of,
     part_lines,
@@ -32,8 +34,7 @@ from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes, Effect
 from estimator.results.group import FigureGroup
 from estimator.results.highlight import SHOWN_VALUES, Highlight
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.report import EstimateReport
 from estimator.words import in_unit, plural
 
@@ -90,6 +91,12 @@ All intervals of a question in a window hold together with the confidence above
 them.
 """
 
+MADE_UP_FOOTNOTE = """\
+made-up reports: down and up say how far at most they could have moved each
+estimate. The test asks whether any population could have produced the tally.
+To pass proves nothing: liars who follow the protocol look like a population.
+"""
+
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
 mechanism's fresh noise averages out over them. The interval of a change also
@@ -121,8 +128,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         POINT_FOOTNOTE: point,
         DISTRIBUTION_FOOTNOTE: any(estimated.group("quantile") is not None for estimated in report.metrics),
         CLUSTERS_FOOTNOTE: any(estimated.clusters is not None for estimated in report.metrics),
-        central.FOOTNOTE: bool(report.composed),
-        poisoning.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
+        CENTRAL_FOOTNOTE: bool(report.composed),
+        MADE_UP_FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
         _note(AMONG_ALL_NOTE): any(estimated.among_all is not None for estimated in report.metrics),
         _note(participation_of([highlight.shown for highlight in report.highlights])): True,
@@ -134,7 +141,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         _pooled_block(pooled, highlights[pooled.metric], changes.get(pooled.metric), style) for pooled in report.pooled
     ]
     together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
-    together += [central.composed_lines(report.composed)] if report.composed else []
+    together += [composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
 
@@ -162,7 +169,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         style.heading(confidence),
         *_rows(windows, highlight, style),
         *(line for estimated in windows for line in part_lines(estimated, style)),
-        *filter(None, map(central.line_of, windows)),
+        *filter(None, map(central_line, windows)),
         *(
             line
             for estimated in windows

@@ -7,22 +7,27 @@ from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES
 from estimator.render.sentences import answer_of, made_up_words, move_unit, participation_of, text_notes
-from estimator.render.text import central, poisoning
-from estimator.render.text.lines import bar_ends, window_of
+from estimator.render.text.lines import CENTRAL_FOOTNOTE, bar_ends, central_line, composed_lines, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
 from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style
 from estimator.render.text.widths import columns_of, padded, wrapped
 from estimator.render.units import ShownFigure, exact_percent, shown, unit_of, whole_percent
-from estimator.render.words import AMONG_ALL_NOTE, move_label, p_equals, tested_words, untested_words
+from estimator.render.words import (
+    AMONG_ALL_NOTE,
+    brief_made_up_test,
+    move_label,
+    p_equals,
+    tested_words,
+    untested_words,
+)
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Changes
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.highlight import SHOWN_VALUES, Highlight
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.poisoning import Fakes, Move
-from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
 from estimator.words import is_yes_or_no, joined, plural
 
@@ -66,7 +71,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
         lines += _block(highlights[metric], list(windows), pooled.get(metric), common, style)
         lines += _together(highlights[metric], pooled.get(metric), changes.get(metric), style)
     if report.composed:
-        lines += [central.composed_lines(report.composed).rstrip("\n"), *_wrapped(central.FOOTNOTE, style)]
+        lines += [composed_lines(report.composed).rstrip("\n"), *_wrapped(CENTRAL_FOOTNOTE, style)]
     lines += _notes(report, style)
     return style.shown("".join(f"{line.rstrip()}\n" for line in lines))
 
@@ -218,7 +223,7 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
     """Yield what was asked for besides the figures."""
     if shown.central is not None:
-        yield central.line_of(shown)
+        yield central_line(shown)
     if shown.clusters is not None:
         number_of_clusters = len(shown.clusters.clusters)
         sure = whole_percent(shown.clusters.numbers[number_of_clusters - 1])
@@ -236,7 +241,7 @@ def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
         what = "no text moved" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
     elif move is not None or fakes.moves:
         what = _moved_words(shown, move or fakes.moves[-1])
-    return f"{exact_percent(fakes.fraction)} made up: {what}; {poisoning.brief(fakes.test)}."
+    return f"{exact_percent(fakes.fraction)} made up: {what}; {brief_made_up_test(fakes.test)}."
 
 
 def _moved_words(shown: MetricEstimate, move: Move) -> str:
