@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from client_sdk.protocol.texts.text import CUT
-from estimator.render.rounding import SENTENCE_FIGURES, number, percent
-from estimator.render.units import NO_UNIT, PERCENT, Unit, exact_percent, unit_of
+from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.render.words import MOVED, move_label, p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure

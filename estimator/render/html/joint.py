@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from estimator.render.html.filters import change_interval_text, change_text
 from estimator.render.html.verdicts import CODES, WordedConclusion
-from estimator.render.units import PERCENT, Unit, unit_of
+from estimator.render.rounding import PERCENT, Unit, unit_of
 from estimator.render.words import p_equals
 from estimator.report.conclusions import SIGNIFICANT, Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of

@@ -18,8 +18,8 @@ from estimator.render.html.joint import JointView, joint_view
 from estimator.render.html.requested_tables import Extra, effects_table, extras_of
 from estimator.render.html.sparkline import Spark, sparkline
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.rounding import NO_UNIT, Unit, unit_of
 from estimator.render.sentences import answer_of
-from estimator.render.units import NO_UNIT, Unit, unit_of
 from estimator.render.words import short_loss
 from estimator.report.changes import untested_figures
 from estimator.report.highlights import by_value
@@ -102,7 +102,7 @@ class QuestionView:
 
 def unasked(metric: Metric) -> QuestionView:
     """Return the view of a question without any tally."""
-    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), facts_of(metric, (), None))
+    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
 def question_of(
@@ -144,7 +144,7 @@ def question_of(
         changes=labelled_changes(changes),
         spark=sparkline(_headline(windows, shown, calendar), NO_UNIT if leading is None else unit_of(leading)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
-        facts=facts_of(metric, windows, shown.central),
+        facts=tuple(facts_of(metric, windows, shown.central)),
         data=data_of(windows, positions, calendar, shown, highlight.pooled) if groups else None,
     )
 
@@ -159,8 +159,8 @@ def _headline(
     return [None if estimated is None or key is None else estimated.figure(key) for estimated in of_calendar]
 
 
-def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> tuple[tuple[str, str], ...]:
-    """Return terms and their values for one question.
+def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
+    """Yield what a reviewer wants to know of one question: terms and their values.
 
     Args:
         metric: its definition.
@@ -168,10 +168,6 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
         central: what the tally of the shown window reveals. None where that was not requested.
 
     """
-    return tuple(_facts(metric, windows, central))
-
-
-def _facts(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
     yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
     yield "Mechanism", metric.channel.name
     epsilon = as_float(metric.epsilon_nanos)

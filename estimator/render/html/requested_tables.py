@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from estimator.render.html.filters import change_interval_text, change_text, p_text
+from estimator.render.rounding import PERCENT, exact_percent, unit_of, whole_percent
 from estimator.render.sentences import made_up_words, move_cells, taking_part_words, text_notes
 from estimator.render.text.lines import shown_figures
-from estimator.render.units import PERCENT, exact_percent, unit_of, whole_percent
 from estimator.render.words import AMONG_ALL_NOTE, cluster_words, made_up_test, shown_moves
 from estimator.report.conclusions import clearest_changes
 from estimator.report.strata import MOST_EFFECTS

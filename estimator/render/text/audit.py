@@ -9,8 +9,7 @@ from typing import Final
 from estimator.audit.attack import FALSE_ACCUSATION
 from estimator.audit.run import Audit, Finding
 from estimator.formats.to_json import as_json
-from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style
-from estimator.render.text.widths import padded
+from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style, padded
 from estimator.words import plural
 
 ALL: Final = "all metrics"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from estimator.render.rounding import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
 from estimator.render.sentences import move_cells, taking_part_words, text_notes
-from estimator.render.text.style import Style
-from estimator.render.text.widths import wrapped
-from estimator.render.units import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
+from estimator.render.text.style import Style, wrapped
 from estimator.render.words import cluster_words, made_up_test, p_equals, short_loss, shown_moves
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of

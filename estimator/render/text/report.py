@@ -17,9 +17,7 @@ from estimator.render.text.lines import (
     part_lines,
     window_of,
 )
-from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style
-from estimator.render.text.widths import wrapped
-from estimator.render.units import ShownFigure
+from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     mechanism_words,
@@ -221,7 +219,10 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 
     A window of too few reports lacks the last line of a model, its AUC.
     """
-    tracks = zip_longest(*([*_main_lines(estimated, highlight.positions)] for estimated in windows))
+    in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
+    tracks = zip_longest(
+        *([line for group in groups for line in lines_of(group, highlight.positions)] for groups in in_table)
+    )
     for lines in tracks:
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
         for index, (estimated, line) in enumerate(known):
@@ -229,9 +230,3 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
     group = by_value(highlight.shown)
     if highlight.left_out and group is not None:
         yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
-
-
-def _main_lines(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownFigure]:
-    for group in estimated.groups:
-        if group.about.in_table:
-            yield from lines_of(group, positions)

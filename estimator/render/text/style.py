@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Final, TextIO
+from unicodedata import category, east_asian_width
 
 import click
 
-from estimator.render.rounding import MINUS, UNBROKEN
-from estimator.render.text.widths import columns_of, cut_to, padded
-from estimator.render.units import ShownFigure
+from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
 """Of a table with all columns."""
@@ -34,6 +35,12 @@ BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
 SHORTEST_BAR: Final = 5
 """A bar is left out where long figures leave less room than this."""
+
+WIDE: Final = ("W", "F")
+COMBINING: Final = ("Mn", "Me", "Cf")
+
+FILLER: Final = "\0"
+"""Stands behind a wide character while lines are broken, to count it twice. No value holds it."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -182,3 +189,42 @@ def _can_show(encoding: str, signs: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_columns_of_character, text))
+
+
+def padded(text: str, columns: int) -> str:
+    """Return a text with as many spaces behind it as fill the columns."""
+    return text + " " * (columns - columns_of(text))
+
+
+def cut_to(text: str, columns: int, ellipsis: str) -> str:
+    """Return a text cut to the columns, with an ellipsis where something is left out."""
+    if columns_of(text) <= columns:
+        return text
+    taken = accumulate(map(_columns_of_character, text))
+    return text[: sum(1 for _ in takewhile(lambda end: end <= columns - len(ellipsis), taken))] + ellipsis
+
+
+def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[str]:
+    """Return the lines of a text.
+
+    Args:
+        text: to be broken where it has spaces.
+        columns: that a line takes at most.
+        first: what the first line begins with.
+        others: what each other line begins with.
+
+    """
+    counted = "".join(character + FILLER * (_columns_of_character(character) - 1) for character in text)
+    lines = textwrap.wrap(counted, columns, initial_indent=first, subsequent_indent=others)
+    return [line.replace(FILLER, "") for line in lines]
+
+
+def _columns_of_character(character: str) -> int:
+    if category(character) in COMBINING:
+        return 0
+    return 2 if east_asian_width(character) in WIDE else 1

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES
+from estimator.render.rounding import SENTENCE_FIGURES, ShownFigure, exact_percent, shown, unit_of, whole_percent
 from estimator.render.sentences import answer_of, made_up_words, move_unit, participation_of, text_notes
 from estimator.render.text.lines import CENTRAL_FOOTNOTE, bar_ends, central_line, composed_lines, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
-from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style
-from estimator.render.text.widths import columns_of, padded, wrapped
-from estimator.render.units import ShownFigure, exact_percent, shown, unit_of, whole_percent
+from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, columns_of, padded, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     brief_made_up_test,

@@ -25,17 +25,16 @@ from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
 from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
 from estimator.rehearsal.truths import Truths
+from estimator.render.html.chart_data import tracks
 from estimator.render.html.document import as_html
 from estimator.render.html.sparkline import sparkline
-from estimator.render.html.tracks import tracks
-from estimator.render.rounding import MINUS, number
+from estimator.render.rounding import MINUS, PERCENT, Unit, number
 from estimator.render.sentences import answer_of
 from estimator.render.summary import as_table as as_notebook_table
 from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
-from estimator.render.units import PERCENT, Unit
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 import pytest
 
 from client_sdk.protocol import Registry
+from estimator.render.rounding import NO_UNIT, PERCENT, shown
 from estimator.render.text.report import as_table
-from estimator.render.text.style import EIGHTHS, PLAIN, Style
+from estimator.render.text.style import EIGHTHS, PLAIN, Style, columns_of, wrapped
 from estimator.render.text.summary import as_summary
-from estimator.render.text.widths import columns_of, wrapped
-from estimator.render.units import NO_UNIT, PERCENT, shown
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
