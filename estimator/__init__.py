@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from estimator.formats.frames import to_pandas, to_polars
     from estimator.results.changes import Changes
     from estimator.results.estimate import Estimate
-    from estimator.results.metric import MetricEstimate
-    from estimator.results.pooled import Pooled
+    from estimator.results.metric import MetricEstimate, Pooled
     from estimator.results.report import EstimateReport
     from estimator.shown_report import ShownReport, load_report
 
@@ -56,7 +55,7 @@ _HOMES = {
     "EstimateReport": "results.report",
     "MetricEstimate": "results.metric",
     "MissingLibraryError": "errors",
-    "Pooled": "results.pooled",
+    "Pooled": "results.metric",
     "ReportError": "errors",
     "RequestError": "errors",
     "ShownReport": "shown_report",

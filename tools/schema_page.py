@@ -1,4 +1,4 @@
-"""The JSON Schema of a report, and the page on it, from the code's own records.
+"""The JSON Schema of each document, and the page on them, from the code's own records.
 
 Run as ``python -m tools.schema_page``.
 """
@@ -7,68 +7,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
 import msgspec
 
+from estimator.audit.proved import ProvedAudit
+from estimator.audit.run import Audit
+from estimator.plan.allocation import Allocation
+from estimator.plan.plan import Plan
+from estimator.rehearsal.model_rehearsal import RehearsedModel
+from estimator.rehearsal.rehearsed import Rehearsal, RehearsedFigure
 from estimator.results import row
 from estimator.results.estimate import Figure
+from estimator.results.record import Record
 from estimator.results.report import SCHEMA, EstimateReport
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
-SCHEMA_FILE: Final = ROOT / "estimator" / "formats" / "report.schema.json"
-
-NOT_IN_JSON: Final = "highlights"
+SCHEMAS: Final = ROOT / "estimator" / "formats"
 
 TYPE_WORDS: Final = {str: "text", bool: "truth value", int: "whole number", float: "number"}
 
-OF_A_REHEARSAL: Final[dict[str, Any]] = {
-    "truth": {"type": ["number", "null"], "description": "of a rehearsal: what is true; null without any device"},
-    "holds": {"type": ["boolean", "null"], "description": "of a rehearsal: whether the interval holds the truth"},
+DOCUMENTS: Final[dict[str, type[Record]]] = {
+    "report": EstimateReport,
+    "rehearsal": Rehearsal,
+    "model-rehearsal": RehearsedModel,
+    "plan": Plan,
+    "allocation": Allocation,
+    "audit": Audit,
+    "proof": ProvedAudit,
 }
-OF_REHEARSED: Final[dict[str, Any]] = {
-    "coverage": {
-        "type": "object",
-        "additionalProperties": {"$ref": "#/$defs/Coverage"},
-        "description": "of a rehearsal with rounds: how often intervals held the truth, by statistic; `band` is that "
-        "of `at_most` at all its points together",
-    },
-    "band_holds": {
-        "type": "boolean",
-        "description": "of a rehearsal: whether the band holds the truth at all its points",
-    },
-}
-MISSED_AND_FALSE: Final[dict[str, Any]] = {
-    "false": {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "of a rehearsal: the texts that were found though nobody has them",
-    },
-    "missed": {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {"value": {"type": "string"}, "truth": {"type": "number"}},
-            "required": ["value", "truth"],
-            "additionalProperties": False,
-        },
-        "description": "of a rehearsal: the texts that were not found, though more common than one that was",
-    },
-}
-COVERAGE: Final[dict[str, Any]] = {
-    "title": "Coverage",
-    "description": "How often intervals held the truth in a rehearsal.",
-    "type": "object",
-    "properties": {
-        "rounds": {"type": "integer", "description": "how many times everything was drawn anew"},
-        "population": {"type": "number", "description": "of the population: what an interval promises"},
-        "noise_alone": {"type": "number", "description": "of the same devices each time"},
-    },
-    "required": ["rounds", "population", "noise_alone"],
-    "additionalProperties": False,
-}
+"""What a command prints with ``--format json``, by the name of its schema."""
 
 HEAD: Final = f"""\
 # What a report holds
@@ -84,6 +55,11 @@ among those that are possible.
 ## JSON
 
 `report --format json`. Numbers are never NaN or infinite. A field marked *perhaps* stands only where it applies.
+"""
+
+OTHERS_HEAD: Final = """
+The other documents that a command prints with `--format json` have schemas beside that of the report. What they share
+with it is described above.
 """
 
 TABLE_HEAD: Final = """\
@@ -111,56 +87,79 @@ STATISTICS_HEAD: Final = """
 """
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a report, and of a rehearsal, which adds its own fields."""
-    figures = {"type": "array", "items": {"$ref": "#/$defs/Figure"}}
-    _, definitions = msgspec.json.schema_components((EstimateReport, Figure), schema_hook=lambda _: figures)
-    definitions.pop("Highlight")
-    definitions.pop("Precision")
+def schema(name: str = "report") -> dict[str, Any]:
+    """Return the JSON Schema of a document."""
+    document = DOCUMENTS[name]
+    figures = (Figure, RehearsedFigure) if document is Rehearsal else (Figure,)
+    references = [{"$ref": f"#/$defs/{figure.__name__}"} for figure in figures]
+    of_figures = references[0] if len(references) == 1 else {"anyOf": references}
+
+    def of_unknown(kind: type) -> dict[str, Any]:
+        return {"type": "string"} if kind is Fraction else {"type": "array", "items": of_figures}
+
+    _, definitions = msgspec.json.schema_components((document, *figures), schema_hook=of_unknown)
+    enumerations = {f"#/$defs/{name}": each["enum"] for name, each in definitions.items() if "enum" in each}
     for definition in definitions.values():
-        definition["description"] = definition["description"].partition("\n")[0]
-        for field in definition["properties"].values():
+        definition["description"] = definition.get("description", "").partition("\n")[0]
+        for field in definition.get("properties", {}).values():
             field.pop("default", None)
-    report = definitions.pop("EstimateReport")
-    del report["properties"][NOT_IN_JSON]
-    report["properties"] = {
-        "schema": {"const": SCHEMA, "description": "the number of this schema"},
-        "seed": {"type": "integer", "description": "of a rehearsal: of everything random in it"},
-    } | report["properties"]
-    report["required"].insert(0, "schema")
+            if field.get("$ref") in enumerations:
+                field["enum"] = enumerations[field.pop("$ref")]
+    root = definitions.pop(document.__name__)
+    for unwritten in document.unwritten:
+        del root["properties"][unwritten]
+    root["required"] = [field for field in root["required"] if field in root["properties"]]
+    if document.schema_number is not None:
+        number = {"const": document.schema_number, "description": "the number of this schema"}
+        root |= {"properties": {"schema": number} | root["properties"], "required": ["schema", *root["required"]]}
+    used = _used(root, definitions)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **report,
-        "title": "A report of hearsay-estimator",
-        "$defs": _with_rehearsals(definitions),
+        **root,
+        "title": f"The {name.replace('-', ' ')} of hearsay-estimator",
+        "$defs": {name: definition for name, definition in definitions.items() if name in used},
     }
 
 
-def _with_rehearsals(definitions: dict[str, Any]) -> dict[str, Any]:
-    definitions["Figure"]["properties"] |= OF_A_REHEARSAL
-    for name in ("MetricEstimate", "Skipped"):
-        definitions[name]["properties"]["window"]["type"] = ["string", "null"]
-        definitions[name]["properties"]["window"]["description"] += " Null in a rehearsal, which has none."
-    definitions["MetricEstimate"]["properties"] |= OF_REHEARSED
-    definitions["TextFindings"]["properties"] |= MISSED_AND_FALSE
-    return definitions | {"Coverage": COVERAGE}
+def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN401 any part of a schema
+    """Return the names of the definitions to which a part of a schema leads."""
+    used: set[str] = set()
+    parts = [node]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += part.values()
+            name = str(part.get("$ref", "")).rpartition("/")[2]
+            if name and name not in used:
+                used.add(name)
+                parts.append(definitions[name])
+        elif isinstance(part, list):
+            parts += part
+    return used
 
 
 def page() -> str:
     """Return the page in Markdown."""
-    document = schema()
-    sections = [_section("the report", document)]
-    sections += [_section(name, definition) for name, definition in document["$defs"].items()]
-    return HEAD + "".join(sections) + TABLE_HEAD + "".join(_columns()) + STATISTICS_HEAD + "".join(_statistics())
+    sections, known = [], set[str]()
+    for name in DOCUMENTS:
+        document = schema(name)
+        sections.append(
+            _section("### the report" if name == "report" else f"## The {name.replace('-', ' ')}", document)
+        )
+        sections += [_section(f"### {each}", said) for each, said in document["$defs"].items() if each not in known]
+        known |= document["$defs"].keys()
+        if name == "report":
+            sections += [TABLE_HEAD, *_columns(), STATISTICS_HEAD, *_statistics(), OTHERS_HEAD]
+    return HEAD + "".join(sections)
 
 
-def schema_text() -> str:
-    """Return the JSON Schema as a file."""
-    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+def schema_text(name: str) -> str:
+    """Return the JSON Schema of a document as a file."""
+    return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
-def _section(name: str, definition: Mapping[str, Any]) -> str:
-    lines = [f"\n### {name}\n", f"\n{definition['description']}\n"]
+def _section(heading: str, definition: Mapping[str, Any]) -> str:
+    lines = [f"\n{heading}\n", f"\n{definition['description']}\n"]
     lines += ["\n| field | holds | |\n| --- | --- | --- |\n"]
     lines += [_field(field, says, definition.get("required", [])) for field, says in definition["properties"].items()]
     return "".join(lines)
@@ -196,5 +195,6 @@ def _statistics() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+    for each in DOCUMENTS:
+        (SCHEMAS / f"{each}.schema.json").write_text(schema_text(each), encoding="utf-8")
     PAGE.write_text(page(), encoding="utf-8")

@@ -95,7 +95,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     ),
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
-        Step("estimator/tallies/read.py:read", "reads them strictly, within bounds"),
+        Step("estimator/tallies/read.py:decode", "reads them strictly, within bounds"),
         Step(
             "estimator/commands/sources.py:read_tallies",
             "returns those of the chosen windows",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Annotated
 
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit import black_box
-from estimator.audit.attack import LowerBound, attack, level_of
+from estimator.audit.attack import FALSE_ACCUSATION, LowerBound, attack, level_of
 from estimator.audit.features import Observation, observe, tabulate
 from estimator.audit.games import LEAST_REPORTS, Contest, Scene, scenes
+from estimator.results.record import Record, says
 
 EFFORT_IN_ALL = 280_000
 """The cost of an audit by default, in windows: two to three minutes of a core that nobody else
@@ -23,46 +25,34 @@ Lives = dict[black_box.Life, list[list[Observation]]]
 """For each life, the observations of each device that lived it, window by window."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContestResult:
-    """A contest and what its attack proved.
+class Finding(Record, frozen=True, kw_only=True):
+    """Two answers that were to be told apart, and what the attack proved."""
 
-    Attributes:
-        contest: what was told apart.
-        bound: what was proved.
+    metric: Annotated[str | None, says("the metric whose answers differ. None if the answers to all metrics do.")]
+    horizon: Annotated[str, says("how much of a life is observed and how much of it differs, in words.")]
+    answers: Annotated[tuple[str, str], says("the names of the two answers.")]
+    claimed_epsilon: Annotated[float, says("rounded up.")]
+    claimed_delta: Annotated[float, says("rounded up; 0 for most mechanisms.")]
+    proved_epsilon: Annotated[float, says("a lower bound of the true epsilon.")]
+    provable_epsilon: Annotated[
+        float,
+        says("the bound that so many observations prove of a device that always gives the answer away."),
+    ]
+    observations: Annotated[int, says("how often each answer was observed.")]
+    detectable_excess: Annotated[
+        float | None,
+        says("the least excess over the claim that would be proved about every other time. None if there is none."),
+    ]
+    accused: Annotated[bool, says("whether the claim is refuted.")]
 
-    """
 
-    contest: Contest
-    bound: LowerBound
+class Audit(Record, frozen=True):
+    """The outcome of an audit."""
 
-    @property
-    def accused(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.bound.excess > 0
-
-
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """The outcome of an audit.
-
-    Attributes:
-        reports: the least number of reports of each answer to a single metric.
-        results: the result of every contest.
-
-    """
-
-    reports: int
-    results: tuple[ContestResult, ...]
-
-    @property
-    def accused(self) -> tuple[ContestResult, ...]:
-        """The results that refute a claim.
-
-        If the SDK is correct there are none, except with a probability of
-        `attack.FALSE_ACCUSATION`.
-        """
-        return tuple(result for result in self.results if result.accused)
+    reports: Annotated[int, says("the least number of reports of each answer to a single metric.")]
+    false_accusation: Annotated[float, says("the probability with which a correct SDK is accused, at most.")]
+    accused: Annotated[bool, says("whether any claim is refuted.")]
+    findings: Annotated[tuple[Finding, ...], says("of every pair of answers.")]
 
 
 def chosen(registry: Registry, names: tuple[str, ...]) -> Registry:
@@ -111,7 +101,7 @@ def audit(
     planned = scenes(registry, reports)
     level = level_of(sum(len(scene.contests) for scene in planned))
 
-    def results_of(scene: Scene) -> Iterator[ContestResult]:
+    def findings_of(scene: Scene) -> Iterator[Finding]:
         lived: Lives = {life: [] for life in scene.lives}
         for _ in range(scene.devices):
             # lives take turns, so that a change of the machine affects all of them
@@ -121,9 +111,25 @@ def audit(
                 after_life(len(bodies))
         for contest in scene.contests:
             first, second = (_observations(contest, lived[life]) for life in contest.lives)
-            yield ContestResult(contest, attack(tabulate(first, second), contest.claim, level))
+            yield _finding(contest, attack(tabulate(first, second), contest.claim, level))
 
-    return Audit(reports, tuple(result for scene in planned for result in results_of(scene)))
+    findings = tuple(finding for scene in planned for finding in findings_of(scene))
+    return Audit(reports, FALSE_ACCUSATION, any(finding.accused for finding in findings), findings)
+
+
+def _finding(contest: Contest, bound: LowerBound) -> Finding:
+    return Finding(
+        metric=contest.metric,
+        horizon=contest.horizon,
+        answers=contest.names,
+        claimed_epsilon=bound.claim.epsilon,
+        claimed_delta=bound.claim.delta,
+        proved_epsilon=bound.epsilon,
+        provable_epsilon=bound.at_best,
+        observations=bound.observations,
+        detectable_excess=bound.detectable,
+        accused=bound.excess > 0,
+    )
 
 
 def _observations(contest: Contest, devices: list[list[Observation]]) -> list[Observation]:

@@ -13,6 +13,7 @@ from estimator.audit.exact.prove import laws_walked, prove
 from estimator.audit.exact.request import requests_of
 from estimator.audit.games import LEAST_REPORTS
 from estimator.audit.other_sdk import OtherSdk
+from estimator.audit.proved import proved
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import put
@@ -97,13 +98,13 @@ def _attack(questions: Registry, reports: int, form: str, program: str | None) -
             with OtherSdk(program) as other:
                 outcome = play(make_device=other.device)
     put(FORMATS, form, outcome)
-    return [accusation(result) for result in outcome.accused]
+    return [accusation(finding) for finding in outcome.findings if finding.accused]
 
 
 def _prove(questions: Registry, registry_text: str, form: str, *, all_inputs: bool) -> list[str]:
     """Walk the SDK, print the audit, and return a sentence for each refuted claim."""
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
-        outcome = prove(questions, requests, all_inputs=all_inputs, after_law=advance)
+        outcome = proved(prove(questions, requests, all_inputs=all_inputs, after_law=advance))
     put(exact_forms.FORMATS, form, outcome)
-    return [sentence for proof in outcome.refused for sentence in exact_forms.refusals(proof)]
+    return [sentence for proof in outcome.proofs for sentence in exact_forms.refusals(proof)]

@@ -24,12 +24,11 @@ from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
-from estimator.plan.registry_patch import diff
 from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
+from estimator.plan.year import too_much, year_words
 from estimator.rehearsal.ground_truth import MAX_DEVICES
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
-from estimator.render.year import too_much, year_words
 
 LEAST_DELTA = 1e-9
 """Below this, sums of floats do not resolve how rarely a loss is large."""
@@ -176,8 +175,7 @@ def plan(  # noqa: PLR0913 one argument an option
         return
     text = registry.read_bytes().decode()
     goals = _goals(definitions, target_errors, weight_of, day)
-    allocation = allocate(text, int(total * NANOS), goals, population)
-    put(ALLOCATION_FORMATS, form, allocation, diff(registry.name, text, allocation.text))
+    put(ALLOCATION_FORMATS, form, allocate(text, int(total * NANOS), goals, population, registry.name))
 
 
 def _goals(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from secrets import randbits
@@ -16,10 +16,18 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
 from estimator.commands.options import REGISTRY, NumberRange, examples
+from estimator.commands.printing import put
 from estimator.commands.progress import progress
 from estimator.rehearsal.model_answers import read_people
-from estimator.rehearsal.model_rehearsal import People, auc_without_privacy, rehearse_model
-from estimator.rehearsal.model_search import MOST_DEVICES, MOST_REHEARSALS, devices_for
+from estimator.rehearsal.model_rehearsal import (
+    ModelRehearsal,
+    RehearsedModel,
+    TriedModel,
+    auc_without_privacy,
+    rehearse_model,
+)
+from estimator.rehearsal.model_search import MOST_DEVICES, MOST_REHEARSALS, Loss, devices_for
+from estimator.render.text.rehearsal import MODEL_FORMATS
 
 SEED_BITS: Final = 32
 """The length of a seed that was not given: short enough to be typed again."""
@@ -80,6 +88,9 @@ FACTORS: Final = (0.5, 1, 2)
 @click.option(
     "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
 )
+@click.option(
+    "--format", "form", type=click.Choice(list(MODEL_FORMATS)), default="table", show_default=True, help="The format."
+)
 def rehearse_models(  # noqa: PLR0913 one argument an option
     *,
     registry: Path,
@@ -90,6 +101,7 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     loss: float | None,
     rounds: int,
     seed: int | None,
+    form: str,
 ) -> None:
     """Measure how well a model predicts people it was not trained on, with privacy and without."""
     definitions = Registry.read(registry)
@@ -100,21 +112,45 @@ def rehearse_models(  # noqa: PLR0913 one argument an option
     metric = definitions.metric(name)
     people = read_people(table, metric)
     seed = randbits(SEED_BITS) if seed is None else seed
-    plain = auc_without_privacy(people, metric, rounds, seed)
-    click.echo(
-        f"{name}: {metric.channel.name}, mean AUC over {rounds} draws of {len(people.answers):,} rows, seed {seed}"
-    )
-    click.echo(f"  without privacy           {plain:.3f}")
     own = as_float(metric.epsilon_nanos)
     others = tuple(round(factor * own, DIGITS) for factor in (FACTORS if loss is None else (1,)))
-    tried = epsilons or tuple(each for each in others if each <= GREATEST_EPSILON)
-    for epsilon, changed in [(each, _with_epsilon(metric, each)) for each in tried]:
-        if loss is None:
-            lines = list(_lines(changed, people, devices, rounds, seed))
-        else:
-            lines = [_search(changed, people, loss, rounds, seed)]
-        for line in lines:
-            click.echo(f"  epsilon {epsilon:<6.4g} {line}")
+    models = {each: _with_epsilon(metric, each) for each in epsilons or others if epsilons or each <= GREATEST_EPSILON}
+    plain = auc_without_privacy(people, metric, rounds, seed)
+    if loss is None:
+        with progress("rehearsing", len(models) * len(devices)) as advance:
+            tried = [
+                _tried(epsilon, rehearse_model(model, people, number, rounds, seed), advance)
+                for epsilon, model in models.items()
+                for number in devices
+            ]
+    else:
+        with progress("searching", len(models) * MOST_REHEARSALS) as advance:
+            tried = [
+                _searched(epsilon, devices_for(model, people, loss, rounds=rounds, seed=seed, advance=advance))
+                for epsilon, model in models.items()
+            ]
+    rehearsed = RehearsedModel(
+        metric=name,
+        mechanism=metric.channel.name,
+        rounds=rounds,
+        rows=len(people.answers),
+        seed=seed,
+        auc_without_privacy=plain,
+        tried=tuple(tried),
+        most_loss=loss,
+    )
+    put(MODEL_FORMATS, form, rehearsed)
+
+
+def _tried(epsilon: float, rehearsal: ModelRehearsal, advance: Callable[[int], None]) -> TriedModel:
+    advance(1)
+    return TriedModel(epsilon, rehearsal.devices, rehearsal.auc, rehearsal.spread)
+
+
+def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
+    if loss is None:
+        return TriedModel(epsilon, MOST_DEVICES, None, None)
+    return TriedModel(epsilon, loss.rehearsal.devices, loss.rehearsal.auc, loss.rehearsal.spread, loss.mean, loss.error)
 
 
 def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
@@ -124,20 +160,3 @@ def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
     except ValueError as error:
         raise click.UsageError(f"--epsilon {error}") from None
     return replace(metric, channel=channel)
-
-
-def _lines(metric: Metric, people: People, devices: Sequence[int], rounds: int, seed: int) -> Iterator[str]:
-    """Yield a line for each number of devices."""
-    for number in devices:
-        rehearsal = rehearse_model(metric, people, number, rounds, seed)
-        yield f"{number:>10,}  {rehearsal.auc:.3f} ± {rehearsal.spread:.3f}"
-
-
-def _search(metric: Metric, people: People, most_loss: float, rounds: int, seed: int) -> str:
-    """Return a line with the fewest devices that lose no more, and how sure that is."""
-    with progress("searching", MOST_REHEARSALS) as advance:
-        loss = devices_for(metric, people, most_loss, rounds=rounds, seed=seed, advance=advance)
-    if loss is None:
-        return f"{MOST_DEVICES:>10,}  devices lose more than {most_loss:g}"
-    rehearsed = loss.rehearsal
-    return f"{rehearsed.devices:>10,}  {rehearsed.auc:.3f}: loses {loss.mean:.3f} ± {loss.error:.3f}"

@@ -21,7 +21,7 @@ from estimator.results.request import Request, Selection
 from estimator.tallies.fetch import NO_COLLECTOR, fetch, is_collector
 from estimator.tallies.limits import Bounds
 from estimator.tallies.read import STDIN, read_file
-from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
+from estimator.tallies.read_token import TOKEN_VARIABLE, token_of_environment
 from estimator.tallies.tally import Tally
 
 COLLECTOR: Final = click.option(
@@ -117,6 +117,20 @@ def read_tallies(
         return read_file(tallies, bounds), None
     fetched = fetch(collector or "", read_token(), preliminary=selection.preliminary, bounds=bounds)
     return fetched.tallies, fetched.snapshot_at
+
+
+def read_token() -> str:
+    """Return the secret of the environment, for a command.
+
+    Raises:
+        click.UsageError: if there is no secret, if there are two, or if it cannot stand in a
+            header.
+
+    """
+    try:
+        return token_of_environment()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:

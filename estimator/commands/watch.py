@@ -26,6 +26,7 @@ from estimator.commands.sources import (
     PLAIN_HTTP,
     check_collector,
     check_request,
+    read_token,
     selection_of,
 )
 from estimator.errors import CollectorDownError
@@ -33,7 +34,7 @@ from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.tallies.fetch import fetch
 from estimator.tallies.limits import Bounds
-from estimator.tallies.read_token import TOKEN_VARIABLE, read_token
+from estimator.tallies.read_token import TOKEN_VARIABLE
 
 USUAL_S: Final = 60
 """Seconds between two drawings, by default."""

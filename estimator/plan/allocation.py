@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
 
@@ -30,8 +30,9 @@ from estimator.analyses.metric import analysis_of
 from estimator.errors import PlanError
 from estimator.plan.error_curves import RESOLVED, Curves
 from estimator.plan.recalibration import Candidates
-from estimator.plan.registry_patch import rewritten, written
+from estimator.plan.registry_patch import diff, rewritten, written
 from estimator.plan.target_error import usual_variance
+from estimator.results.record import Record, says
 from estimator.statistics.arrays import Floats
 
 ROUNDS: Final = 8
@@ -45,53 +46,46 @@ little.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class AllocatedMetric:
-    """The epsilon and the standard error of one metric before and after.
+class AtEpsilon(Record, frozen=True):
+    """The epsilon of a metric, and how precise it is with that."""
 
-    Attributes:
-        name: the metric's.
-        target_error: the standard error that counts as one, in the metric's units, as all errors
-            are.
-        epsilon_before: the epsilon in the registry.
-        epsilon_after: the allocated epsilon.
-        error_before: the standard error at the first.
-        error_after: the standard error at the second.
-
-    """
-
-    name: str
-    target_error: float
-    epsilon_before: float
-    epsilon_after: float
-    error_before: float
-    error_after: float
+    epsilon: Annotated[float, says("of one report.")]
+    standard_error: Annotated[float, says("with it, in the metric's units.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Allocation:
-    """An allocation.
+class AllocatedMetric(Record, frozen=True):
+    """The epsilon and the standard error of one metric before and after."""
 
-    Attributes:
-        text: the registry with the new numbers.
-        rows: the metrics that take part.
-        answers_before: how many questions a window asks where they are drawn, else None.
-        answers_after: how many it should ask, or None.
+    metric: Annotated[str, says("its name.")]
+    wanted: Annotated[float, says("the standard error that counts as one, in the metric's units.")]
+    before: Annotated[AtEpsilon, says("with the epsilon in the registry.")]
+    after: Annotated[AtEpsilon, says("with the allocated epsilon.")]
 
-    """
 
-    text: str
-    rows: tuple[AllocatedMetric, ...]
-    answers_before: int | None
-    answers_after: int | None
+class LargestError(Record, frozen=True):
+    """The largest error before and after, as a multiple of its target."""
 
-    @property
-    def worst(self) -> tuple[float, float]:
-        """The largest error before and after, as a multiple of its target."""
-        return (
-            max(row.error_before / row.target_error for row in self.rows),
-            max(row.error_after / row.target_error for row in self.rows),
-        )
+    before: float
+    after: float
+
+
+class AnswersInWindow(Record, frozen=True):
+    """How many questions a window asks where they are drawn; None where they are not."""
+
+    before: Annotated[int | None, says("now.")]
+    after: Annotated[int | None, says("how many it should ask.")]
+
+
+class Allocation(Record, frozen=True):
+    """An allocation."""
+
+    unwritten: ClassVar[frozenset[str]] = frozenset({"text"})
+
+    metrics: Annotated[tuple[AllocatedMetric, ...], says("those that take part.")]
+    largest: Annotated[LargestError, says("the largest error, in units of its target.")]
+    answers: Annotated[AnswersInWindow, says("how many questions a window asks.")]
+    diff: Annotated[str, says("a patch of the registry; empty if no allocation is better.")]
+    text: Annotated[str, says("the registry with the new numbers.")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +115,9 @@ class _Candidate:
         return cls(metrics, answers, variances, np.sqrt(variances / part), list(texts))
 
 
-def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int) -> Allocation:
+def allocate(
+    text: str, total_nanos: int, target_errors: Mapping[str, float], devices: int, name: str = "metrics.toml"
+) -> Allocation:
     """Return the best epsilons of a registry.
 
     Args:
@@ -131,6 +127,7 @@ def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], de
         target_errors: for each metric the standard error that counts as one. Other metrics keep
             their epsilon.
         devices: how many there are.
+        name: of the registry's file, for the patch.
 
     Raises:
         PlanError: if the total is above the ceiling, or nothing can be allocated.
@@ -158,7 +155,7 @@ def allocate(text: str, total_nanos: int, target_errors: Mapping[str, float], de
     if sum(costs[: before.answers]) > free:
         del tried[0]
     after = min(tried, key=lambda candidate: float(np.max(candidate.errors / goals)))
-    return _allocation(text, before, after, goals, devices)
+    return _allocation(text, name, before, after, goals, devices)
 
 
 def cost(metric: Metric, registry: Registry) -> int:
@@ -209,15 +206,29 @@ def _curves(candidate: _Candidate, registry: Registry, goals: Floats) -> Curves:
     return Curves(goals, floor, noise, np.array(most), np.array(counts))
 
 
-def _allocation(text: str, before: _Candidate, after: _Candidate, goals: Floats, devices: int) -> Allocation:
+def _allocation(  # noqa: PLR0913, PLR0917 both sides and what they are compared by
+    text: str, name: str, before: _Candidate, after: _Candidate, goals: Floats, devices: int
+) -> Allocation:
     names = [metric.name for metric in before.metrics]
-    if after.texts:
-        text = rewritten(text, dict(zip(names, after.texts, strict=True)), after.answers)
-    columns = [goals.tolist()]
-    columns += [[as_float(metric.epsilon_nanos) for metric in side.metrics] for side in (before, after)]
-    columns += [(side.errors / math.sqrt(devices)).tolist() for side in (before, after)]
-    rows = tuple(AllocatedMetric(*row) for row in zip(names, *columns, strict=True))
-    return Allocation(text, rows, before.answers, after.answers)
+    new = rewritten(text, dict(zip(names, after.texts, strict=True)), after.answers) if after.texts else text
+    sides = [
+        [
+            AtEpsilon(as_float(metric.epsilon_nanos), error)
+            for metric, error in zip(side.metrics, (side.errors / math.sqrt(devices)).tolist(), strict=True)
+        ]
+        for side in (before, after)
+    ]
+    rows = [AllocatedMetric(*row) for row in zip(names, goals.tolist(), *sides, strict=True)]
+    return Allocation(
+        metrics=tuple(rows),
+        largest=LargestError(
+            max(row.before.standard_error / row.wanted for row in rows),
+            max(row.after.standard_error / row.wanted for row in rows),
+        ),
+        answers=AnswersInWindow(before.answers, after.answers),
+        diff=diff(name, text, new),
+        text=new,
+    )
 
 
 def _floor(metric: Metric) -> float:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 from client_sdk.protocol.budget import Budget, Ceiling, Cost, Spent, Strategy
 from client_sdk.protocol.epsilon import as_float
@@ -23,6 +22,7 @@ from client_sdk.protocol.horizon import IN_WINDOW, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window, WindowKind
+from estimator.results.record import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10
@@ -41,20 +41,15 @@ class Exhaustion(NamedTuple):
     last_day: date
 
 
-@dataclass(frozen=True, slots=True)
-class PaidWindows:
-    """The windows of a question in which all who are asked can answer.
+class PaidWindows(Record, frozen=True):
+    """The windows of a question in which all who are asked can answer."""
 
-    Attributes:
-        paid: how many there are.
-        windows: how many windows there are until the question expires, or within ten years.
-        until: the last day of those that come first without a gap. None if the first is not paid.
-
-    """
-
-    paid: int
-    windows: int
-    until: date | None
+    paid: Annotated[int, says("how many there are.")]
+    windows: Annotated[int, says("how many windows there are until the question expires, or within ten years.")]
+    until: Annotated[
+        date | None,
+        says("the last day of those that come first without a gap. None if the first is not paid."),
+    ]
 
 
 class _Begun(NamedTuple):

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import UNSET, UnsetType
 
 from client_sdk.protocol.budget import Strategy
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import WindowKind
 from estimator.analyses.analysis import Analysis
 from estimator.analyses.metric import analysis_of
+from estimator.analyses.question_fields import question_fields
 from estimator.discovery.power import SHORT
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.power import smallest_difference, smallest_share
 from estimator.plan.target_error import reports_needed, unit_variance, usual_error
+from estimator.plan.year import year_words
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central_epsilon import central_of
 from estimator.privacy.exposure import Exposure, exposures
 from estimator.results.central import Central
+from estimator.results.metric import Question
+from estimator.results.record import Record, says
 from estimator.results.texts import LeastShare
 
 COMMON: Final = 0.01
@@ -52,121 +60,114 @@ class PlanRequest:
     target_errors: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ShareErrors:
-    """Standard errors of a share.
+class ShareErrors(Record, frozen=True):
+    """Standard errors of a share."""
 
-    Attributes:
-        uniform: where all shares are alike.
-        worst: of the worst value, in the worst population for it.
-        smallest: the smallest share whose interval lies above 0 four times in five. None if none
-            does.
-
-    """
-
-    uniform: float
-    worst: float
-    smallest: float | None
+    standard_error_uniform: Annotated[float, says("where all shares are alike.")]
+    standard_error_worst: Annotated[float, says("of the worst value, in the worst population for it.")]
+    smallest_seen: Annotated[
+        float | None,
+        says("the smallest share whose interval lies above 0 four times in five. None if none does."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class StrataPlan:
-    """How well strata of equal size can be told apart.
+class MeanError(Record, frozen=True):
+    """The standard error of a mean."""
 
-    Attributes:
-        strata: how many there are.
-        reports: of each.
-        difference: the smallest difference of two of them that is seen 9 times in 10: of a share,
-            or else of the mean. None without reports.
-
-    """
-
-    strata: int
-    reports: int
-    difference: float | None
+    standard_error_worst: Annotated[float, says("in the worst population.")]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlan:
-    """Which texts will be found, and how many devices a common text takes.
+class StrataPlan(Record, frozen=True):
+    """How well strata of equal size can be told apart."""
 
-    Attributes:
-        least: from which share on a short text, and one of the most letters, are found 9 times in
-            10. Empty if the question finds no texts.
-        share: of a common text.
-        letters: of that text.
-        devices_to_find: the devices among which it is found 9 times in 10. None if the question
-            finds no texts.
-        devices_if_named: the devices among which it is seen to occur 9 times in 10 if it is named;
-            None if too many.
-
-    """
-
-    least: tuple[LeastShare, ...]
-    share: float
-    letters: int
-    devices_to_find: int | None
-    devices_if_named: int | None
+    strata: Annotated[int, says("how many there are.")]
+    reports: Annotated[int, says("of each.")]
+    smallest_difference: Annotated[
+        float | None,
+        says(
+            "the smallest difference of two of them that is seen 9 times in 10: of a share, or else of the mean. "
+            "None without reports."
+        ),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class MetricPlan:
-    """How precise a metric will be in one window.
+class TextPlan(Record, frozen=True):
+    """Which texts will be found, and how many devices a common text takes."""
 
-    Attributes:
-        metric: the question.
-        reports: how many are expected.
-        shares: errors of the shares. None where it has no shares or no report is expected.
-        mean: the standard error of the mean in the worst population, or None.
-        difference: the least difference of two groups' means that would be seen, or None.
-        target_error: the requested standard error: of a share, or else of the mean.
-        needed_reports: how many reports reach it even in the worst case.
-        needed_devices: how many devices send as many reports. None where none answers.
-        central: what the tally of a window reveals by itself, if only closed tallies are published
-            and nobody knows who took part. None where shuffling bounds nothing.
-        rotations: of vectors that are all alike, the error that is left of any number of reports,
-            as a part of their length. None for other kinds.
-        strata: how well public strata can be told apart. None where there are none.
-        texts: which texts will be found. None for other kinds.
-        paid: in which windows as many reports are expected. None if in all of them.
-
-    """
-
-    metric: Metric
-    reports: int
-    shares: ShareErrors | None
-    mean: float | None
-    difference: float | None
-    target_error: float
-    needed_reports: int
-    needed_devices: int | None
-    central: Central | None
-    rotations: float | None
-    strata: StrataPlan | None = None
-    texts: TextPlan | None = None
-    paid: PaidWindows | None = None
+    least_shares: Annotated[
+        tuple[LeastShare, ...],
+        says(
+            "from which share on a short text, and one of the most letters, are found 9 times in 10. Empty if the "
+            "question finds no texts."
+        ),
+    ]
+    share: Annotated[float, says("of a common text.")]
+    letters: Annotated[int, says("of that text.")]
+    devices_to_find: Annotated[
+        int | None,
+        says("the devices among which it is found 9 times in 10. None if the question finds no texts."),
+    ]
+    devices_if_named: Annotated[
+        int | None,
+        says("the devices among which it is seen to occur 9 times in 10 if it is named. None if too many."),
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How precise the metrics of a registry will be, and what they reveal.
+class MetricPlan(Question, frozen=True, kw_only=True):
+    """How precise a metric will be in one window."""
 
-    Attributes:
-        registry: the questions.
-        request: the request that it answers.
-        answering: the fraction of the devices that answers a question in a window.
-        metrics: a plan of each question, in the registry's order.
-        exposures: what a device reveals at most, by horizon.
-        notes: sentences on what the ceilings do not allow.
+    window: Annotated[WindowKind, says("how often it is asked: once a day, week or month.")]
+    permanent_epsilon: Annotated[float | None, says("of a permanent answer. None where none is permanent.")]
+    reports: Annotated[int, says("how many are expected.")]
+    paid_windows: Annotated[
+        PaidWindows | None, says("in which windows as many reports are expected. None if in all of them.")
+    ]
+    share: Annotated[
+        ShareErrors | None,
+        says("errors of the shares. None where it has no shares or no report is expected."),
+    ]
+    rotations: Annotated[
+        float | None,
+        says(
+            "of vectors that are all alike, the error that is left of any number of reports, as a part of their "
+            "length. None for other kinds."
+        ),
+    ]
+    mean: Annotated[MeanError | None, says("the error of the mean. None where it has none or no report is expected.")]
+    least_difference_of_means: Annotated[
+        float | UnsetType | None,
+        says(
+            "of means by group, the least difference of two groups that would be seen; null if none would. Left out "
+            "for other kinds."
+        ),
+    ] = UNSET
+    wanted_error: Annotated[float, says("the wanted standard error: of a share, or else of the mean.")]
+    reports_needed: Annotated[int, says("how many reports reach it even in the worst case.")]
+    devices_needed: Annotated[int | None, says("how many devices send as many reports. None where none answers.")]
+    central: Annotated[
+        Central | None,
+        says(
+            "what the tally of a window reveals by itself, if only closed tallies are published and nobody knows who "
+            "took part. None where shuffling bounds nothing."
+        ),
+    ]
+    strata: Annotated[
+        StrataPlan | None, says("how well public strata can be told apart. None where there are none.")
+    ] = None
+    texts: Annotated[TextPlan | None, says("which texts will be found. None for other kinds.")] = None
 
-    """
 
-    registry: Registry
-    request: PlanRequest
-    answering: Fraction
-    metrics: tuple[MetricPlan, ...]
-    exposures: tuple[Exposure, ...]
-    notes: tuple[str, ...]
+class Plan(Record, frozen=True):
+    """How precise the metrics of a registry will be, and what they reveal."""
+
+    population: Annotated[int, says("how many devices there are.")]
+    day: Annotated[date, says("the UTC day on which the plan begins.")]
+    answering: Annotated[float, says("the fraction of the devices that answers a question in a window.")]
+    metrics: Annotated[tuple[MetricPlan, ...], says("a plan of each question, in the registry's order.")]
+    device: Annotated[tuple[Exposure, ...], says("what a device reveals at most, by horizon.")]
+    year: Annotated[str, says("in a sentence, what all answers of a device reveal within a year.")]
+    notes: Annotated[tuple[str, ...], says("sentences on what the ceilings do not allow.")]
+    may_be_wiped: Annotated[bool, says("whether devices are browsers that may wipe their ledger.")] = False
 
 
 def make_plan(registry: Registry, request: PlanRequest) -> Plan:
@@ -174,16 +175,18 @@ def make_plan(registry: Registry, request: PlanRequest) -> Plan:
     part = answering(registry, request.today)
     exhausted = exhaustions(registry, request.today)
     metrics = tuple(
-        replace(_plan(metric, request, part), paid=paid_windows(metric, exhausted, request.today))
+        _plan(metric, request, part, paid_windows(metric, exhausted, request.today))
         for metric in registry.metrics.values()
     )
     return Plan(
-        registry,
-        request,
-        part,
-        metrics,
-        exposures(registry, request.today, request.delta),
-        tuple(_notes(registry, request.today)),
+        population=request.population,
+        day=request.today,
+        answering=float(part),
+        metrics=metrics,
+        device=exposures(registry, request.today, request.delta),
+        year=year_words(registry, request.today),
+        notes=tuple(_notes(registry, request.today)),
+        may_be_wiped=registry.budget.may_be_wiped,
     )
 
 
@@ -191,7 +194,8 @@ def answering(registry: Registry, today: date) -> Fraction:
     """Return the fraction of the devices that answers a question in a window, on average.
 
     A device that paces takes part in one window of as many as its budget must last for. What else a
-    ceiling does not pay for is left out: `MetricPlan.paid` says in which windows that is nothing.
+    ceiling does not pay for is left out: `MetricPlan.paid_windows` says in which windows that is
+    nothing.
     """
     left = {name: windows_left(metric, today) for name, metric in registry.metrics.items()}
     questions = [metric for name, metric in registry.metrics.items() if left[name] != 0]
@@ -203,27 +207,31 @@ def answering(registry: Registry, today: date) -> Fraction:
     return Fraction(1)
 
 
-def _plan(metric: Metric, request: PlanRequest, part: Fraction) -> MetricPlan:
+def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindows | None) -> MetricPlan:
     expired = windows_left(metric, request.today) == 0
     reports = 0 if expired else int(request.population * part)
-    target_error = request.target_errors.get(metric.name, usual_error(metric))
-    needed = reports_needed(unit_variance(metric), target_error)
+    wanted_error = request.target_errors.get(metric.name, usual_error(metric))
+    needed = reports_needed(unit_variance(metric), wanted_error)
     analysis = analysis_of(metric)
     variance = analysis.mean_variance
     error = math.sqrt(variance / reports) if variance is not None and reports else None
+    permanent = metric.channel.permanent_nanos
     return MetricPlan(
-        metric,
-        reports,
-        _share_errors(analysis, reports),
-        None if error is None else error * analysis.width,
-        analysis.least_difference(reports),
-        target_error,
-        needed,
-        math.ceil(needed / part) if part else None,
-        _central(metric, reports, request.delta, part),
-        analysis.rotation_error,
-        _strata(analysis, reports),
-        _texts(analysis, reports, part),
+        **question_fields(metric),
+        window=metric.window,
+        permanent_epsilon=as_float(permanent) if permanent else None,
+        reports=reports,
+        paid_windows=paid,
+        share=_share_errors(analysis, reports),
+        rotations=analysis.rotation_error,
+        mean=None if error is None else MeanError(error * analysis.width),
+        least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
+        wanted_error=wanted_error,
+        reports_needed=needed,
+        devices_needed=math.ceil(needed / part) if part else None,
+        central=_central(metric, reports, request.delta, part),
+        strata=_strata(analysis, reports),
+        texts=_texts(analysis, reports, part),
     )
 
 
@@ -235,7 +243,7 @@ def _texts(analysis: Analysis[Any], reports: int, part: Fraction) -> TextPlan | 
     to_find = power.reports_to_find(COMMON / domain.max_items, letters) if domain.discover else None
     if_named = power.reports_to_see(COMMON / domain.max_items, letters)
     return TextPlan(
-        least=power.least_shares(reports) if domain.discover and reports else (),
+        least_shares=power.least_shares(reports) if domain.discover and reports else (),
         share=COMMON,
         letters=letters,
         devices_to_find=math.ceil(to_find / part) if to_find and part else None,

@@ -6,9 +6,9 @@ Sums are exact integers, bounded by the ceilings as the ledger keeps them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from typing import Annotated
 
 from client_sdk.protocol.budget import ATTOS
 from client_sdk.protocol.epsilon import as_float
@@ -26,6 +26,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.privacy.composition import PrivacyLoss, bounded_epsilon, composed_epsilon
 from estimator.privacy.privacy_loss import loss_of
+from estimator.results.record import Record, says
 
 MOST_COMPOSED = 10**6
 """Up to this number of reports of one loss its distribution is added up; more are bounded by
@@ -33,26 +34,23 @@ moments.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """The worst case of a device over a horizon.
+class Exposure(Record, frozen=True):
+    """The worst case of a device over a horizon."""
 
-    Attributes:
-        horizon: the period.
-        any_nanos: epsilon of any two histories, in billionths.
-        own_delta: the delta at which ``any_nanos`` holds: that of all reports together, rounded up;
-            0 if no question has a delta.
-        tight: epsilon of any two histories at ``delta``; never more than by plain addition. None if
-            ``own_delta`` is more than ``delta``.
-        delta: of ``tight``.
-
-    """
-
-    horizon: Horizon
-    any_nanos: int
-    own_delta: float
-    tight: float | None
-    delta: float
+    within: Annotated[Horizon, says("the period.")]
+    any_two_histories: Annotated[float, says("epsilon of any two histories, by addition.")]
+    delta_of_any_two_histories: Annotated[
+        float,
+        says("the delta at which that holds: of all reports together, rounded up; 0 if no question has a delta."),
+    ]
+    any_two_histories_at_delta: Annotated[
+        float | None,
+        says(
+            "epsilon of any two histories at ``delta``; never more than by addition. None if the delta of all "
+            "reports together is more than ``delta``."
+        ),
+    ]
+    delta: Annotated[float, says("of the figure before it.")]
 
 
 def exposures(registry: Registry, today: date, delta: float) -> tuple[Exposure, ...]:
@@ -73,13 +71,13 @@ def _exposure(registry: Registry, horizon: Horizon, today: date, delta: float) -
         MetricReports(metric, most_reports(registry, metric, horizon, today)) for metric in registry.metrics.values()
     ]
     together = dearest_reports(registry, horizon, today)
-    any_nanos = most_nanos(registry, horizon, today)
+    by_addition = as_float(most_nanos(registry, horizon, today))
     own = own_delta(registry, horizon, today)
     left = -float_ceiling(own - Fraction(delta))
-    least = None if left < 0 else as_float(any_nanos)
+    least = None if left < 0 else by_addition
     if least is not None and left > 0:
         least = min(least, _tight(possible, together, most, left))
-    return Exposure(horizon, any_nanos, float_ceiling(own), least, delta)
+    return Exposure(horizon, by_addition, float_ceiling(own), least, delta)
 
 
 def own_delta(registry: Registry, horizon: Horizon, today: date) -> Fraction:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 from estimator.rehearsal.truths import Truths
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
+from estimator.results.record import Record, says
 
 WHOLE_BAND: Final = "band"
 """The name of the coverage of a distribution function at all its points together."""
@@ -45,22 +45,24 @@ def held(estimated: MetricEstimate, truths: Truths) -> dict[str, float]:
     return fractions
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How often intervals held the truth, averaged over the figures of a statistic.
+class Coverage(Record, frozen=True):
+    """How often intervals held the truth, averaged over the figures of a statistic."""
 
-    Attributes:
-        rounds: how many times everything was drawn anew.
-        population: the fraction that holds the population's truth, with new devices in each round.
-            This is what an interval promises.
-        noise_alone: the fraction that holds the devices' own truth, with the same devices in each
-            round. It is larger, because an interval also allows for the chance of who reported.
-
-    """
-
-    rounds: int
-    population: float
-    noise_alone: float
+    rounds: Annotated[int, says("how many times everything was drawn anew.")]
+    population: Annotated[
+        float,
+        says(
+            "the fraction that holds the population's truth, with new devices in each round. This is what an interval "
+            "promises."
+        ),
+    ]
+    noise_alone: Annotated[
+        float,
+        says(
+            "the fraction that holds the devices' own truth, with the same devices in each round. It is larger, "
+            "because an interval also allows for the chance of who reported."
+        ),
+    ]
 
 
 def coverages_of(

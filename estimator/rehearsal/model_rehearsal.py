@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict
+from estimator.results.record import Record, says
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 
@@ -90,6 +91,30 @@ class ModelRehearsal:
     def spread(self) -> float:
         """The standard deviation of the AUC over the rounds."""
         return float(np.std(self.aucs))
+
+
+class TriedModel(Record, frozen=True):
+    """How well the models of one epsilon and number of devices predict."""
+
+    epsilon: Annotated[float, says("of one report.")]
+    devices: Annotated[int, says("how many report: of a search, the fewest that lose no more AUC than is allowed.")]
+    auc: Annotated[float | None, says("the mean over the rounds. None if even so many devices lose more.")]
+    spread: Annotated[float | None, says("its standard deviation over the rounds.")]
+    loss: Annotated[float | None, says("of a search, how much AUC privacy costs, over the rounds.")] = None
+    loss_error: Annotated[float | None, says("the standard error of that.")] = None
+
+
+class RehearsedModel(Record, frozen=True, kw_only=True):
+    """How well the models of a metric predict people that they were not learned from."""
+
+    metric: Annotated[str, says("its name.")]
+    mechanism: Annotated[str, says("its name.")]
+    rounds: Annotated[int, says("how often people were held back, and devices drawn, anew.")]
+    rows: Annotated[int, says("how many true answers there are.")]
+    seed: Annotated[int, says("of all randomness.")]
+    auc_without_privacy: Annotated[float, says("the mean over the rounds.")]
+    most_loss: Annotated[float | None, says("how much AUC may be lost. None without a search.")] = None
+    tried: Annotated[tuple[TriedModel, ...], says("by epsilon, then by devices.")]
 
 
 def rehearse_model(metric: Metric, people: People, devices: int, rounds: int, seed: int) -> ModelRehearsal:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from msgspec.structs import asdict
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Draws
 from estimator.analyses.metric import analysis_of, estimate
-from estimator.rehearsal.compared import BAND, Coverage, compared, coverages_of, held, holds
-from estimator.rehearsal.ground_truth import GroundTruth, Missing
+from estimator.rehearsal.compared import coverages_of, held
+from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.texts import TextOutcome
+from estimator.rehearsal.rehearsed import MissedText, NotRehearsed, Rehearsal, Rehearsed, RehearsedTexts
 from estimator.rehearsal.truths import Truths, truths_of
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport, Skipped
 from estimator.results.request import Request
+from estimator.results.texts import TextFindings
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.tally import Tally
@@ -30,55 +30,6 @@ a seed.
 """
 
 LONGEST_WINDOW_S = 31 * 86_400
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsed:
-    """One metric of a rehearsal.
-
-    Attributes:
-        estimated: its estimates.
-        truths: the population's truth, by figure. Empty without any device.
-        coverages: by statistic; empty if they were not measured.
-        texts: what was found of texts. None for other kinds.
-
-    """
-
-    estimated: MetricEstimate
-    truths: Truths
-    coverages: Mapping[str, Coverage]
-    texts: TextOutcome | None = None
-
-    @property
-    def band(self) -> list[bool]:
-        """Whether the band holds the truth at each of its points; empty without either."""
-        pairs = compared(self.estimated, self.truths)
-        return [holds(figure, truth) for key, figure, truth in pairs if key.statistic == BAND]
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """The outcome of a rehearsal.
-
-    Attributes:
-        seed: of all randomness.
-        metrics: in the registry's order.
-        missing: metrics that were not rehearsed.
-
-    """
-
-    seed: int
-    metrics: tuple[Rehearsed, ...]
-    missing: tuple[Missing, ...] = ()
-
-    @property
-    def report(self) -> EstimateReport:
-        """The report of its tallies."""
-        skipped = (
-            Skipped(metric.name, metric.edition, _window(metric).text, reason) for metric, reason in self.missing
-        )
-        metrics = tuple(rehearsed.estimated for rehearsed in self.metrics)
-        return EstimateReport(CONFIDENCE, metrics, tuple(skipped), simultaneous=False)
 
 
 def rehearse(
@@ -104,13 +55,14 @@ def rehearse(
         _rehearse(crowd, rounds, tuple(ranges), after_round, generator)
         for crowd, generator in zip(truth.crowds, generators, strict=True)
     )
-    corrected = corrected_differences(rehearsed.estimated for rehearsed in metrics)
+    corrected = corrected_differences(metrics)
+    skipped = (NotRehearsed(metric.name, metric.edition, None, reason) for metric, reason in truth.missing)
     return Rehearsal(
         seed=seed,
-        metrics=tuple(
-            replace(rehearsed, estimated=estimated) for rehearsed, estimated in zip(metrics, corrected, strict=True)
-        ),
-        missing=truth.missing,
+        confidence=CONFIDENCE,
+        metrics=corrected,
+        skipped=tuple(skipped),
+        simultaneous=False,
     )
 
 
@@ -125,7 +77,7 @@ def _rehearse(
     at_hand = crowd.draw(generator) if crowd.at_hand is None else crowd.at_hand
     estimated = _report(crowd, at_hand, 0, sampler, generator, Request(ranges=ranges))
     if crowd.devices == 0:
-        return Rehearsed(estimated, {}, {})
+        return Rehearsed.beside({}, estimated, {})
     truths, truths_at_hand = (truths_of(crowd, weights, estimated) for weights in (crowd.shares, at_hand))
     has_means = analysis_of(crowd.metric).compares_groups
     request = Request(joint=has_means, ranges=ranges)  # a round estimates only what is compared with a truth
@@ -141,10 +93,24 @@ def _rehearse(
         of_population.append(held_by(crowd.draw(generator), crowd.shares, truths, number))
         of_devices.append(held_by(at_hand, at_hand, truths_at_hand, number))
         after_round()
-    found = estimated.group("found_text") if estimated.texts is not None else None
-    listed = () if found is None else found.figures.labels
-    texts = None if estimated.texts is None else TextOutcome.of(listed, crowd.shares_of(crowd.shares))
-    return Rehearsed(estimated, truths, coverages_of(of_population, of_devices), texts)
+    texts = None if estimated.texts is None else _texts(estimated, estimated.texts, crowd)
+    return Rehearsed.beside(truths, estimated, coverages_of(of_population, of_devices), texts)
+
+
+def _texts(estimated: MetricEstimate, findings: TextFindings, crowd: Crowd) -> RehearsedTexts:
+    """Compare the found texts with the shares of all that occur."""
+    found = set(map(str, estimated.figures("found_text").labels))
+    truth = {str(text): share for text, share in crowd.shares_of(crowd.shares).items()}
+    least = min((truth[text] for text in found & truth.keys()), default=1.0)
+    others = sorted(
+        (MissedText(text, share) for text, share in truth.items() if text not in found), key=lambda each: -each.truth
+    )
+    return RehearsedTexts(
+        **asdict(findings),
+        false=tuple(sorted(found - truth.keys())),
+        missed=tuple(each for each in others if each.truth >= least),
+        commonest=next(iter(others), None),
+    )
 
 
 def _report(  # noqa: PLR0913, PLR0917 what one round is made of

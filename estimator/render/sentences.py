@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from client_sdk.protocol.texts.text import CUT
-from estimator.render.rounding import SENTENCE_FIGURES, UNBROKEN, number, percent
-from estimator.render.units import unit_of
-from estimator.render.words import p_equals
+from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
+from estimator.render.words import MOVED, move_label, p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import AmongAll
+from estimator.results.poisoning import Move
 from estimator.results.texts import EMPTY_TEXT
 from estimator.words import label_of, plural
 
@@ -27,9 +27,6 @@ HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it. What c
 TOO_FEW = "There are too few reports to learn from."
 
 NO_TEXTS = "No texts are found by this question; name some with --with candidates=FILE."
-
-NOUNS: Final = {"cross": "pair of answers", "set": "value", "mean-by-group": "group"}
-"""What a share is the share of, by the kind of question; otherwise it is an answer."""
 
 
 def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
@@ -63,12 +60,21 @@ def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
     shares, share = group.figures, group.figures[group.lead]
     if share.value is True:
         return f"{about_figure(group, share).capitalize()} say yes."
-    noun = NOUNS.get(estimated.kind, "answer")
+    noun = _noun(estimated, group)
     rival = shares[int((-shares.unbiased).argsort(kind="stable")[1])]
     if rival.high >= share.low:
         both = " and ".join(f"“{group.label(each)}”, {about_figure(group, each)}," for each in (share, rival))
         return f"{both} look most common; which {noun} is ahead cannot be told."
     return f"The most common {noun} is “{group.label(share)}”: {about_figure(group, share)}."
+
+
+def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
+    """Return what the shares are of."""
+    if estimated.are_sets:
+        return "value"
+    if estimated.names is None:
+        return "answer"
+    return "pair of answers" if isinstance(group.figures.labels[0], tuple) else "group"
 
 
 def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
@@ -199,7 +205,7 @@ def taking_part_words(among_all: AmongAll) -> str:
     """Return which share of all installations takes part, as an interval unless it is known."""
     share = among_all.taking_part
     if share.low == share.high:
-        return f"{100 * share.low:.3g}{UNBROKEN}% take part"
+        return f"{exact_percent(share.low)} take part"
     return f"{interval_of(share)} take part"
 
 
@@ -226,11 +232,25 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     assert taking_part is not None  # noqa: S101 of the known ones
     whole = 0 if taking_part.asked == 1 else None
     devices = number(taking_part.estimate, taking_part.low, taking_part.high, decimals=whole)
-    asked = "" if taking_part.asked == 1 else f" of the {100 * taking_part.asked:.3g}{UNBROKEN}% that are asked"
+    asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
     return (
         f"{described} About {devices.estimate} devices take part: {plural(largest.reports, 'report')} of "
         f"{largest.metric} in {largest.window}, one a device{asked}, if each has budget left and answers."
     )
+
+
+def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
+    """Return the unit of what made-up reports could have moved."""
+    group = estimated.group(move.statistic)
+    if group is None or move.statistic in MOVED:
+        return NO_UNIT
+    return PERCENT if group.about.is_share else Unit(0, group.unit, group.unit)
+
+
+def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
+    """Return the label of what made-up reports could have moved, and how far down and up."""
+    unit = move_unit(estimated, move)
+    return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
 
 
 def about_figure(group: FigureGroup, figure: Estimate) -> str:

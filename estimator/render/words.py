@@ -10,9 +10,8 @@ from client_sdk.protocol.kinds.kind import word
 from estimator.results.changes import Changes
 from estimator.results.clusters import Cluster
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate
-from estimator.results.poisoning import Move
-from estimator.results.question import Question
+from estimator.results.metric import MetricEstimate, Question
+from estimator.results.poisoning import Move, RangeTest
 from estimator.results.statistic import STATISTICS
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
@@ -36,7 +35,7 @@ def mechanism_words(question: Question) -> str:
 def cluster_words(cluster: Cluster) -> str:
     """Return the answers that a cluster holds."""
     if cluster.start is not None:
-        return f"{cluster.start:.5g} … {cluster.end:.5g}"
+        return f"{cluster.start:.5g} to {cluster.end:.5g}"
     return "; ".join(map(word, cluster.values))
 
 
@@ -78,12 +77,10 @@ def _keys_at(group: FigureGroup, positions: Sequence[int]) -> set[FigureKey]:
     return {FigureKey(group.statistic, group.figures.labels[at]) for at in positions if at < len(group.figures)}
 
 
-def move_words(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str]:
-    """Return the label of what made-up reports could have moved, and its unit."""
+def move_label(estimated: MetricEstimate, move: Move) -> str | tuple[str, ...]:
+    """Return the label of what made-up reports could have moved."""
     group = estimated.group(move.statistic)
-    if group is None or move.statistic in MOVED:
-        return MOVED[move.statistic], ""
-    return group.about.parts(move.value), group.unit
+    return MOVED[move.statistic] if group is None or move.statistic in MOVED else group.about.parts(move.value)
 
 
 def p_words(p_value: float) -> str:
@@ -95,3 +92,15 @@ def p_equals(p_value: float) -> str:
     """Return a p-value as it follows the letter p: ``= 0.03`` or ``below 0.001``."""
     words = p_words(p_value)
     return words if words.startswith("below") else f"= {words}"
+
+
+def made_up_test(test: RangeTest) -> str:
+    """Return the result of the test in words."""
+    if test.impossible:
+        return f"HARDLY any population makes such a tally (p {p_equals(test.p_value)}): do not trust it"
+    return f"no sign of made-up reports (p {p_equals(test.p_value)}); this cannot rule them out"
+
+
+def brief_made_up_test(test: RangeTest) -> str:
+    """Return the result of the test in a few words."""
+    return "the tally looks MADE UP" if test.impossible else "none proved"

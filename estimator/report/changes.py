@@ -66,7 +66,7 @@ class Compared:
     def tests(self) -> int:
         """The number of distinct p-values; they come first."""
         shares = self.first.estimates
-        is_pair = shares is not None and len(shares) == PAIR and self.first.kind != "set"
+        is_pair = shares is not None and len(shares) == PAIR and not self.first.are_sets
         return len(self.p_values) - (is_pair and bool(self.p_values))
 
     def tested(self, corrected: Iterable[float]) -> tuple[FigureGroup, ...]:

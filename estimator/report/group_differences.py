@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -16,6 +16,9 @@ from estimator.results.estimate import Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.holm import PAIR, holm
+
+Estimated = TypeVar("Estimated", bound=MetricEstimate)
+"""The estimates of a report, or of a rehearsal, which has truths beside them."""
 
 STATISTICS: Final = ("difference", "difference_of_means")
 
@@ -38,7 +41,7 @@ def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
     return difference.value
 
 
-def corrected_differences(estimates: Iterable[MetricEstimate]) -> tuple[MetricEstimate, ...]:
+def corrected_differences(estimates: Iterable[Estimated]) -> tuple[Estimated, ...]:
     """Return estimates with the p-values of their differences corrected for all of them."""
     uncorrected = tuple(estimates)
     by_question = [p_values for each in uncorrected if (p_values := _p_values(differences_of(each)))]
@@ -53,7 +56,7 @@ def _p_values(differences: FigureGroup | None) -> list[float]:
     return [first.p_value for first, *_ in compared if first.p_value is not None]
 
 
-def _filled(estimated: MetricEstimate, corrected: Iterator[float]) -> MetricEstimate:
+def _filled(estimated: Estimated, corrected: Iterator[float]) -> Estimated:
     differences = differences_of(estimated)
     if differences is None:
         return estimated

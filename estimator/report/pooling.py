@@ -35,8 +35,7 @@ from estimator.report.pooled_vectors import pooled_coordinates
 from estimator.report.same_people import least_noise
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.confidence import EXACT_BELOW, Z
 
 

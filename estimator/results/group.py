@@ -104,6 +104,11 @@ class Figured:
         return next((group.figures[0] for group in means), None)
 
     @property
+    def are_sets(self) -> bool:
+        """Whether answers are sets of values, so that their shares do not add up to 1."""
+        return any(group.about.of_sets for group in self.groups)
+
+    @property
     def leading(self) -> FigureGroup | None:
         """The figures of which one is the answer to the question. None if there are none."""
         led = [group for group in self.groups if group.about.headline and len(group.figures)]

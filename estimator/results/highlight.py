@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Final
 
 from estimator.results.changes import Changes
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.record import Record, says
 
 SHOWN_VALUES: Final = 50

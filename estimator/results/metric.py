@@ -1,4 +1,4 @@
-"""All figures of one metric in one window."""
+"""All figures of one metric in one window, or in several windows together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.learned import LearnedModel
 from estimator.results.participation import AmongAll, TakingPart
 from estimator.results.poisoning import Fakes
-from estimator.results.question import Question
 from estimator.results.record import Record, says
 from estimator.results.texts import TextFindings
+
+
+class Question(Record, frozen=True, kw_only=True):
+    """The parts of a metric's definition on which its estimates depend."""
+
+    metric: Annotated[str, says("its name.")]
+    edition: Annotated[str, says("12 hex digits that identify what its reports mean.")]
+    kind: Annotated[str, says("``boolean``, ``category`` …")]
+    mechanism: Annotated[str, says("its name.")]
+    epsilon: Annotated[float, says("of one report, rounded up from the channel's integers.")]
+    delta: Annotated[float, says("of one report, rounded up likewise.")]
+    unit: Annotated[str, says("of its numbers, such as ms; empty where the registry names none.")] = ""
 
 
 class Independence(Record, frozen=True):
@@ -84,3 +95,15 @@ class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
     def span(self) -> Window:
         """The window that ``window`` names."""
         return Window.parse(self.window)
+
+
+class Pooled(Question, Figured, frozen=True, kw_only=True):
+    """The pooled figures of several windows of one question."""
+
+    windows: Annotated[tuple[str, ...], says("their names, in order of time.")]
+    reports: Annotated[int, says("the number of reports in all of them.")]
+    groups: Annotated[tuple[FigureGroup, ...], says("the figures over all reports.")] = ()
+    changes: Annotated[
+        tuple[FigureGroup, ...],
+        says("for each value, or the mean, the last window minus the first; empty for vectors."),
+    ] = ()

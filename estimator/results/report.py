@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from estimator.results.central import Composed
 from estimator.results.changes import Changes, Effect
 from estimator.results.highlight import Highlight
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.record import Record, says
 
 SCHEMA: Final = 1
@@ -36,6 +35,9 @@ class Skipped(Record, frozen=True):
 
 class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION):
     """All figures of a set of tallies. They describe the devices that take part."""
+
+    schema_number: ClassVar[int | None] = SCHEMA
+    unwritten: ClassVar[frozenset[str]] = frozenset({"highlights"})
 
     confidence: Annotated[float, says("of every interval.")]
     metrics: Annotated[tuple[MetricEstimate, ...], says("in the registry's order, then by window.")]

@@ -8,9 +8,7 @@ from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 from estimator.results import participation
 from estimator.results.estimate import NO_LABEL, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
-from estimator.results.question import Question
+from estimator.results.metric import MetricEstimate, Pooled, Question
 from estimator.results.report import POPULATION, EstimateReport
 from estimator.results.statistic import STATISTICS
 

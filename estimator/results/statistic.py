@@ -134,6 +134,7 @@ class Statistic:
             others.
         chart: what the page draws of it besides.
         is_mean: whether it is the mean of all answers.
+        of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
         is_compared: whether its changes are tested.
         untested: what is said not to be tested; empty where nothing is said.
         has_bounds: whether `--with installs` bounds it among all installations.
@@ -157,6 +158,7 @@ class Statistic:
     table_heading: str = ""
     chart: Chart | None = None
     is_mean: bool = False
+    of_sets: bool = False
     is_compared: bool = False
     untested: str = ""
     has_bounds: bool = False
@@ -167,7 +169,7 @@ class Statistic:
         return parts(value) if self.label is label_of else self.label(value)
 
 
-def _mean(description: str, title: str) -> Statistic:
+def _mean(description: str, title: str, *, of_sets: bool = False) -> Statistic:
     return Statistic(
         description,
         title,
@@ -179,6 +181,7 @@ def _mean(description: str, title: str) -> Statistic:
         in_table=True,
         on_page=True,
         is_mean=True,
+        of_sets=of_sets,
         is_compared=True,
         has_bounds=True,
         pooled="pooled_mean",
@@ -307,7 +310,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
     ),
     "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
     "mean_position": _mean("the mean position on a scale, from 1", "Mean position"),
-    "mean_size": _mean("the mean size of the sets", "Mean size"),
+    "mean_size": _mean("the mean size of the sets", "Mean size", of_sets=True),
     "sum": Statistic(
         "the sum of the answers of all devices that reported",
         cell=_nothing,

@@ -12,13 +12,13 @@ from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
 from threading import Thread
 from typing import IO, Final
 from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
 from estimator.errors import CollectorDownError, TalliesError
 from estimator.tallies.limits import Bounds
-from estimator.tallies.read import EVERYTHING, PIECE_BYTES, read
+from estimator.tallies.read import EVERYTHING, PIECE_BYTES, decode
 from estimator.tallies.read_token import TOKEN_VARIABLE
 from estimator.tallies.tally import Tally
 
@@ -107,10 +107,16 @@ def fetch(
 def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
     url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
     request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
+    # without a proxy if it is on this machine
+    opener = build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
     try:
-        with _opener(collector).open(request, timeout=timeout_s) as response:
-            tallies = _read(response, collector, bounds)
-            return Fetched(tallies, _instant(response.headers.get(SNAPSHOT_TAKEN)))
+        with opener.open(request, timeout=timeout_s) as response:
+            pieces = _pieces(response, collector, time.monotonic() + LIMIT_S)
+            return Fetched(decode(bounds.lines(pieces), bounds), _instant(response.headers.get(SNAPSHOT_TAKEN)))
+    except CollectorDownError:
+        raise
+    except TalliesError as error:
+        raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
     except HTTPError as error:
         with error:
             raise _refusal(collector, error.code) from None
@@ -119,20 +125,6 @@ def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, t
     except OSError as error:
         reason = error.reason if isinstance(error, URLError) else error
         raise CollectorDownError(failure_of(error).said_of(collector, str(reason))) from None
-
-
-def _opener(collector: str) -> OpenerDirector:
-    """Return what opens a collector's URL: without a proxy if it is on this machine."""
-    return build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
-
-
-def _read(response: HTTPResponse, collector: str, bounds: Bounds) -> list[Tally]:
-    try:
-        return read(_pieces(response, collector, time.monotonic() + LIMIT_S), bounds)
-    except CollectorDownError:
-        raise
-    except TalliesError as error:
-        raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
 
 
 def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[bytes]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -53,27 +55,10 @@ def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
     if path == STDIN and sys.stdin is None:
         raise TalliesError("there is no standard input; name a readable file of tallies")
     try:
-        if path == STDIN:
-            return read(_pieces(sys.stdin.buffer), bounds)
-        with path.open("rb") as file:
-            return read(_pieces(file), bounds)
+        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as file:
+            return decode(bounds.lines(iter(partial(file.read, PIECE_BYTES), b"")), bounds)
     except OSError as error:
         raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    while piece := file.read(PIECE_BYTES):
-        yield piece
-
-
-def read(pieces: Iterable[bytes], bounds: Bounds = EVERYTHING) -> list[Tally]:
-    """Read tallies from NDJSON that comes in pieces.
-
-    Raises:
-        TalliesError: if it exceeds the limits, or a line is not a tally.
-
-    """
-    return decode(bounds.lines(pieces), bounds)
 
 
 def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:

@@ -8,24 +8,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import click
-
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
 FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
-
-
-def read_token() -> str:
-    """Return the secret of the environment, for a command.
-
-    Raises:
-        click.UsageError: if there is no secret, if there are two, or if it cannot stand in a
-            header.
-
-    """
-    try:
-        return token_of_environment()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def token_of_environment() -> str:

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
 from client_sdk.protocol import Registry, Window
+from estimator.archive.index import ArchivedWindow, Index, index_as_html
 from estimator.render.html.document import as_html
-from estimator.render.html.index import ArchivedWindow, index_as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
@@ -178,7 +178,7 @@ def test_the_index_of_windows_shows_answers_in_the_style_of_the_page(browser: Br
     report = make_report(REGISTRY, decode(tallies(REGISTRY, range(2)).splitlines()))
     entry = ArchivedWindow.of(Window.parse("2026-11-02"), ["report.html", "report.json"], report)
     written = tmp_path / "index.html"
-    written.write_text(index_as_html([entry]), encoding="utf-8")
+    written.write_text(index_as_html(Index((entry,))), encoding="utf-8")
     with opened(browser, written, NARROW, "dark") as view:
         assert view.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
         assert view.page.locator("table").evaluate_all(TOO_WIDE) == []

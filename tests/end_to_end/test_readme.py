@@ -23,7 +23,7 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos
 from estimator.commands.cli import command as estimator_command
 from estimator.plan.plan import PlanRequest, make_plan
-from estimator.render.year import year_words
+from estimator.plan.year import year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -151,11 +151,11 @@ def test_the_year_of_the_first_registry_is_what_its_page_says() -> None:
     assert {metric.reports for metric in plan.metrics} == {1694}
     quarter = math.sqrt(13)
     dark_mode, system, start = plan.metrics
-    assert dark_mode.shares is not None
-    assert system.shares is not None
+    assert dark_mode.share is not None
+    assert system.share is not None
     assert start.mean is not None
-    assert dark_mode.shares.uniform / quarter < system.shares.uniform / quarter < 0.0135
-    assert 37.5 < start.mean / quarter < 38.5
+    assert dark_mode.share.standard_error_uniform < system.share.standard_error_uniform < 0.0135 * quarter
+    assert 37.5 < start.mean.standard_error_worst / quarter < 38.5
 
 
 def test_make_has_the_targets_that_the_readme_names() -> None:

@@ -64,10 +64,10 @@ def test_the_worst_error_is_within_one_percent_of_the_best(
     text = registry_text(**metrics)  # type: ignore[arg-type]
     goals = _goals(text, weights)
     allocation = allocate(text, int(total * NANOS), goals, 1)
-    assert allocation.worst[1] <= WITHIN * _best(text, goals, total)
+    assert allocation.largest.after <= WITHIN * _best(text, goals, total)
     after = Registry.parse(allocation.text)
     assert sum(metric.epsilon_nanos for metric in after.metrics.values()) <= total * NANOS
-    assert [row.error_after for row in allocation.rows] == [
+    assert [row.after.standard_error for row in allocation.metrics] == [
         math.sqrt(usual_variance(metric)) for metric in after.metrics.values()
     ]
 
@@ -83,8 +83,8 @@ def test_of_drawn_questions_no_other_number_with_one_epsilon_for_all_is_better()
         math.sqrt(usual_variance(candidates.at("m0", f"{2 / answers:.6f}")) * 6 / answers) / goals["m0"]
         for answers in range(1, 7)
     )
-    assert allocation.worst[1] <= WITHIN * best
-    assert Registry.parse(allocation.text).budget.answers == allocation.answers_after == 1
+    assert allocation.largest.after <= WITHIN * best
+    assert Registry.parse(allocation.text).budget.answers == allocation.answers.after == 1
 
 
 def test_only_the_lines_of_epsilons_change() -> None:
@@ -123,8 +123,8 @@ def test_an_allocation_is_never_worse_than_what_was_there() -> None:
     text = registry_text(a=BOOLEAN, b=BOOLEAN)
     goals = _goals(text, {"a": 1, "b": 1})
     allocation = allocate(text, 2 * NANOS, goals, 1)
-    assert allocation.worst[1] <= allocation.worst[0]
-    assert np.allclose([row.epsilon_after for row in allocation.rows], 1)
+    assert allocation.largest.after <= allocation.largest.before
+    assert np.allclose([row.after.epsilon for row in allocation.metrics], 1)
 
 
 def test_more_than_a_ceiling_is_not_allocated() -> None:

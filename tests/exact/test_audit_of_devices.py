@@ -56,17 +56,17 @@ def enough(contests: Sequence[Contest]) -> int:
 
 
 def horizons_of(outcome: Audit) -> set[str]:
-    return {finding.contest.horizon for finding in outcome.accused}
+    return {finding.horizon for finding in outcome.findings if finding.accused}
 
 
 def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
     outcome = audit(without_ceilings(KINDS), LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
-    assert len({finding.contest.horizon for finding in outcome.results}) == 5
-    assert {finding.contest.metric for finding in outcome.results} == {None, *KINDS.metrics}
-    (load,) = [each for each in outcome.results if (each.contest.metric, each.contest.by_window) == ("load", True)]
-    assert load.bound.claim.delta == pytest.approx(float(KINDS.metric("load").delta))
-    assert load.bound.claim.delta > 0
+    assert len({finding.horizon for finding in outcome.findings}) == 5
+    assert {finding.metric for finding in outcome.findings} == {None, *KINDS.metrics}
+    (load,) = [each for each in outcome.findings if (each.metric, each.horizon) == ("load", "one report")]
+    assert load.claimed_delta == pytest.approx(float(KINDS.metric("load").delta))
+    assert load.claimed_delta > 0
 
 
 @pytest.mark.parametrize("name", LEAKS)
@@ -133,7 +133,7 @@ def test_texts_that_differ_in_length_and_first_letter_are_told_apart_no_further_
     assert isinstance(WORD.channel, GroupedGeometry)
     outcome = audit_of_words(WORD.channel, monkeypatch)
     assert not outcome.accused
-    pairs = [finding.contest.names for finding in outcome.results]
+    pairs = [finding.answers for finding in outcome.findings]
     assert any(len(first) != len(second) and first[0] != second[0] for first, second in pairs)
 
 
@@ -141,7 +141,7 @@ def test_a_group_that_depends_on_the_length_of_a_text_is_accused(monkeypatch: py
     assert isinstance(WORD.channel, GroupedGeometry)
     outcome = audit_of_words(OneGroupForShortTexts(WORD.channel.geometry, WORD.channel.weights), monkeypatch)
     assert horizons_of(outcome) == {"one report"}
-    assert all(min(map(len, finding.contest.names)) == 1 for finding in outcome.accused)
+    assert all(min(map(len, finding.answers)) == 1 for finding in outcome.findings if finding.accused)
 
 
 def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +149,9 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
     outcome = audit(PERMANENT, LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
     claims = {
-        (finding.contest.metric, finding.contest.horizon): finding.bound.claim.epsilon
-        for finding in outcome.results
-        if finding.contest.horizon.startswith(f"{MONTH} windows")
+        (finding.metric, finding.horizon): finding.claimed_epsilon
+        for finding in outcome.findings
+        if finding.horizon.startswith(f"{MONTH} windows")
     }
     theme = PERMANENT.metric("theme")
     each, permanent = theme.epsilon_nanos / 1e9, theme.channel.permanent_nanos / 1e9

@@ -17,9 +17,9 @@ from estimator.analyses.ratios import SETTLED, Ratios
 from estimator.decoders.inversions import inverse_of
 from estimator.formats.frames import to_pandas
 from estimator.formats.to_json import document_of
-from estimator.render.html.group_differences import verdict_on
+from estimator.render.html.joint import verdict_on
+from estimator.render.rounding import PERCENT
 from estimator.render.text.report import as_table
-from estimator.render.units import PERCENT
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import comparisons, corrected_differences, differences_of
 from estimator.report.report import make_report

@@ -16,8 +16,7 @@ from estimator.decoders.inversions import sampler_of
 from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figure
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, metric_of

@@ -103,7 +103,7 @@ def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
 
 def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
     """Return the answers that are walked: those of one input each, and any mixtures."""
-    answers = of_shape(metric.kind, WALKED).answers(metric, inputs, all_inputs)
+    answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
     return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
 
 
@@ -133,7 +133,7 @@ class WalkPlan:
         """
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
         reported = answers
-        if of_shape(metric.kind, WALKED).is_slow:
+        if of_shape(metric.kind, WALKED_SHAPES).is_slow:
             ends = {0, 1, last - 1, last}
             reported = [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & ends]
         alone = {place for answer in reported if len(answer.inputs) == 1 for place in answer.inputs}
@@ -150,7 +150,7 @@ def coins_of_encoding(metric: Metric) -> int:
 
     It is the same for all answers of a domain.
     """
-    return of_shape(metric.kind, WALKED).coins
+    return of_shape(metric.kind, WALKED_SHAPES).coins
 
 
 def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as all in the table
@@ -182,7 +182,7 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
 
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
     """Whether only some of the sets that a user can have are walked."""
-    return not all_inputs and of_shape(metric.kind, WALKED).sets(metric) > MOST_SETS
+    return not all_inputs and of_shape(metric.kind, WALKED_SHAPES).sets(metric) > MOST_SETS
 
 
 def _count_of_sets(metric: Metric) -> int:
@@ -203,7 +203,7 @@ def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  
     return list(dict.fromkeys(members for pair in ends for members in pair))
 
 
-class Walked(NamedTuple):
+class WalkedShape(NamedTuple):
     """What is walked of a shape of answers.
 
     Attributes:
@@ -220,10 +220,10 @@ class Walked(NamedTuple):
     sets: Callable[[Metric], int] = lambda _: 0
 
 
-WALKED: Final[Mapping[str, Walked]] = {
-    "Labels": Walked(_labels),
-    "Subset": Walked(_sets, coins=1, sets=_count_of_sets),
-    "Grid": Walked(_numbers, coins=1, is_slow=True),
-    "MeanByGroup": Walked(_pairs, coins=1),
+WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
+    "Labels": WalkedShape(_labels),
+    "Subset": WalkedShape(_sets, coins=1, sets=_count_of_sets),
+    "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
+    "MeanByGroup": WalkedShape(_pairs, coins=1),
 }
 """By the class of a kind, or its base."""

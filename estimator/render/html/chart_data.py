@@ -1,22 +1,40 @@
-"""The data of a question's charts, so compact that ninety windows of fifty questions stay small."""
+"""The data of a question's charts, so compact that ninety windows of fifty questions stay small.
+
+Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
+texts, intervals are rounded outwards and an estimate lies in its interval. The page's script never
+rounds them: what was rounded to a step must not be rounded again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from client_sdk.protocol.window import Window
 from estimator.render.html.figure_groups import groups_of, shown_at
 from estimator.render.html.joint import axes_of
-from estimator.render.html.steps import ranges_of
-from estimator.render.html.tracks import KnownEstimate, tracks
-from estimator.render.units import PERCENT
+from estimator.render.rounding import PERCENT, Unit, steps_of
 from estimator.report.highlights import by_value
-from estimator.results.estimate import Figure, Figures
+from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import FigureGroup
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import Chart
+
+# The names of steps that say a range, such as "10 to 30 %" of a model's probability.
+NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
+BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
+BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
+FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
+
+FINEST = 1e-12
+"""An interval that is shorter has no length; it needs no step of its own."""
+
+KEPT_DIGITS = 11
+"""Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
+
+KnownEstimate = Estimate | None
 
 WithReports = Sequence[MetricEstimate | None]
 """An entry for each window of the calendar. None where nobody reported."""
@@ -140,3 +158,82 @@ def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> dict[str
     has_steps = any(_charted(each, Chart.CURVE_OF_STEPS) for each in with_reports if each is not None)
     steps = {"steps": ranges_of(groups)} if has_steps else {}
     return {"joint": {"names": names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}
+
+
+def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
+    """Return the ends of each step, from 0 to 1. Nothing if any step names no range of per cents.
+
+    Args:
+        steps: as people read them.
+
+    """
+    ranges = [_range(step) for step in steps]
+    known = [each for each in ranges if each is not None and 0 <= each[0] < each[1] <= 1]
+    return known if len(known) == len(ranges) else []
+
+
+def _range(step: str) -> tuple[float, float] | None:
+    """Return the ends of one step; None if it names none."""
+    plain = step.replace("\N{NO-BREAK SPACE}", " ").strip()
+    if match := BELOW.fullmatch(plain):
+        return 0.0, float(match[1]) / 100
+    if match := BETWEEN.fullmatch(plain):
+        return float(match[1]) / 100, float(match[2]) / 100
+    if match := FROM.fullmatch(plain):
+        return float(match[1] or match[2]) / 100, 1.0
+    return None
+
+
+def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
+    """Return the power of ten that is at most a hundredth of the narrowest interval.
+
+    It is larger where a number would have more digits than the script keeps.
+    """
+    known = [estimate for estimate in estimates if estimate is not None and estimate.estimate is not None]
+    lengths = (estimate.high - estimate.low for estimate in known)
+    narrowest = min((length for length in lengths if length > FINEST), default=1.0)
+    largest = max((max(-estimate.low, estimate.high) for estimate in known), default=1.0)
+    return max(math.floor(math.log10(narrowest)) - 2, math.floor(math.log10(max(largest, FINEST))) - KEPT_DIGITS + 1)
+
+
+def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any]:
+    """Return rows of estimates in the form that the page's script reads.
+
+    Where every interval begins at 0, ``d`` may be left out.
+
+    ``e`` is the estimate, ``d`` how far the interval reaches below it, ``u`` how far above, and
+    ``m`` the likeliest value less the estimate. All are in steps, and null where there is no
+    estimate. ``t`` is the text: estimate, lower and upper end, and the likeliest value if there is
+    one, each without the unit, which is ``suffix``.
+
+    Args:
+        rows: a row for each figure, with an estimate for each window.
+        unit: in which the texts are.
+
+    """
+    exponent = exponent_of(estimate for row in rows for estimate in row)
+    coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]
+    columns = {
+        name: [[None if steps is None else steps[column] for steps in row] for row in coded]
+        for column, name in enumerate("edum")
+    }
+    if not any(likeliest is not None for row in columns["m"] for likeliest in row):
+        del columns["m"]
+    texts = [[_text(estimate, unit) for estimate in row] for row in rows]
+    return {"step": float(f"1e{exponent}"), "suffix": unit.suffix, "t": texts, **columns}
+
+
+def _text(known: KnownEstimate, unit: Unit) -> str | None:
+    if known is None or known.estimate is None:
+        return None
+    rounded = unit.rounded(known)
+    return " ".join((rounded.estimate, rounded.low, rounded.high, unit.likeliest(known))).rstrip()
+
+
+def _coded(known: KnownEstimate, exponent: int) -> tuple[int, int, int, int | None] | None:
+    if known is None or known.estimate is None:
+        return None
+    estimate, low, high = steps_of(known.estimate, known.low, known.high, exponent)
+    step = float(f"1e{exponent}")
+    likeliest = None if known.maximum_likelihood is None else round(known.maximum_likelihood / step) - estimate
+    return estimate, estimate - low, high - estimate, likeliest

@@ -6,18 +6,26 @@ else.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
+from collections.abc import Sequence
 from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from client_sdk.protocol.registry.registry import Registry
-from estimator.render.html.files import PACKAGE, STYLE, asset, policy
 from estimator.render.html.filters import FILTERS
 from estimator.render.html.page import page_of
 from estimator.results.report import EstimateReport
+
+PACKAGE: Final = "estimator.render.html"
+
+STYLE: Final = "report.css"
+
 
 SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
 """In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
@@ -41,13 +49,41 @@ STYLE_OF_CHARTS: Final = """:where(.chart) {
 """The style that Observable Plot writes into every chart with the class name ``chart``."""
 
 
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file that a page includes.
+
+    Raises:
+        AssertionError: if it would end the element around it.
+
+    """
+    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
+    if "</script" in text.lower() or "</style" in text.lower():
+        raise AssertionError(f"{name} would end the element around it")
+    return text
+
+
+def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
+    """Return a content security policy that allows these texts and loads nothing."""
+    script_sources = _hashes(scripts) or "'none'"
+    return (
+        f"default-src 'none'; script-src {script_sources}; style-src {_hashes(styles)};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashes(texts: Sequence[str]) -> str:
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
 def as_html(report: EstimateReport, registry: Registry) -> str:
     """Return the report as one HTML file."""
     page = page_of(report, registry)
     scripts = [asset(name) for name in SCRIPTS]
     style = asset(STYLE)
     return (
-        _environment()
+        environment()
         .get_template("page.html.jinja")
         .render(
             page=page,
@@ -67,9 +103,10 @@ def _embedded(data: dict[str, Any]) -> Markup:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """Return what fills the templates of pages."""
+    templates = Environment(
         loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= FILTERS
-    return environment
+    templates.filters |= FILTERS
+    return templates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from estimator.render.units import Unit, unit_of
+from estimator.render.rounding import Unit, unit_of
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate

@@ -7,8 +7,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from estimator.render.rounding import within
-from estimator.render.units import PERCENT, Unit
+from estimator.render.rounding import PERCENT, Unit, within
 from estimator.render.words import p_words, short_loss
 from estimator.results.estimate import Estimate
 from estimator.words import label_of, short

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import shipped
+from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import data_of
-from estimator.render.html.facts import facts_of
 from estimator.render.html.figure_groups import ShownGroup, groups_of
 from estimator.render.html.joint import JointView, joint_view
-from estimator.render.html.requested_tables import Extra, extras_of
+from estimator.render.html.requested_tables import Extra, effects_table, extras_of
 from estimator.render.html.sparkline import Spark, sparkline
-from estimator.render.html.strata_differences import effects_table
 from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.rounding import NO_UNIT, Unit, unit_of
 from estimator.render.sentences import answer_of
-from estimator.render.units import NO_UNIT, Unit, unit_of
+from estimator.render.words import short_loss
 from estimator.report.changes import untested_figures
 from estimator.report.highlights import by_value
+from estimator.results.central import Central
 from estimator.results.changes import Effect
 from estimator.results.estimate import Figure
 from estimator.results.highlight import Highlight
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import EXACT_BELOW
+from estimator.words import in_unit, plural, short
 
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
@@ -97,7 +102,7 @@ class QuestionView:
 
 def unasked(metric: Metric) -> QuestionView:
     """Return the view of a question without any tally."""
-    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), facts_of(metric, (), None))
+    return QuestionView(metric, NO_TALLY, verdict_of(metric, None, 0), tuple(facts_of(metric, (), None)))
 
 
 def question_of(
@@ -139,7 +144,7 @@ def question_of(
         changes=labelled_changes(changes),
         spark=sparkline(_headline(windows, shown, calendar), NO_UNIT if leading is None else unit_of(leading)),
         spark_label=f"{with_reports} windows, {windows[0].window} to {windows[-1].window}",
-        facts=facts_of(metric, windows, shown.central),
+        facts=tuple(facts_of(metric, windows, shown.central)),
         data=data_of(windows, positions, calendar, shown, highlight.pooled) if groups else None,
     )
 
@@ -152,3 +157,42 @@ def _headline(
     by_window = {window.window: window for window in windows if window.reports >= EXACT_BELOW}
     of_calendar = (by_window.get(window.text) for window in calendar)
     return [None if estimated is None or key is None else estimated.figure(key) for estimated in of_calendar]
+
+
+def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central | None) -> Iterator[tuple[str, str]]:
+    """Yield what a reviewer wants to know of one question: terms and their values.
+
+    Args:
+        metric: its definition.
+        windows: its estimates, window by window.
+        central: what the tally of the shown window reveals. None where that was not requested.
+
+    """
+    yield "Kind of question", f"{in_unit(metric.kind.name, metric.unit)}, asked once a {metric.window}"
+    yield "Mechanism", metric.channel.name
+    epsilon = as_float(metric.epsilon_nanos)
+    yield "Epsilon of a report", f"{epsilon:.9f}: even odds can become {''.join(one_report(metric, shipped()))}"
+    if metric.delta:
+        yield "Delta of a report", f"at most {short_loss(float_ceiling(metric.delta))}"
+    if metric.channel.permanent_nanos:
+        permanent = as_float(metric.channel.permanent_nanos)
+        yield (
+            "Epsilon of all reports of an answer that never changes, in this edition",
+            f"{permanent:.9f}: even odds can become {odds(metric.channel.permanent_nanos, shipped())}",
+        )
+    if central is not None:
+        loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
+        yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"
+    yield "Edition", metric.edition
+    if windows:
+        total = sum(window.reports for window in windows)
+        yield "Reports", f"{plural(total, 'report')} in {plural(len(windows), 'window')}"
+    if metric.owner:
+        yield "Owner", short(metric.owner)
+    yield "Asked until", _end(metric)
+
+
+def _end(metric: Metric) -> str:
+    if metric.expires is None:
+        return "further notice"
+    return f"the end of the {metric.window} that holds {metric.expires}"

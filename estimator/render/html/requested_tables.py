@@ -1,4 +1,4 @@
-"""The tables on request: clusters of answers, and what made-up reports could have done."""
+"""Further tables: of texts, clusters, what made-up reports could have done, and public strata."""
 
 from __future__ import annotations
 
@@ -6,21 +6,26 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.sentences import made_up_words, taking_part_words, text_notes
+from estimator.render.html.filters import change_interval_text, change_text, p_text
+from estimator.render.rounding import PERCENT, exact_percent, unit_of, whole_percent
+from estimator.render.sentences import made_up_words, move_cells, taking_part_words, text_notes
 from estimator.render.text.lines import shown_figures
-from estimator.render.text.poisoning import verdict_of
-from estimator.render.units import NO_UNIT, PERCENT, unit_of, whole_percent
-from estimator.render.words import AMONG_ALL_NOTE, cluster_words, move_words, shown_moves
+from estimator.render.words import AMONG_ALL_NOTE, cluster_words, made_up_test, shown_moves
+from estimator.report.conclusions import clearest_changes
+from estimator.report.strata import MOST_EFFECTS
+from estimator.results.changes import Effect
 from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.participation import AmongAll
-from estimator.results.poisoning import Fakes, Move
+from estimator.results.poisoning import Fakes
 from estimator.words import joined, short
 
 MOST_TEXTS: Final = 200
 """The most texts of a list on the page."""
+
+TOO_FEW: Final = "too few reports"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +119,42 @@ def _cluster_row(cluster: Cluster) -> tuple[str, ...]:
 
 
 def _fakes_table(estimated: MetricEstimate, fakes: Fakes, positions: Sequence[int]) -> Extra:
-    verdict = verdict_of(fakes.test)
+    verdict = made_up_test(fakes.test)
     return Extra(
-        title=f"If {100 * fakes.fraction:.3g}{PERCENT.suffix} of the reports were made up",
+        title=f"If {exact_percent(fakes.fraction)} of the reports were made up",
         note=f"{verdict[0].upper()}{verdict[1:]}.",
         head=("What", "Moved down by at most", "Moved up by at most"),
-        rows=tuple(_move_row(estimated, move) for move in shown_moves(estimated, positions)),
+        rows=tuple(
+            (joined(label), down, up)
+            for label, down, up in (move_cells(estimated, move) for move in shown_moves(estimated, positions))
+        ),
     )
 
 
-def _move_row(estimated: MetricEstimate, move: Move) -> tuple[str, ...]:
-    label, _ = move_words(estimated, move)
-    group = estimated.group(move.statistic)
-    unit = NO_UNIT if group is None else unit_of(group)
-    return joined(label), unit.size(move.down), unit.size(move.up)
+def effects_table(effects: Sequence[Effect]) -> Extra:
+    """Return the table of pairs of strata: of each the figure that differs most clearly.
+
+    Args:
+        effects: the pairs of a question in one window, at least one, in the order in which they are
+            shown.
+
+    """
+    return Extra(
+        title="Differences between strata",
+        note="of each pair the figure that differs most clearly; p-values are corrected for all pairs. "
+        f"At most {MOST_EFFECTS} pairs are shown; JSON and CSV have all.",
+        head=("Strata", "Figure", "Difference", "Interval", "p, corrected"),
+        rows=tuple(map(_row, effects)),
+    )
+
+
+def _row(effect: Effect) -> tuple[str, ...]:
+    group, change = clearest_changes(effect)[0]
+    unit = unit_of(group)
+    return (
+        f"{effect.second} less {effect.first}",
+        group.label(change),
+        change_text(change, unit),
+        change_interval_text(change, unit),
+        p_text(change.p_value_corrected, TOO_FEW),
+    )

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, within
-from estimator.render.units import Unit
+from estimator.render.rounding import SENTENCE_FIGURES, Unit, within
 from estimator.results.estimate import Estimate
 
 WIDTH, HEIGHT, MARGIN = 120, 28, 2

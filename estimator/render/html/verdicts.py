@@ -9,7 +9,7 @@ from typing import Final
 
 from client_sdk.protocol.metric import Metric
 from estimator.render.html.filters import change_interval_text, change_text
-from estimator.render.units import NO_UNIT, PERCENT, Unit, unit_of
+from estimator.render.rounding import NO_UNIT, PERCENT, Unit, unit_of
 from estimator.render.words import p_equals, tested_words, untested_words
 from estimator.report.conclusions import (
     SIGNIFICANT,

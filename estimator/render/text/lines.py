@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
 
-from estimator.render.rounding import size_of
-from estimator.render.sentences import taking_part_words, text_notes
-from estimator.render.text import poisoning
-from estimator.render.text.style import TABLE_FIGURES, VALUE_WIDTH, Style
-from estimator.render.text.widths import columns_of, wrapped
-from estimator.render.words import cluster_words, move_words, p_equals, shown_moves
+from estimator.render.rounding import PERCENT, ShownFigure, exact_percent, shown, unit_of, whole_percent
+from estimator.render.sentences import move_cells, taking_part_words, text_notes
+from estimator.render.text.style import Style, wrapped
+from estimator.render.words import cluster_words, made_up_test, p_equals, short_loss, shown_moves
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of
-from estimator.results.estimate import Figure, Figures
+from estimator.results.central import Central, Composed
+from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, Ends, FigureGroup
 from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.metric import MetricEstimate
-from estimator.words import in_unit, plural
-
-SHARE_DECIMALS: Final = 4
-"""The digits behind the point of a share. The error of a number decides its digits."""
-
-ABOVE_A_ROUNDING = 1.0001
-"""A bar of coefficients, which have no bounds, is longer than the farthest end by this factor: that
-end may be rounded up.
-"""
+from estimator.words import plural
 
 TOO_FEW = "too few to tell"
 """Stands for a share within a group that has hardly any members, or none."""
@@ -35,43 +25,24 @@ SHOWN_DIFFERENCES = 3
 """How many differences between groups are shown, the clearest first."""
 
 
-Text = str | tuple[str, ...]
-"""A label; a pair is two texts, which can be cut apart."""
+CENTRAL_FOOTNOTE = """\
+central epsilon: what the answer of a device loses, if of all reports only the
+tallies of closed windows are published, and if those counted are honest.
+"""
 
 
-class FigureLine(NamedTuple):
-    """A figure that has a line of its own.
-
-    Attributes:
-        label: its name.
-        figure: its estimate.
-        decimals: the digits behind the point. None for those that the error decides.
-        ends: the ends of its bar, which no possible number is rounded past. None where it has no
-            bar.
-
-    """
-
-    label: Text
-    figure: Figure
-    decimals: int | None
-    ends: Ends | None
-
-
-def lines_of(group: FigureGroup, positions: Sequence[int]) -> Iterator[FigureLine]:
+def lines_of(group: FigureGroup, positions: Sequence[int], *, have_bars: bool = True) -> Iterator[ShownFigure]:
     """Yield the figures of a statistic as lines.
 
     Args:
         group: the figures.
         positions: which values are shown, if it has a figure for each value.
+        have_bars: whether they have bars.
 
     """
-    about, ends = group.about, bar_ends(group)
-    decimals = SHARE_DECIMALS if about.is_share else None
-    figures = shown_figures(group, positions)
-    labels = [about.parts(figure.value) for figure in figures]
-    unit = "" if about.table_heading else group.unit  # which names it
-    for label, figure in zip(_in_unit(labels, unit), figures, strict=True):
-        yield FigureLine(label, figure, decimals, ends)
+    unit, ends = unit_of(group), bar_ends(group) if have_bars else None
+    for figure in shown_figures(group, positions):
+        yield shown(group.about.parts(figure.value), figure, unit, ends)
 
 
 def shown_figures(group: FigureGroup, positions: Sequence[int]) -> Figures:
@@ -83,14 +54,8 @@ def bar_ends(group: FigureGroup) -> Ends | None:
     """Return the ends of the bars; of numbers without ends, those of the farthest interval."""
     if group.ends is not None or not group.about.by_value:
         return group.ends
-    most = ABOVE_A_ROUNDING * float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
-    return -most, most
-
-
-def _in_unit(labels: Sequence[Text], unit: str) -> Sequence[Text]:
-    """Return labels with their unit where all fit; the question's title names the unit anyway."""
-    whole = [in_unit(label, unit) for label in labels if isinstance(label, str)]
-    return whole if len(whole) == len(labels) and all(columns_of(each) <= VALUE_WIDTH for each in whole) else labels
+    most = float(max(abs(group.figures.lows).max(), abs(group.figures.highs).max()))
+    return (-most, most) if most else None
 
 
 def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -101,9 +66,9 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
         if not heading:
             continue
         counted = f": {len(group.figures):,}" if estimated.texts is not None else ""
-        yield f"  {in_unit(heading.format(*names), group.unit)}, {window_of(estimated)}{counted}"
+        yield f"  {heading.format(*names)}, {window_of(estimated)}{counted}"
         for line in lines_of(group, ()):
-            yield style.row(line.label, "", line.figure, line.decimals, line.ends, TOO_FEW)
+            yield style.row("", line, TOO_FEW)
         if len(group.figures) > SHOWN_VALUES:
             yield f"  … and {len(group.figures) - SHOWN_VALUES:,} more; --format json and csv have all"
     yield from (f"  {line}" for note in text_notes(estimated) for line in wrapped(note, style.width - len("  ")))
@@ -132,7 +97,7 @@ def among_all_lines(estimated: MetricEstimate, positions: Sequence[int], style: 
     yield style.shown(f"{whole}; {taking_part_words(among_all)}")
     for group in among_all.groups:
         for line in lines_of(group, positions):
-            yield style.row(line.label, "", line.figure, line.decimals, line.ends, "bounds")
+            yield style.row("", line, "bounds")
 
 
 def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
@@ -141,11 +106,11 @@ def cluster_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
     if clusters is None:
         return
     number = len(clusters.clusters)
-    how_often = f"{clusters.numbers[number - 1]:.0%} of resampled tallies"
+    how_often = f"{whole_percent(clusters.numbers[number - 1])} of resampled tallies"
     yield f"  {plural(number, 'cluster')}, {window_of(estimated)}: this number in {how_often}"
     for cluster in clusters.clusters if number > 1 else ():
-        stable = f"stable {cluster.stability:.2f}"
-        yield style.row(cluster_words(cluster), stable, cluster.share, SHARE_DECIMALS, SHARES)
+        stable = f"stable {whole_percent(cluster.stability)}"
+        yield style.row(stable, shown(cluster_words(cluster), cluster.share, PERCENT, SHARES))
 
 
 def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Style) -> Iterator[str]:
@@ -160,13 +125,11 @@ def fakes_lines(estimated: MetricEstimate, positions: Sequence[int], style: Styl
     fakes = estimated.fakes
     if fakes is None:
         return
-    yield f"  if {fakes.fraction:.3g} of the reports were made up, {window_of(estimated)}: down, up"
+    yield f"  if {exact_percent(fakes.fraction)} of the reports were made up, {window_of(estimated)}: down, up"
     for move in shown_moves(estimated, positions):
-        label, unit = move_words(estimated, move)
-        (label,) = _in_unit([label], unit)
-        down, up = (size_of(size, TABLE_FIGURES) for size in (move.down, move.up))
-        yield style.shown(f"  {style.filled(label, style.value_width)} {'':11} {down:>9}  {up:>9}")
-    yield f"  {poisoning.verdict_of(fakes.test)}"
+        label, down, up = move_cells(estimated, move)
+        yield f"  {style.filled(label, style.value_width)} {down:>16}  {up:>16}"
+    yield f"  {made_up_test(fakes.test)}"
 
 
 def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
@@ -186,10 +149,29 @@ def _differences(differences: FigureGroup, style: Style) -> Iterator[str]:
             p_value = f"{p_equals(difference.p_value)} alone"
         else:
             p_value = p_equals(difference.p_value_corrected)
-        decimals = SHARE_DECIMALS if differences.about.is_share else None
-        yield style.row(f"{concluded}, p {p_value}", "", difference, decimals)
+        yield style.row("", shown(f"{concluded}, p {p_value}", difference, unit_of(differences)))
 
 
 def window_of(estimated: MetricEstimate) -> str:
     """Return the name of a window, with an asterisk where it is still open."""
     return estimated.window + ("" if estimated.closed else "*")
+
+
+def central_line(estimated: MetricEstimate) -> str:
+    """Return the line of a tally, or an empty text where there is no central epsilon."""
+    if estimated.central is None:
+        return ""
+    return f"  {estimated.window}: {_central_words(estimated.central)}, if only tallies are public"
+
+
+def composed_lines(composed: tuple[Composed, ...]) -> str:
+    """Return a line for each window on all of its tallies together."""
+    return "".join(
+        f"{window.window}, {plural(window.tallies, 'tally', 'tallies')} together: "
+        f"{'nothing holds at this delta' if window.central is None else _central_words(window.central)}\n"
+        for window in composed
+    )
+
+
+def _central_words(central: Central) -> str:
+    return f"central epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"

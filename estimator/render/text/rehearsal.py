@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Final
 
+from msgspec import UNSET
+
 from estimator.formats.to_csv import csv_text
-from estimator.formats.to_json import document_of, json_text
-from estimator.rehearsal.compared import Coverage, holds
-from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.rehearsal.truths import TRUTHS
-from estimator.render.rounding import text_of, within
-from estimator.render.text.lines import TOO_FEW, FigureLine, lines_of
-from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, figure_texts
+from estimator.formats.to_json import as_json
+from estimator.rehearsal.compared import BAND, Coverage
+from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
+from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed, RehearsedFigure
+from estimator.render.rounding import Rounded, text_of, within
+from estimator.render.text.lines import TOO_FEW, lines_of
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
 from estimator.report.highlights import by_value, left_out, shown_values
-from estimator.results.group import FigureKey
 from estimator.results.row import COLUMNS, metric_rows
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.statistics.confidence import CONFIDENCE
@@ -35,36 +35,13 @@ that of the same devices each time.
 """
 
 
-def rehearsal_as_json(rehearsal: Rehearsal) -> str:
-    """Return the report's JSON with the truth beside each estimate. Windows are null."""
-    document = document_of(rehearsal.report)
-    for entry in (*document["metrics"], *document["skipped"]):
-        entry["window"] = None
-    for metric, rehearsed in zip(document["metrics"], rehearsal.metrics, strict=True):
-        for of_group, group in zip(metric.get("groups", ()), rehearsed.estimated.groups, strict=True):
-            if group.statistic in TRUTHS:
-                for entry, key, figure in zip(of_group["figures"], group.keys, group.figures, strict=True):
-                    truth = rehearsed.truths.get(key)
-                    entry |= {"truth": truth, "holds": None if truth is None else holds(figure, truth)}
-        metric["coverage"] = {name: asdict(coverage) for name, coverage in rehearsed.coverages.items()}
-        if rehearsed.band:
-            metric["band_holds"] = all(rehearsed.band)
-        if rehearsed.texts is not None:
-            metric["texts"] |= {
-                "false": list(rehearsed.texts.false),
-                "missed": [{"value": text, "truth": share} for text, share in rehearsed.texts.missed],
-            }
-    return json_text({"seed": rehearsal.seed} | document)
-
-
 def rehearsal_as_csv(rehearsal: Rehearsal) -> str:
     """Return the report's rows with the truth, whether the interval holds it, and the seed."""
     rows: list[list[object]] = []
     for rehearsed in rehearsal.metrics:
-        for key, figure, row in metric_rows(rehearsed.estimated, CONFIDENCE):
-            truth = None if key is None else rehearsed.truths.get(key)
-            is_held = None if truth is None else holds(figure, truth)
-            rows.append([*row._replace(window=None), truth, is_held, rehearsal.seed])
+        for _, figure, row in metric_rows(rehearsed, rehearsal.confidence):
+            beside = (figure.truth, figure.holds) if isinstance(figure, RehearsedFigure) else (None, None)
+            rows.append([*row, *beside, rehearsal.seed])
     return csv_text([CSV_COLUMNS, *rows])
 
 
@@ -76,53 +53,79 @@ def rehearsal_as_table(rehearsal: Rehearsal, style: Style = PLAIN) -> str:
 
 FORMATS: Final[dict[str, Callable[..., str]]] = {
     "table": rehearsal_as_table,
-    "json": rehearsal_as_json,
+    "json": as_json,
     "csv": rehearsal_as_csv,
 }
 """The values of ``--format``. Every form ends with a line break."""
 
 
-def _block(rehearsed: Rehearsed, style: Style) -> str:
-    estimated = rehearsed.estimated
-    positions, values = shown_values(estimated), by_value(estimated)
-    hidden = left_out(estimated)
+def model_as_table(rehearsed: RehearsedModel, style: Style = PLAIN) -> str:
+    """Return how well a model predicts, with a line for each epsilon and number of devices."""
+    draws = f"{rehearsed.rounds} draws of {rehearsed.rows:,} rows, seed {rehearsed.seed}"
     lines = [
-        f"{estimated.metric}: {estimated.kind}",
-        f"  {mechanism_words(estimated)}, reports: {estimated.reports:,}",
+        f"{rehearsed.metric}: {rehearsed.mechanism}, mean AUC over {draws}",
+        f"  without privacy           {rehearsed.auc_without_privacy:.3f}",
+        *(
+            f"  epsilon {tried.epsilon:<6.4g} {tried.devices:>10,}  {_auc(tried, rehearsed)}"
+            for tried in rehearsed.tried
+        ),
+    ]
+    return style.shown("".join(f"{line}\n" for line in lines))
+
+
+def _auc(tried: TriedModel, rehearsed: RehearsedModel) -> str:
+    if tried.auc is None:
+        return f"devices lose more than {rehearsed.most_loss:g}"
+    if tried.loss is None:
+        return f"{tried.auc:.3f} ± {tried.spread:.3f}"
+    return f"{tried.auc:.3f}: loses {tried.loss:.3f} ± {tried.loss_error:.3f}"
+
+
+MODEL_FORMATS: Final[dict[str, Callable[..., str]]] = {"table": model_as_table, "json": as_json}
+"""The values of ``--format`` of a model's rehearsal."""
+
+
+def _block(rehearsed: Rehearsed, style: Style) -> str:
+    positions, values = shown_values(rehearsed), by_value(rehearsed)
+    hidden = left_out(rehearsed)
+    lines = [
+        f"{rehearsed.metric}: {rehearsed.kind}",
+        f"  {mechanism_words(rehearsed)}, reports: {rehearsed.reports:,}",
         _heading(style),
         *_figure_lines(rehearsed, positions, style),
         *([f"  … and {values.more(hidden)}; --format json and csv have all"] if values is not None and hidden else []),
         *_texts(rehearsed, style),
         *_band_line(rehearsed),
-        *_coverage_lines(rehearsed.coverages),
+        *_coverage_lines(rehearsed.coverage),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _figure_lines(rehearsed: Rehearsed, positions: Sequence[int], style: Style) -> Iterator[str]:
     """Yield each figure that has a line in a report and a truth, beside the truth."""
-    for group in rehearsed.estimated.groups:
+    for group in rehearsed.groups:
         about = group.about
-        if about.chart in {Chart.BAND, Chart.HISTOGRAM} or group.statistic not in TRUTHS:
+        if about.chart in {Chart.BAND, Chart.HISTOGRAM}:
             continue
         for line in lines_of(group, positions):
-            named = about.line.format(line.label) if about.table_heading and isinstance(line.label, str) else line.label
-            label = style.filled(named, VALUE_WIDTH)
-            truth = rehearsed.truths.get(FigureKey(group.statistic, line.figure.value))
-            yield f"  {label} {_numbers(line, truth, style, TOO_FEW if about.table_heading else 'no reports')}"
+            if isinstance(line.figure, RehearsedFigure):
+                whole = about.table_heading and isinstance(line.label, str)
+                label = style.filled(about.line.format(line.label) if whole else line.label, VALUE_WIDTH)
+                unknown = TOO_FEW if about.table_heading else "no reports"
+                yield f"  {label} {_numbers(line.rounded, line.figure, style, unknown)}"
 
 
 def _texts(rehearsed: Rehearsed, style: Style) -> Iterator[str]:
     """Yield how many texts were found, those missed, and those that nobody has."""
-    outcome = rehearsed.texts
-    if outcome is None:
+    texts = rehearsed.texts
+    if texts is None:
         return
-    yield f"  found: {plural(outcome.occurring, 'text')}; false: {plural(len(outcome.false), 'text')}"
-    yield f"  missed, though more common than one that was found: {plural(len(outcome.missed), 'text')}"
-    if outcome.commonest is not None:
-        text, share = outcome.commonest
-        shown = style.cut(STATISTICS["found_text"].label(text), VALUE_WIDTH)
-        yield f"  the most common text that was not found: {shown}, {share:.2%}"
+    occurring = len(rehearsed.figures("found_text")) - len(texts.false)
+    yield f"  found: {plural(occurring, 'text')}; false: {plural(len(texts.false), 'text')}"
+    yield f"  missed, though more common than one that was found: {plural(len(texts.missed), 'text')}"
+    if texts.commonest is not None:
+        shown = style.cut(STATISTICS["found_text"].label(texts.commonest.value), VALUE_WIDTH)
+        yield f"  the most common text that was not found: {shown}, {texts.commonest.truth:.2%}"
 
 
 def _heading(style: Style) -> str:
@@ -132,12 +135,12 @@ def _heading(style: Style) -> str:
 
 def _band_line(rehearsed: Rehearsed) -> list[str]:
     """Return whether the band holds, of which a table shows no point."""
-    held = rehearsed.band
-    if not held:
+    if rehearsed.band_holds is UNSET:
         return []
-    missed = held.count(False)
+    points = [figure for figure in rehearsed.figures(BAND) if isinstance(figure, RehearsedFigure)]
+    missed = sum(not point.holds for point in points)
     outcome = f"misses the truth at {missed} of" if missed else "holds the truth at all"
-    return [f"  the band of the distribution function {outcome} {len(held)} points"]
+    return [f"  the band of the distribution function {outcome} {len(points)} points"]
 
 
 def _coverage_lines(coverages: Mapping[str, Coverage]) -> list[str]:
@@ -150,15 +153,12 @@ def _coverage_lines(coverages: Mapping[str, Coverage]) -> list[str]:
     ]
 
 
-def _numbers(line: FigureLine, truth: float | None, style: Style, unknown: str = "no reports") -> str:
-    figure = line.figure
-    texts = figure_texts(figure, line.decimals, line.ends)
-    interval = f"{style.shown(f'{texts.low} … {texts.high}'):^17}"
+def _numbers(texts: Rounded, figure: RehearsedFigure, style: Style, unknown: str) -> str:
+    interval = f"{style.shown(f'{texts.low} to {texts.high}'):^17}"
     value = within(figure.estimate, figure.low, figure.high)
-    if truth is None or value is None:
-        return f"{'':8}  {unknown:>18}  {'':8}  {interval}"
-    estimate = style.shown(texts.estimate + (f" ± {texts.error}" if texts.error else ""))
-    difference, of_truth = style.shown(text_of(value - truth, texts.decimals)), style.shown(texts.beside(truth))
-    sign = "+" if value > truth else ""
-    missed = "" if holds(figure, truth) else " *"
-    return f"{of_truth:>8}  {estimate:>18}  {sign + difference:>8}  {interval}{missed}"
+    if figure.truth is None or value is None:
+        return f"{'':8}  {unknown:>18}  {'':8}  {style.shown(texts.interval):^17}"
+    estimate = style.shown(f"{texts.estimate}{texts.suffix}" + (f" ± {texts.error}" if texts.error else ""))
+    error = style.shown(text_of(value - figure.truth, texts.decimals, texts.power))
+    truth, sign = style.shown(texts.beside(figure.truth)), "+" if value > figure.truth else ""
+    return f"{truth:>8}  {estimate:>18}  {sign + error:>8}  {interval}{'' if figure.holds else ' *'}"

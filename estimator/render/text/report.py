@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
 from estimator.render.sentences import participation_of
-from estimator.render.text import central, poisoning
 from estimator.render.text.lines import (
-    FigureLine,
+    CENTRAL_FOOTNOTE,
     among_all_lines,
+    central_line,
     cluster_lines,
+    composed_lines,
     fakes_lines,
     lines_of,
     part_lines,
     window_of,
 )
-from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style
-from estimator.render.text.widths import wrapped
+from estimator.render.text.style import LEAST_WIDTH, PLAIN, Style, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
     mechanism_words,
@@ -32,8 +32,7 @@ from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes, Effect
 from estimator.results.group import FigureGroup
 from estimator.results.highlight import SHOWN_VALUES, Highlight
-from estimator.results.metric import MetricEstimate
-from estimator.results.pooled import Pooled
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.report import EstimateReport
 from estimator.words import in_unit, plural
 
@@ -90,6 +89,12 @@ All intervals of a question in a window hold together with the confidence above
 them.
 """
 
+MADE_UP_FOOTNOTE = """\
+made-up reports: down and up say how far at most they could have moved each
+estimate. The test asks whether any population could have produced the tally.
+To pass proves nothing: liars who follow the protocol look like a population.
+"""
+
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
 mechanism's fresh noise averages out over them. The interval of a change also
@@ -121,8 +126,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         POINT_FOOTNOTE: point,
         DISTRIBUTION_FOOTNOTE: any(estimated.group("quantile") is not None for estimated in report.metrics),
         CLUSTERS_FOOTNOTE: any(estimated.clusters is not None for estimated in report.metrics),
-        central.FOOTNOTE: bool(report.composed),
-        poisoning.FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
+        CENTRAL_FOOTNOTE: bool(report.composed),
+        MADE_UP_FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
         _note(AMONG_ALL_NOTE): any(estimated.among_all is not None for estimated in report.metrics),
         _note(participation_of([highlight.shown for highlight in report.highlights])): True,
@@ -134,7 +139,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         _pooled_block(pooled, highlights[pooled.metric], changes.get(pooled.metric), style) for pooled in report.pooled
     ]
     together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
-    together += [central.composed_lines(report.composed)] if report.composed else []
+    together += [composed_lines(report.composed)] if report.composed else []
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
 
@@ -162,7 +167,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
         style.heading(confidence),
         *_rows(windows, highlight, style),
         *(line for estimated in windows for line in part_lines(estimated, style)),
-        *filter(None, map(central.line_of, windows)),
+        *filter(None, map(central_line, windows)),
         *(
             line
             for estimated in windows
@@ -205,8 +210,8 @@ def _group_rows(
     groups: Iterable[FigureGroup], positions: Sequence[int], style: Style, *, have_bars: bool = False
 ) -> Iterator[str]:
     for group in groups:
-        for line in lines_of(group, [at for at in positions if at < len(group.figures)]):
-            yield style.row(line.label, "", line.figure, line.decimals, line.ends if have_bars else None)
+        for line in lines_of(group, [at for at in positions if at < len(group.figures)], have_bars=have_bars):
+            yield style.row("", line)
 
 
 def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style) -> Iterator[str]:
@@ -214,18 +219,14 @@ def _rows(windows: Sequence[MetricEstimate], highlight: Highlight, style: Style)
 
     A window of too few reports lacks the last line of a model, its AUC.
     """
-    tracks = zip_longest(*([*_main_lines(estimated, highlight.positions)] for estimated in windows))
+    in_table = ([group for group in estimated.groups if group.about.in_table] for estimated in windows)
+    tracks = zip_longest(
+        *([line for group in groups for line in lines_of(group, highlight.positions)] for groups in in_table)
+    )
     for lines in tracks:
         known = [(window, line) for window, line in zip(windows, lines, strict=True) if line is not None]
         for index, (estimated, line) in enumerate(known):
-            label = line.label if index == 0 else ""
-            yield style.row(label, window_of(estimated), line.figure, line.decimals, line.ends)
+            yield style.row(window_of(estimated), line if index == 0 else line._replace(label=""))
     group = by_value(highlight.shown)
     if highlight.left_out and group is not None:
         yield f"  … and {group.more(highlight.left_out)}; --format json and csv have all"
-
-
-def _main_lines(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[FigureLine]:
-    for group in estimated.groups:
-        if group.about.in_table:
-            yield from lines_of(group, positions)

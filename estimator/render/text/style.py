@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Final, TextIO
+from unicodedata import category, east_asian_width
 
 import click
 
-from estimator.render.rounding import MINUS, UNBROKEN, Range, Rounded, number, within
-from estimator.render.text.widths import columns_of, cut_to, padded
-from estimator.results.estimate import Estimate
+from estimator.render.rounding import MINUS, UNBROKEN, ShownFigure
 
 LEAST_WIDTH: Final = 80
 """Of a table with all columns."""
@@ -32,11 +33,14 @@ WIDER_VALUES: Final = 40
 LIKELIEST_WIDTH: Final = 11
 BAR_WIDTH: Final = 10
 WINDOW_WIDTH: Final = 11
-TABLE_FIGURES: Final = 3
-"""How many figures of an error a table of all figures shows."""
-
 SHORTEST_BAR: Final = 5
 """A bar is left out where long figures leave less room than this."""
+
+WIDE: Final = ("W", "F")
+COMBINING: Final = ("Mn", "Me", "Cf")
+
+FILLER: Final = "\0"
+"""Stands behind a wide character while lines are broken, to count it twice. No value holds it."""
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 IN_ASCII: Final = str.maketrans(
@@ -102,37 +106,30 @@ class Style:
             f"  {'':{self.value_width}} {'window':{WINDOW_WIDTH}} {'estimate ± error':>17}  {interval}{likeliest}"
         )
 
-    def row(  # noqa: PLR0913, PLR0917 what stands in a line
-        self,
-        label: str | tuple[str, ...],
-        window: str,
-        figure: Estimate,
-        decimals: int | None,
-        ends: tuple[float, float] | None = None,
-        unknown: str = "no reports",
-    ) -> str:
+    def row(self, window: str, shown: ShownFigure, unknown: str = "no reports") -> str:
         """Return one line: a label, its figures and, on a scale between two ends, a bar.
 
         Args:
-            label: what the line is about. Without a window it takes the room of both.
-            window: the window's name, or an empty text.
-            figure: the figures.
-            decimals: the digits behind the point. None for those that the error decides.
-            ends: the ends of the scale. None where there is no bar.
+            window: the window's name, or an empty text. Without it the label takes the room of
+                both.
+            shown: what stands in the line.
             unknown: stands in place of an estimate that is None.
 
         """
-        estimate, interval, likeliest = (self.shown(cell) for cell in _cells(figure, decimals, unknown, ends))
+        texts = shown.rounded
+        known = f"{texts.estimate}{texts.suffix}" if texts.estimate else unknown
+        estimate = self.shown(known + (f" ± {texts.error}" if texts.error else ""))
+        ends = f"{texts.low} to {texts.high}" if texts.estimate else texts.interval  # the unit stands once
+        interval, likeliest = self.shown(ends), self.shown(shown.likeliest)
         of_window = f"{window:{WINDOW_WIDTH}} " if window else ""
         figures = f"{of_window}{estimate:>17}  {interval:^17}" + (f"  {likeliest:>9}" if self.has_likeliest else "")
         most = self.value_width + (0 if window else WINDOW_WIDTH + 1)
         columns = min(most, self.width - len(figures.rstrip()) - len("   "))
-        line = f"  {self.filled(label, columns)} {figures}"
-        value = within(figure.estimate, figure.low, figure.high)
+        line = f"  {self.filled(shown.label, columns)} {figures}"
         room = self.width - columns_of(line) - 2
-        if ends is None or value is None or room < SHORTEST_BAR:
+        if shown.filled is None or room < SHORTEST_BAR:
             return line
-        bar = self.bar((value - ends[0]) / (ends[1] - ends[0]), min(room, max(BAR_WIDTH, self.width // 5)))
+        bar = self.bar(shown.filled, min(room, max(BAR_WIDTH, self.width // 5)))
         return f"{line}  {self.coloured(bar, 'cyan')}" if bar else line
 
     def bar(self, part: float, cells: int) -> str:
@@ -186,30 +183,48 @@ PLAIN: Final = Style()
 """The style of files, pipes, and everything else that is no terminal."""
 
 
-def figure_texts(figure: Estimate, decimals: int | None, possible: Range | None = None) -> Rounded:
-    """Return what a table of all figures shows of one."""
-    return number(
-        figure.estimate,
-        figure.low,
-        figure.high,
-        figure.standard_error,
-        figures=TABLE_FIGURES,
-        possible=possible,
-        decimals=decimals,
-    )
-
-
-def _cells(figure: Estimate, decimals: int | None, unknown: str, possible: Range | None) -> tuple[str, str, str]:
-    """Return the estimate with its error, the interval, and the maximum-likelihood figure."""
-    texts = figure_texts(figure, decimals, possible)
-    estimate = (texts.estimate or unknown) + (f" ± {texts.error}" if texts.error else "")
-    likeliest = figure.maximum_likelihood
-    return estimate, f"{texts.low} … {texts.high}", "" if likeliest is None else texts.beside(likeliest)
-
-
 def _can_show(encoding: str, signs: str) -> bool:
     try:
         signs.encode(encoding)
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def columns_of(text: str) -> int:
+    """Return how many columns a text takes."""
+    return len(text) if text.isascii() else sum(map(_columns_of_character, text))
+
+
+def padded(text: str, columns: int) -> str:
+    """Return a text with as many spaces behind it as fill the columns."""
+    return text + " " * (columns - columns_of(text))
+
+
+def cut_to(text: str, columns: int, ellipsis: str) -> str:
+    """Return a text cut to the columns, with an ellipsis where something is left out."""
+    if columns_of(text) <= columns:
+        return text
+    taken = accumulate(map(_columns_of_character, text))
+    return text[: sum(1 for _ in takewhile(lambda end: end <= columns - len(ellipsis), taken))] + ellipsis
+
+
+def wrapped(text: str, columns: int, first: str = "", others: str = "") -> list[str]:
+    """Return the lines of a text.
+
+    Args:
+        text: to be broken where it has spaces.
+        columns: that a line takes at most.
+        first: what the first line begins with.
+        others: what each other line begins with.
+
+    """
+    counted = "".join(character + FILLER * (_columns_of_character(character) - 1) for character in text)
+    lines = textwrap.wrap(counted, columns, initial_indent=first, subsequent_indent=others)
+    return [line.replace(FILLER, "") for line in lines]
+
+
+def _columns_of_character(character: str) -> int:
+    if category(character) in COMBINING:
+        return 0
+    return 2 if east_asian_width(character) in WIDE else 1

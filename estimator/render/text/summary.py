@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from estimator.render.rounding import SENTENCE_FIGURES, number, percent, within
-from estimator.render.sentences import answer_of, made_up_words, participation_of, text_notes
-from estimator.render.text import central, poisoning
-from estimator.render.text.columns import FigureCells, figure_lines
-from estimator.render.text.lines import bar_ends, window_of
+from estimator.render.rounding import SENTENCE_FIGURES, ShownFigure, exact_percent, shown, unit_of, whole_percent
+from estimator.render.sentences import answer_of, made_up_words, move_unit, participation_of, text_notes
+from estimator.render.text.lines import CENTRAL_FOOTNOTE, bar_ends, central_line, composed_lines, window_of
 from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
-from estimator.render.text.style import PLAIN, Style
-from estimator.render.text.widths import wrapped
-from estimator.render.units import unit_of
-from estimator.render.words import AMONG_ALL_NOTE, move_words, p_equals, tested_words, untested_words
+from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, columns_of, padded, wrapped
+from estimator.render.words import (
+    AMONG_ALL_NOTE,
+    brief_made_up_test,
+    move_label,
+    p_equals,
+    tested_words,
+    untested_words,
+)
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Changes
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.highlight import SHOWN_VALUES, Highlight
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.poisoning import Fakes, Move
-from estimator.results.pooled import Pooled
 from estimator.results.report import EstimateReport
 from estimator.words import is_yes_or_no, joined, plural
+
+SHORTEST_LABEL = 6
+"""The columns that a label keeps, however long the figures are."""
+
+LONGEST_BAR = 20
 
 COMPARED = 2
 """How many windows are compared: the first and the last one."""
@@ -62,7 +69,7 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
         lines += _block(highlights[metric], list(windows), pooled.get(metric), common, style)
         lines += _together(highlights[metric], pooled.get(metric), changes.get(metric), style)
     if report.composed:
-        lines += [central.composed_lines(report.composed).rstrip("\n"), *_wrapped(central.FOOTNOTE, style)]
+        lines += [composed_lines(report.composed).rstrip("\n"), *_wrapped(CENTRAL_FOOTNOTE, style)]
     lines += _notes(report, style)
     return style.shown("".join(f"{line.rstrip()}\n" for line in lines))
 
@@ -121,12 +128,11 @@ def _sentence(sentence: str, style: Style) -> Iterator[str]:
     yield from map(style.quiet, lines)
 
 
-def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[FigureCells]:
+def _cells(group: FigureGroup, positions: Sequence[int]) -> Iterator[ShownFigure]:
     """Yield the lines of the figures at some positions."""
     unit, ends = unit_of(group), bar_ends(group)
     for figure in group.figures.at(positions):
-        label = group.about.line.format(group.label(figure))
-        yield FigureCells(label, unit.rounded(figure), value_of(figure), ends)
+        yield shown(group.about.line.format(group.label(figure)), figure, unit, ends)
 
 
 def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
@@ -146,9 +152,44 @@ def _positions(group: FigureGroup, positions: Sequence[int]) -> Sequence[int]:
     return sorted(largest[:most])
 
 
-def value_of(figure: Estimate) -> float | None:
-    """Return where the estimate of a figure is drawn."""
-    return within(figure.estimate, figure.low, figure.high)
+def figure_lines(rows: Sequence[ShownFigure], style: Style) -> Iterator[str]:
+    """Yield a line for each figure: label, estimate with unit, error, interval, bar if it fits."""
+    estimates = aligned([row.rounded.estimate or "?" for row in rows])
+    errors = aligned([row.rounded.error for row in rows])
+    lows, highs = aligned([row.rounded.low for row in rows]), aligned([row.rounded.high for row in rows])
+    unit_width = max((columns_of(row.rounded.suffix) for row in rows), default=0)
+    figures = [
+        f"{estimate}{padded(row.rounded.suffix, unit_width)} {_error(error)}  {low} to {high}"
+        for row, estimate, error, low, high in zip(rows, estimates, errors, lows, highs, strict=True)
+    ]
+    longest = max((columns_of(figure) for figure in figures), default=0)
+    columns = max(SHORTEST_LABEL, min(_longest_label(rows, style), style.width - longest - len("  ") - len("  ")))
+    for row, figure in zip(rows, figures, strict=True):
+        label = f"  {style.filled(row.label, columns)}  "
+        yield f"{label}{figure}{_bar(row, style.width - columns_of(label) - longest - 2, style)}"
+
+
+def aligned(texts: Sequence[str]) -> list[str]:
+    """Return numbers as texts of one width with their points in one column."""
+    parts = [text.partition(".") for text in texts]
+    before = max((len(whole) for whole, _, _ in parts), default=0)
+    behind = max((len(point + rest) for _, point, rest in parts), default=0)
+    return [f"{whole:>{before}}{point + rest:{behind}}" for whole, point, rest in parts]
+
+
+def _error(text: str) -> str:
+    """Return an error with its sign, or as many spaces where there is none."""
+    return f"± {text}" if text.strip() else " " * (len("± ") + len(text) if text else 0)
+
+
+def _longest_label(rows: Sequence[ShownFigure], style: Style) -> int:
+    return max(SHORTEST_LABEL, min(style.value_width, max((columns_of(joined(row.label)) for row in rows), default=0)))
+
+
+def _bar(row: ShownFigure, room: int, style: Style) -> str:
+    if row.filled is None or room < SHORTEST_BAR:
+        return ""
+    return f"  {style.coloured(style.bar(row.filled, min(room, LONGEST_BAR)), 'cyan')}"
 
 
 def _listed(windows: Sequence[MetricEstimate], shown: MetricEstimate) -> str:
@@ -180,11 +221,11 @@ def _headline(estimated: Figured, shown: MetricEstimate) -> tuple[FigureGroup | 
 def _details(shown: MetricEstimate, style: Style) -> Iterator[str]:
     """Yield what was asked for besides the figures."""
     if shown.central is not None:
-        yield central.line_of(shown)
+        yield central_line(shown)
     if shown.clusters is not None:
         number_of_clusters = len(shown.clusters.clusters)
-        sure = shown.clusters.numbers[number_of_clusters - 1]
-        yield from _sentence(f"{plural(number_of_clusters, 'cluster')}, in {sure:.0%} of resampled tallies.", style)
+        sure = whole_percent(shown.clusters.numbers[number_of_clusters - 1])
+        yield from _sentence(f"{plural(number_of_clusters, 'cluster')}, in {sure} of resampled tallies.", style)
     if shown.fakes is not None:
         yield from _sentence(_fakes_words(shown, shown.fakes), style)
 
@@ -198,19 +239,15 @@ def _fakes_words(shown: MetricEstimate, fakes: Fakes) -> str:
         what = "no text moved" if shown.texts.made_up is None else made_up_words(shown.texts.made_up, shown.reports)
     elif move is not None or fakes.moves:
         what = _moved_words(shown, move or fakes.moves[-1])
-    return f"{100 * fakes.fraction:.3g} % made up: {what}; {poisoning.brief(fakes.test)}."
+    return f"{exact_percent(fakes.fraction)} made up: {what}; {brief_made_up_test(fakes.test)}."
 
 
 def _moved_words(shown: MetricEstimate, move: Move) -> str:
     group = shown.group(move.statistic)
-    label, _ = move_words(shown, move)
-    named = joined(label)
-    if group is not None and group.about.is_share:
-        moved = percent(0.0, -move.down, move.up, figures=SENTENCE_FIGURES)
-        return f"“{named}” moved by {moved.low} to {moved.high} points at most"
-    unit = "" if group is None else group.unit
-    moved = number(0.0, -move.down, move.up, unit=unit, figures=SENTENCE_FIGURES)
-    return f"{named} moved by {moved.interval} at most"
+    is_share, unit = group is not None and group.about.is_share, move_unit(shown, move)
+    moved = unit.rounded(Estimate(0.0, None, -move.down, move.up), SENTENCE_FIGURES)
+    named = joined(move_label(shown, move))
+    return f"{f'“{named}”' if is_share else named} moved by {moved.low} to {moved.high}{unit.of_difference} at most"
 
 
 def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | None, style: Style) -> Iterator[str]:

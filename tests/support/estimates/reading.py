@@ -21,7 +21,7 @@ from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
 from estimator.tallies.limits import MOST_REPORTS, Bounds
-from estimator.tallies.read import read
+from estimator.tallies.read import decode
 from estimator.tallies.tally import Tally
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
 from tests.support.services.limits import MEMORY_BYTES
@@ -78,7 +78,7 @@ def main() -> None:
     for _ in range(texts):
         text = mutated(sound_text(seeded), seeded)
         try:
-            tallies = read(pieces(text, seeded), bounds)
+            tallies = decode(bounds.lines(pieces(text, seeded)), bounds)
         except TalliesError as error:
             require_sentence(str(error))
             seen["refused"] += 1

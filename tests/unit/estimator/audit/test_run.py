@@ -87,8 +87,8 @@ def test_what_was_played_is_what_was_planned() -> None:
     steps: list[int] = []
     outcome = audit(TWO, LEAST_REPORTS, after_life=steps.append)
     assert sum(steps) == windows_played(TWO, LEAST_REPORTS)
-    assert len(outcome.results) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
-    assert all(finding.bound.observations >= LEAST_OBSERVATIONS for finding in outcome.results)
+    assert len(outcome.findings) == sum(len(scene.contests) for scene in scenes(TWO, LEAST_REPORTS))
+    assert all(finding.observations >= LEAST_OBSERVATIONS for finding in outcome.findings)
 
 
 @pytest.mark.slow

@@ -112,7 +112,10 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
             "accused": False,
         }.items()
     )
-    assert set(first) - {"proved_epsilon", "detectable_excess"} == set(list(first)[:5]) | {"observations", "accused"}
+    assert set(first) - {"proved_epsilon", "provable_epsilon", "detectable_excess"} == set(list(first)[:5]) | {
+        "observations",
+        "accused",
+    }
 
 
 @pytest.mark.slow

@@ -213,7 +213,7 @@ def test_a_table_fits_a_terminal_and_marks_what_is_preliminary(registry: Path, t
     assert "2026-11-21*" in text
     assert "*: preliminary" in text
     assert "random sample of a\npopulation" in text
-    assert "0.7000 ± 0.0310" in text
+    assert "70.0 % ± 3.1" in text
     assert "no reports" in text
     assert "a system with a …" in text
 

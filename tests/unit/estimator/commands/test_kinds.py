@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,8 +96,8 @@ def test_a_range_stands_in_every_form(tmp_path: Path) -> None:
     ]
     table = run(tmp_path, content, "--verbose", *ranges).stdout
     line = next(line for line in table.splitlines() if line.startswith("  from 3 to 7.5 "))
-    low, high = math.floor(part["low"] * 10**4) / 10**4, math.ceil(part["high"] * 10**4) / 10**4  # outwards
-    assert f"{part['estimate']:.4f}   {low:.4f} … {high:.4f} " in line
+    low, high = math.floor(100 * part["low"]), math.ceil(100 * part["high"])  # outwards
+    assert f"{100 * part['estimate']:.0f} % {low} to {high} " in re.sub(" +", " ", line)
 
 
 def test_the_mean_and_the_sum_follow_from_the_shares(tmp_path: Path) -> None:

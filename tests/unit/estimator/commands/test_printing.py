@@ -65,7 +65,7 @@ def test_columns_stand_where_they_stood(registry: Path) -> None:
     row = next(line for line in lines if line.startswith("  a value that is.. "))
     (error,) = re.findall(r"\+- [0-9.]+", row)
     assert row.index(error) + len(error) == heading.index("s.e.") + len("s.e.")
-    assert ".." in row[heading.index("interval") - 4 :]
+    assert " to " in row[heading.index("interval") - 4 :]
 
 
 def test_what_programs_read_is_utf_8_whatever_is_shown(registry: Path) -> None:

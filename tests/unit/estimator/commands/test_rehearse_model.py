@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
 
 from estimator.commands import rehearse_model
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CROSSED_MODEL, registry_text
+from tools.schema_page import schema
 
 HEAD = "person,age,sex,health,m,other\n"
 ROWS = [
@@ -54,6 +57,18 @@ def test_the_fewest_devices_for_a_loss_are_searched_at_the_epsilon_of_the_regist
     private = run(tmp_path, ROWS, "--metric", "m", "--loss", "0.1", "--epsilon", "0.5", "--epsilon", "4").output
     assert private.splitlines()[3] == line
     assert int(private.splitlines()[2].split()[2].replace(",", "")) > int(devices.replace(",", ""))
+
+
+def test_json_has_the_lines_of_the_table(tmp_path: Path) -> None:
+    document = json.loads(run(tmp_path, ROWS, "--metric", "m", "--format", "json").output)
+    Draft202012Validator(schema("model-rehearsal")).validate(document)
+    _, plain, *lines = run(tmp_path, ROWS).output.splitlines()
+    assert f"{document['auc_without_privacy']:.3f}" == plain.split()[-1]
+    shown = [[f"{each['epsilon']:g}", f"{each['devices']:,}", f"{each['auc']:.3f}"] for each in document["tried"]]
+    assert shown == [line.split()[1:4] for line in lines]
+    searched = json.loads(run(tmp_path, ROWS, "--metric", "m", "--loss", "0.1", "--format", "json").output)
+    Draft202012Validator(schema("model-rehearsal")).validate(searched)
+    assert searched["tried"][0]["loss"] <= searched["most_loss"] == 0.1
 
 
 def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,15 +103,15 @@ def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> No
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))
     (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
     (rehearsed,) = rehearse(from_shares(registry, DEVICES), seed=7).metrics
-    assert planned.shares is not None
-    assert rehearsed.estimated.estimates is not None
-    measured = rehearsed.estimated.estimates.standard_errors
-    squares = squares_of(planned.metric.channel)
+    assert planned.share is not None
+    assert rehearsed.estimates is not None
+    measured = rehearsed.estimates.standard_errors
+    squares = squares_of(registry.metric(name).channel)
     assert squares is not None
-    tolerance = _tolerance(planned.metric, squares.uniform)
-    assert float(measured.max()) == pytest.approx(planned.shares.uniform, rel=tolerance)
+    tolerance = _tolerance(registry.metric(name), squares.uniform)
+    assert float(measured.max()) == pytest.approx(planned.share.standard_error_uniform, rel=tolerance)
     assert tolerance < EFFECT
-    assert planned.shares.uniform <= planned.shares.worst
+    assert planned.share.standard_error_uniform <= planned.share.standard_error_worst
 
 
 @pytest.mark.parametrize("name", MEANS)
@@ -126,9 +126,9 @@ def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(
     variance = analysis_of(metric).mean_variance
     assert variance is not None
     assert planned.mean is not None
-    assert rehearsed.estimated.mean is not None
+    assert rehearsed.mean is not None
     tolerance = _tolerance(metric, variance)
-    assert rehearsed.estimated.mean.standard_error == pytest.approx(planned.mean, rel=tolerance)
+    assert rehearsed.mean.standard_error == pytest.approx(planned.mean.standard_error_worst, rel=tolerance)
     assert tolerance < EFFECT
 
 
@@ -140,9 +140,10 @@ def test_the_mean_of_a_tree_is_planned_for_a_population_that_is_hardly_worse_tha
     (rehearsed,) = rehearse(from_shares(registry, DEVICES, shares), seed=7).metrics
     (planned,) = make_plan(registry, PlanRequest(DEVICES, TODAY)).metrics
     assert planned.mean is not None
-    assert rehearsed.estimated.mean is not None
-    assert rehearsed.estimated.mean.standard_error is not None
-    assert 0.99 * planned.mean < rehearsed.estimated.mean.standard_error < planned.mean
+    assert rehearsed.mean is not None
+    assert rehearsed.mean.standard_error is not None
+    worst = planned.mean.standard_error_worst
+    assert 0.99 * worst < rehearsed.mean.standard_error < worst
 
 
 def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:

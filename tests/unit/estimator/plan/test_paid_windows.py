@@ -143,10 +143,10 @@ def test_of_devices_that_answer_everything_as_many_reports_come_as_a_plan_says(
     counts, plan = play(registry), _plan(registry)
     is_short = False
     for planned in plan.metrics:
-        metric = planned.metric
+        metric = registry.metric(planned.metric)
         full = [window for window in _windows(metric) if counts[metric.name][window] == planned.reports]
-        assert set(_first(metric, planned.paid)) <= set(full)
-        assert len(full) >= (len(_windows(metric)) if planned.paid is None else planned.paid.paid)
+        assert set(_first(metric, planned.paid_windows)) <= set(full)
+        assert len(full) >= (len(_windows(metric)) if planned.paid_windows is None else planned.paid_windows.paid)
         is_short |= len(full) < len(_windows(metric))
     assert (case == "enough") == (not is_short) == (plan.notes == ())
 
@@ -156,7 +156,7 @@ def test_of_devices_that_answer_everything_as_many_reports_come_as_a_plan_says(
 def test_of_drawn_questions_as_many_reports_come_as_a_plan_says(play: Callable[[Registry], Played], case: str) -> None:
     registry = _registry(SAMPLE[case], 'strategy = "sample"\nanswers = 1')
     counts, plan = play(registry), _plan(registry)
-    (metric, paid), *others = [(planned.metric, planned.paid) for planned in plan.metrics]
+    (metric, paid), *others = [(registry.metric(planned.metric), planned.paid_windows) for planned in plan.metrics]
     assert all(other == paid for _, other in others)
     answers = Counter[Window]()
     for of_metric in counts.values():
@@ -172,26 +172,27 @@ def test_who_paces_takes_part_in_as_many_windows_as_a_plan_says(play: Callable[[
     registry = _registry(PACE[case], 'strategy = "pace"')
     counts, plan = play(registry), _plan(registry)
     parts = [
-        Fraction(sum(counts[planned.metric.name].values()), DEVICES * len(_windows(planned.metric)))
+        Fraction(sum(counts[planned.metric].values()), DEVICES * len(_windows(registry.metric(planned.metric))))
         for planned in plan.metrics
     ]
-    assert min(parts) == plan.answering
+    assert float(min(parts)) == plan.answering
     assert (case == "enough") == (plan.answering == 1)
     assert bool(plan.notes) == (case in ("too little", "delta", "per_month"))
 
 
 def test_paid_windows_end_where_a_ceiling_may_be_reached() -> None:
-    lifetime, month = (_plan(_registry(SPLIT[case])).metrics[0].paid for case in ("lifetime", "per_month"))
+    lifetime, month = (_plan(_registry(SPLIT[case])).metrics[0].paid_windows for case in ("lifetime", "per_month"))
     assert lifetime == PaidWindows(4, 8, date(2026, 12, 27))
     assert month == PaidWindows(4, 51, date(2026, 12, 2))
-    drawn = _plan(_registry(SAMPLE["lifetime"], 'strategy = "sample"\nanswers = 1')).metrics[0].paid
+    drawn = _plan(_registry(SAMPLE["lifetime"], 'strategy = "sample"\nanswers = 1')).metrics[0].paid_windows
     assert drawn == PaidWindows(3, 8, date(2026, 12, 20))
 
 
 def test_a_count_is_paid_only_if_what_comes_before_it_is_paid_too() -> None:
     count = _metric("a", 1.0, kind='"count"', max=3, statistic='"mean"')
     counted, plain = (
-        _plan(_registry(WEEK + "lifetime = 3" + metric)).metrics[0].paid for metric in (count, _metric("a", 1.0))
+        _plan(_registry(WEEK + "lifetime = 3" + metric)).metrics[0].paid_windows
+        for metric in (count, _metric("a", 1.0))
     )
     assert counted is not None
     assert plain is not None
@@ -200,11 +201,11 @@ def test_a_count_is_paid_only_if_what_comes_before_it_is_paid_too() -> None:
 
 def test_an_endless_question_is_planned_for_ten_years_at_most() -> None:
     text = BUDGET + WEEK + 'lifetime = 50\n[metric.a]\npurpose = "a"\nkind = "boolean"\nepsilon = 1.0\n'
-    paid = _plan(Registry.parse(text)).metrics[0].paid
+    paid = _plan(Registry.parse(text)).metrics[0].paid_windows
     assert paid == PaidWindows(50, 523, date(2027, 11, 14))
     assert ceiling_notes(Registry.parse(text.replace("lifetime = 50", "lifetime = 524")), TODAY) == []
     last = make_plan(Registry.parse(text), PlanRequest(DEVICES, date(9998, 12, 29)))
-    assert last.metrics[0].paid is None
+    assert last.metrics[0].paid_windows is None
 
 
 def test_a_device_that_paces_for_millennia_is_planned_for_at_once() -> None:

@@ -54,7 +54,7 @@ def _json(result: Result) -> Any:
 
 def test_json_is_what_programs_are_promised(registry: Path) -> None:
     document = _json(_run(registry, "--population", 10_000, "--format", "json"))
-    assert list(document) == ["population", "day", "answering", "metrics", "device", "notes"]
+    assert list(document) == ["population", "day", "answering", "metrics", "device", "year", "notes"]
     boolean, category, number = document["metrics"]
     assert (boolean["epsilon"], boolean["reports"], boolean["mean"]) == (1.098612289, 10_000, None)
     assert list(category["share"]) == ["standard_error_uniform", "standard_error_worst", "smallest_seen"]

@@ -51,7 +51,7 @@ def test_a_difference_of_that_size_is_seen_nine_times_in_ten() -> None:
     assert plain.strata is None
     assert boolean.strata is not None
     assert (boolean.strata.strata, boolean.strata.reports) == (2, 10_000)
-    difference = boolean.strata.difference
+    difference = boolean.strata.smallest_difference
     assert difference is not None
     chance, rounds = np.exp(2) / (1 + np.exp(2)), 40_000
     random = np.random.default_rng(1)
@@ -75,7 +75,7 @@ def test_the_difference_shrinks_with_the_root_of_the_reports_and_is_none_without
     def difference(population: int, metric: int) -> float | None:
         strata = make_plan(registry, PlanRequest(population, TODAY)).metrics[metric].strata
         assert strata is not None
-        return strata.difference
+        return strata.smallest_difference
 
     for metric in (0, 1):
         few, many = difference(20_000, metric), difference(80_000, metric)

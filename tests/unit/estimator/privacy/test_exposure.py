@@ -13,7 +13,6 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Registry, Window, WindowKind
-from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import IN_MONTH, IN_WINDOW, IN_YEAR, Horizon, windows_left
 from estimator.plan.plan import PlanRequest, answering, make_plan
 from estimator.privacy.composition import PrivacyLoss, composed_epsilon
@@ -30,7 +29,7 @@ def _registry(budget: Mapping[str, object], **metrics: dict[str, Field]) -> Regi
 
 
 def _by_horizon(registry: Registry, delta: float = 1e-6) -> dict[Horizon, Exposure]:
-    return {exposure.horizon: exposure for exposure in exposures(registry, TODAY, delta)}
+    return {exposure.within: exposure for exposure in exposures(registry, TODAY, delta)}
 
 
 def _windows(kind: WindowKind, until: int) -> Iterator[Window]:
@@ -88,16 +87,16 @@ def test_a_metric_is_asked_in_every_window_that_begins_by_its_last_day(kind: str
 def test_plain_sums_are_bounded_by_every_ceiling() -> None:
     budget = {"per_window": 4, "per_month": 50, "lifetime": 300}
     daily = _by_horizon(_registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
-    assert [daily[horizon].any_nanos for horizon in Horizon] == [3 * NANOS, 50 * NANOS, 300 * NANOS, 300 * NANOS]
+    assert [daily[horizon].any_two_histories for horizon in Horizon] == [3, 50, 300, 300]
     low = _by_horizon(_registry(budget | {"per_window": 2.5}, a=BOOLEAN, b=BOOLEAN | {"epsilon": 2}))
-    assert low[Horizon.WINDOW].any_nanos == 5 * NANOS // 2
+    assert low[Horizon.WINDOW].any_two_histories == 2.5
     weekly = _by_horizon(_registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"window": "week"}))
-    assert [weekly[horizon].any_nanos for horizon in Horizon] == [NANOS, 6 * NANOS, 54 * NANOS, 4000 * NANOS]
+    assert [weekly[horizon].any_two_histories for horizon in Horizon] == [1, 6, 54, 4000]
 
 
 def test_a_question_that_expires_is_asked_no_longer() -> None:
     registry = _registry({"per_window": 2, "lifetime": 4000}, a=BOOLEAN | {"expires": Toml("2026-11-23")})
-    assert {exposure.any_nanos for exposure in exposures(registry, TODAY, 1e-6)} == {NANOS, 3 * NANOS}
+    assert {exposure.any_two_histories for exposure in exposures(registry, TODAY, 1e-6)} == {1, 3}
 
 
 @pytest.mark.slow
@@ -105,20 +104,24 @@ def test_tight_figures_are_the_composition_and_never_above_the_sum() -> None:
     by_horizon = _by_horizon(_registry({"per_window": 1, "lifetime": 200}, a=BOOLEAN))
     loss = PrivacyLoss.worst(1.0)
     for horizon, reports in ((Horizon.MONTH, 31), (Horizon.YEAR, 200), (Horizon.LIFE, 200)):
-        assert by_horizon[horizon].tight == pytest.approx(composed_epsilon({loss: reports}, 1e-6), rel=2**-30)
-    assert by_horizon[Horizon.WINDOW].tight == pytest.approx(composed_epsilon({loss: 1}, 1e-6), rel=2**-30)
+        assert by_horizon[horizon].any_two_histories_at_delta == pytest.approx(
+            composed_epsilon({loss: reports}, 1e-6), rel=2**-30
+        )
+    assert by_horizon[Horizon.WINDOW].any_two_histories_at_delta == pytest.approx(
+        composed_epsilon({loss: 1}, 1e-6), rel=2**-30
+    )
     mixed = _by_horizon(_registry({"per_window": 4, "lifetime": 60}, a=BOOLEAN, b=CATEGORY, c=NUMBER))
     for exposure in [*by_horizon.values(), *mixed.values()]:
-        assert exposure.tight is not None
-        assert exposure.tight <= exposure.any_nanos / NANOS
-    assert mixed[Horizon.LIFE].tight < 60  # type: ignore[operator] # it is no none, as was just held
+        assert exposure.any_two_histories_at_delta is not None
+        assert exposure.any_two_histories_at_delta <= exposure.any_two_histories
+    assert mixed[Horizon.LIFE].any_two_histories_at_delta < 60  # type: ignore[operator] # it is no none, as was just held
 
 
 @pytest.mark.slow
 def test_of_drawn_questions_the_dearest_stand_for_all() -> None:
     budget = {"per_window": 9, "lifetime": 4000, "strategy": "sample", "answers": 2}
     registry = _registry(budget, a=BOOLEAN, b=BOOLEAN | {"epsilon": 3}, c=BOOLEAN | {"epsilon": 2})
-    assert _by_horizon(registry)[Horizon.WINDOW].any_nanos == 5 * NANOS
+    assert _by_horizon(registry)[Horizon.WINDOW].any_two_histories == 5
     assert answering(registry, TODAY) == Fraction(2, 3)
     expired = BOOLEAN | {"expires": Toml("2026-01-01")}
     assert answering(_registry(budget, a=BOOLEAN, b=BOOLEAN, c=BOOLEAN, d=expired), TODAY) == Fraction(2, 3)
@@ -131,7 +134,7 @@ def test_of_drawn_questions_one_that_tells_more_at_a_smaller_epsilon_is_allowed_
     """
     budget = {"per_window": 1, "lifetime": 4000, "strategy": "sample", "answers": 1}
     many = CATEGORY | {"values": [str(value) for value in range(1000)], "mechanism": "k-ary-randomized-response"}
-    year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].tight
+    year = _by_horizon(_registry(budget, a=many, b=BOOLEAN | {"epsilon": 0.9}))[Horizon.YEAR].any_two_histories_at_delta
     assert year is not None
     assert year >= composed_epsilon({PrivacyLoss.worst(0.9): 366}, 1e-6)
 
@@ -142,7 +145,7 @@ def test_who_paces_answers_in_as_many_windows_as_last_until_the_end() -> None:
     assert answering(registry, TODAY) == Fraction(5 // 2, 10)
     (metric, _) = make_plan(registry, PlanRequest(1000, TODAY)).metrics
     assert metric.reports == 200
-    assert metric.needed_devices == 5 * metric.needed_reports
+    assert metric.devices_needed == 5 * metric.reports_needed
 
 
 def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
@@ -150,12 +153,15 @@ def test_a_delta_of_reports_counts_against_that_of_the_figures() -> None:
     gaussian = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-8"), "epsilon": 1}
     by_horizon = _by_horizon(_registry(budget, a=gaussian), delta=5e-7)
     plain = _by_horizon(_registry(budget, a=BOOLEAN), delta=5e-7)
-    month, without = by_horizon[Horizon.MONTH].tight, plain[Horizon.MONTH].tight
+    month, without = (
+        by_horizon[Horizon.MONTH].any_two_histories_at_delta,
+        plain[Horizon.MONTH].any_two_histories_at_delta,
+    )
     assert month is not None
     assert without is not None
     assert month > without
-    assert by_horizon[Horizon.YEAR].own_delta > 5e-7
-    assert by_horizon[Horizon.YEAR].tight is None, (
+    assert by_horizon[Horizon.YEAR].delta_of_any_two_histories > 5e-7
+    assert by_horizon[Horizon.YEAR].any_two_histories_at_delta is None, (
         "the sum of epsilons holds at the sum of deltas, and not at a smaller one"
     )
 
@@ -180,10 +186,10 @@ def test_where_a_ledger_may_be_wiped_nothing_but_the_window_holds_for_a_year(win
     questions = {"a": BOOLEAN | {"epsilon": 2}, "b": BOOLEAN | {"epsilon": 2}}
     kept, wiped = (_by_horizon(_registry(budget | web, **questions)) for web in ({}, {"web_year": 9999}))
     assert kept[Horizon.WINDOW] == wiped[Horizon.WINDOW]
-    assert kept[Horizon.LIFE].any_nanos == wiped[Horizon.LIFE].any_nanos == 5 * NANOS
-    assert kept[Horizon.YEAR].any_nanos == 5 * NANOS
-    assert wiped[Horizon.MONTH].any_nanos == IN_MONTH[window] * 3 * NANOS
-    assert wiped[Horizon.YEAR].any_nanos == IN_YEAR[window] * 3 * NANOS
+    assert kept[Horizon.LIFE].any_two_histories == wiped[Horizon.LIFE].any_two_histories == 5
+    assert kept[Horizon.YEAR].any_two_histories == 5
+    assert wiped[Horizon.MONTH].any_two_histories == IN_MONTH[window] * 3
+    assert wiped[Horizon.YEAR].any_two_histories == IN_YEAR[window] * 3
 
 
 GAUSSIAN: dict[str, Field] = NUMBER | {"mechanism": "gaussian", "delta": Toml("1e-7"), "epsilon": 1}
@@ -194,18 +200,18 @@ def test_sums_over_gaussian_reports_hold_at_the_sum_of_their_deltas_and_at_no_sm
     own = metric_of(GAUSSIAN).delta
     by_horizon = _by_horizon(registry, 1e-6)
     for horizon, reports in ((Horizon.WINDOW, 1), (Horizon.MONTH, 31), (Horizon.YEAR, 40), (Horizon.LIFE, 40)):
-        assert own * reports <= by_horizon[horizon].own_delta < own * reports * Fraction(1001, 1000)
-    window = by_horizon[Horizon.WINDOW].tight
+        assert own * reports <= by_horizon[horizon].delta_of_any_two_histories < own * reports * Fraction(1001, 1000)
+    window = by_horizon[Horizon.WINDOW].any_two_histories_at_delta
     assert window is not None
     assert window <= 1
-    assert by_horizon[Horizon.YEAR].tight is None
+    assert by_horizon[Horizon.YEAR].any_two_histories_at_delta is None
     least = _by_horizon(_registry({"per_window": 1, "lifetime": 40, "delta": 1.5e-6}, a=GAUSSIAN))
-    assert least[Horizon.YEAR].own_delta == 1.5e-6
+    assert least[Horizon.YEAR].delta_of_any_two_histories == 1.5e-6
 
 
 def test_no_delta_outlives_a_browser_that_wipes_its_ledger() -> None:
     budget = {"per_window": 1, "lifetime": 4, "delta": 1e-6, "web_year": 366}
     by_horizon = _by_horizon(_registry(budget, a=GAUSSIAN))
     own = metric_of(GAUSSIAN).delta
-    assert by_horizon[Horizon.YEAR].own_delta >= own * 366
-    assert by_horizon[Horizon.LIFE].own_delta < own * 5
+    assert by_horizon[Horizon.YEAR].delta_of_any_two_histories >= own * 366
+    assert by_horizon[Horizon.LIFE].delta_of_any_two_histories < own * 5

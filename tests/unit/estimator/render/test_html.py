@@ -20,16 +20,16 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
+from estimator.render.html.chart_data import tracks
 from estimator.render.html.document import as_html
 from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
 from estimator.render.html.page import page_of
 from estimator.render.html.requested_tables import extras_of
 from estimator.render.html.sparkline import sparkline
-from estimator.render.html.tracks import tracks
 from estimator.render.html.verdicts import too_few, verdict_of
+from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.sentences import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of
-from estimator.render.units import NO_UNIT, PERCENT
 from estimator.render.words import p_equals
 from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT

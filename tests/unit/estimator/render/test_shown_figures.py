@@ -23,19 +23,18 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.formats.to_csv import as_csv
 from estimator.formats.to_json import as_json
-from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
+from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
 from estimator.rehearsal.truths import Truths
+from estimator.render.html.chart_data import tracks
 from estimator.render.html.document import as_html
 from estimator.render.html.sparkline import sparkline
-from estimator.render.html.tracks import tracks
-from estimator.render.rounding import MINUS, number
+from estimator.render.rounding import MINUS, PERCENT, Unit, number
 from estimator.render.sentences import answer_of
 from estimator.render.summary import as_table as as_notebook_table
 from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
-from estimator.render.units import PERCENT, Unit
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
@@ -57,14 +56,16 @@ NUMBER_TEXT = rf"[{MINUS}+-]?\d[\d,]*(?:\.\d+)?(?:e[{MINUS}+-]?\d+)?"
 UNIT = "(?:\N{NO-BREAK SPACE}| )?%?"
 IN_WORDS = re.compile(rf"({NUMBER_TEXT}){UNIT} \(({NUMBER_TEXT}) to ({NUMBER_TEXT}){UNIT}")
 IN_LINES = re.compile(
-    rf"({NUMBER_TEXT})(?: %)? +(?:± *{NUMBER_TEXT} +|\+?{NUMBER_TEXT} +)?({NUMBER_TEXT}) +(?:to|…) +({NUMBER_TEXT})"
+    rf"({NUMBER_TEXT})(?: %)? +(?:± *{NUMBER_TEXT} +|\+?{NUMBER_TEXT} +)?({NUMBER_TEXT}) +to +({NUMBER_TEXT})"
 )
 
 IN_PAGES = re.compile(
     rf'<data value="([^"]+)">({NUMBER_TEXT}){UNIT}.*'
     rf'data-low="([^"]+)" data-high="([^"]+)">({NUMBER_TEXT}) to ({NUMBER_TEXT})'
 )
-IN_REHEARSALS = re.compile(rf"({NUMBER_TEXT}) ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) … ({NUMBER_TEXT})")
+IN_REHEARSALS = re.compile(
+    rf"({NUMBER_TEXT})(?: %)? ± {NUMBER_TEXT} +{NUMBER_TEXT} +({NUMBER_TEXT}) to ({NUMBER_TEXT})"
+)
 IN_THE_DEMO = re.compile(
     rf"  (?:yes|mean) +{NUMBER_TEXT} +({NUMBER_TEXT}) +({NUMBER_TEXT}) to +({NUMBER_TEXT})", re.MULTILINE
 )
@@ -161,7 +162,7 @@ def test_sentences_tables_and_notebooks_show_an_estimate_within_an_interval_that
     of_metric = [share] * 4 + [mean] * 2
     assert len(verbose) == len(of_metric)
     for texts, figure in zip(verbose, of_metric, strict=True):
-        assert_shown(texts, figure)
+        assert_shown(texts, figure, 100 if figure is share else 1)
 
 
 @example(OUTSIDE, HEADLINE)
@@ -227,11 +228,13 @@ def test_rehearsals_and_the_demo_keep_the_rule_and_data_has_every_figure_as_it_i
         {FigureKey("share", value): 0.5 for value in (False, True)},
         {FigureKey("mean"): 1000.0},
     )
-    rehearsed = tuple(Rehearsed(each, truth, {}) for each, truth in zip((of_share, of_mean), truths, strict=True))
-    shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, rehearsed)))]
+    rehearsed = tuple(
+        Rehearsed.beside(truth, each, {}) for each, truth in zip((of_share, of_mean), truths, strict=True)
+    )
+    shown = [*IN_REHEARSALS.findall(rehearsal_as_table(Rehearsal(1, 0.95, rehearsed, (), simultaneous=False)))]
     assert len(shown) == 3
-    for texts, figure in zip(shown, (share, share, mean), strict=True):
-        assert_shown(texts, figure)
+    for texts, figure, factor in zip(shown, (share, share, mean), (100, 100, 1), strict=True):
+        assert_shown(texts, figure, factor)
 
     document = json.loads(as_json(replace(report, metrics=(of_share, of_mean))))
     shown_entries = [

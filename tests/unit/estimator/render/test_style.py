@@ -10,10 +10,10 @@ from collections.abc import Mapping
 import pytest
 
 from client_sdk.protocol import Registry
+from estimator.render.rounding import NO_UNIT, PERCENT, shown
 from estimator.render.text.report import as_table
-from estimator.render.text.style import EIGHTHS, PLAIN, Style
+from estimator.render.text.style import EIGHTHS, PLAIN, Style, columns_of, wrapped
 from estimator.render.text.summary import as_summary
-from estimator.render.text.widths import columns_of, wrapped
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
@@ -68,20 +68,20 @@ def test_a_distribution_has_no_mark_and_its_clusters_say_what_was_resampled(repo
     assert "~" not in text
     assert "Their intervals hold for every population" in text
     assert "how stable, is found by resampling tallies" in text
-    assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+% of resampled tallies$", text, re.MULTILINE)
+    assert re.search(r"^  \d+ clusters?, 2026-11-20: this number in \d+ % of resampled tallies$", text, re.MULTILINE)
     assert "resampl" not in as_table(report)
 
 
 def test_long_figures_cost_the_bar_and_not_the_width() -> None:
-    line = PLAIN.row("m" * 99, "2026-11-21*", BIG, None, (-1e8, 1e8))
+    line = PLAIN.row("2026-11-21*", shown("m" * 99, BIG, NO_UNIT, (-1e8, 1e8)))
     assert len(line.rstrip()) <= PLAIN.width
-    assert "█" in PLAIN.row("m", "", Estimate(0.5, 0.1, 0.3, 0.7, None), 4, (0.0, 1.0))
+    assert "█" in PLAIN.row("", shown("m", Estimate(0.5, 0.1, 0.3, 0.7, None), PERCENT, (0.0, 1.0)))
 
 
 def test_a_table_in_ascii_holds_nothing_else(report: EstimateReport) -> None:
     text = as_table(report, Style(is_ascii=True))
     assert text.isascii()
-    assert "0.5007 +- 0.0197  0.4620 .. 0.5394   #####" in text
+    assert "50.1 % +- 2.0    46.2 to 54.0     #####" in text
 
 
 def test_wider_terminals_show_the_likeliest_and_more_of_a_value(report: EstimateReport) -> None:
@@ -141,7 +141,9 @@ def test_both_parts_of_a_pair_can_be_read_and_a_label_without_a_window_has_its_r
     assert [Style().cut(pair) for pair in pairs] == cut
     assert Style().cut(("a" * 20, "b" * 20)) == "aaaaaaa…, bbbbbb…"
     estimate = Estimate(None, None, 0.0, 1.0, None)
-    with_window, without = (Style().row(pairs[0], window, estimate, 4, unknown="none") for window in ("2026-11-20", ""))
+    with_window, without = (
+        Style().row(window, shown(pairs[0], estimate, PERCENT), "none") for window in ("2026-11-20", "")
+    )
     assert with_window.startswith(f"  {cut[0]} 2026-11-20")
     assert without.startswith("  a system with a long na…, yes ")
     assert with_window.index("none") == without.index("none")
@@ -184,6 +186,6 @@ def test_rows_of_values_in_all_scripts_are_aligned() -> None:
 
 
 def test_a_figure_is_never_minus_zero() -> None:
-    row = PLAIN.row("no", "", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), 4, (0.0, 1.0))
+    row = PLAIN.row("", shown("no", Estimate(-1e-9, 1e-9, 0.0, 1e-9, -0.0), PERCENT, (0.0, 1.0)))
     assert "-0" not in row
-    assert "0.0000 ± 0.0000" in row
+    assert "0.000000 % ± 1.0e\N{MINUS SIGN}7" in row

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry
-from estimator.render.rounding import number, percent
-from estimator.render.text.columns import FigureCells, aligned, figure_lines
+from estimator.render.rounding import PERCENT, Unit, shown
 from estimator.render.text.style import PLAIN, Style
-from estimator.render.text.summary import as_summary
+from estimator.render.text.summary import aligned, as_summary, figure_lines
 from estimator.report.report import make_report
+from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
@@ -116,12 +116,12 @@ def test_an_impossible_share_is_shown_as_what_it_means() -> None:
 def test_points_stand_below_each_other_and_long_figures_cost_the_bar_and_not_the_width() -> None:
     assert aligned(["9.25", "10", "0.5"]) == [" 9.25", "10   ", " 0.5 "]
     rows = [
-        FigureCells("a long label", percent(0.123, 0.09, 0.15, 0.013), 0.123, (0.0, 1.0)),
-        FigureCells("mean", number(-1.25e-100, -2e-100, 1e-100, 1e-101, "a unit of 16 let"), -1e-100, (-1.0, 1.0)),
+        shown("a long label", Estimate(0.123, 0.013, 0.09, 0.15), PERCENT, (0.0, 1.0)),
+        shown("mean", Estimate(-1.25e-100, 1e-101, -2e-100, 1e-100), Unit(0, "a unit of 16 let", ""), (-1.0, 1.0)),
     ]
-    shown = list(figure_lines(rows, Style(60)))
-    assert max(map(len, shown)) <= 80
-    assert len({line.index("±") for line in shown}) == 1
+    lines = list(figure_lines(rows, Style(60)))
+    assert max(map(len, lines)) <= 80
+    assert len({line.index("±") for line in lines}) == 1
 
 
 def test_an_interval_of_one_point_is_said_to_be_no_certainty() -> None:

@@ -17,7 +17,7 @@ from estimator.report.report import make_report
 from estimator.results.request import Request
 from estimator.tallies import limits
 from estimator.tallies.limits import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
-from estimator.tallies.read import decode, read
+from estimator.tallies.read import decode
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 
@@ -52,8 +52,9 @@ def test_a_line_that_is_too_long_is_refused_before_it_ends(pieces: list[bytes]) 
 
 def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_BYTES", 1000)
+    nothing = Bounds(spans=lambda _: False)
     with pytest.raises(TalliesError, match="more than 1,000 bytes; read fewer windows, with --from and --to"):
-        read(days(1) * 1000, Bounds(spans=lambda _: False))
+        decode(nothing.lines(days(1) * 1000), nothing)
 
 
 @pytest.mark.slow
@@ -63,7 +64,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
     symbols = large.metric("m").channel.symbols
     counted = line("os", [10**10] * symbols, symbols=[*range(symbols)])
     assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large).line_bytes
-    assert len(read([counted], Bounds.of(large))) == 1
+    assert len(decode(Bounds.of(large).lines([counted]))) == 1
 
 
 @pytest.mark.parametrize(

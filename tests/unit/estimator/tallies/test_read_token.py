@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from estimator.tallies.read_token import read_token
+from estimator.commands.sources import read_token
 
 
 def test_a_token_stands_in_a_variable_or_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

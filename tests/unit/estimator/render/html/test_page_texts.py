@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
+from estimator.render.html.chart_data import tracks
 from estimator.render.html.document import as_html
 from estimator.render.html.filters import estimate_text, interval_text, likeliest_text
 from estimator.render.html.sparkline import sparkline
-from estimator.render.html.tracks import tracks
+from estimator.render.rounding import PERCENT, Unit
 from estimator.render.sentences import answer_of
-from estimator.render.units import PERCENT, Unit
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from estimator.render.html.steps import ranges_of
+from estimator.render.html.chart_data import ranges_of
 
 
 def test_the_steps_of_a_probability_are_ranges() -> None:
