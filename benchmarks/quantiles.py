@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.distribution import QUANTILES
-from estimator.distribution_intervals.quantiles import quantile_intervals
+from estimator.distribution_intervals.intervals import quantile_intervals
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import fits_of

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from estimator.api import estimate, load_model
     from estimator.errors import CollectorDownError, MissingLibraryError, ReportError, RequestError, TalliesError
-    from estimator.formats.frames import to_pandas, to_polars
+    from estimator.formats.tables import to_pandas, to_polars
     from estimator.results.changes import Changes
     from estimator.results.estimate import Estimate
     from estimator.results.metric import MetricEstimate, Pooled

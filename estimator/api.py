@@ -21,10 +21,8 @@ from estimator.report.model_file import read_model_file
 from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
 from estimator.shown_report import ShownReport
-from estimator.tallies.fetch import Fetched, fetch
-from estimator.tallies.limits import Bounds
-from estimator.tallies.read import read_file
-from estimator.tallies.read_token import checked_token, token_of_environment
+from estimator.tallies.fetch import Fetched, checked_token, fetch, token_of_environment
+from estimator.tallies.read import Bounds, read_file
 from estimator.tallies.tally import Tally
 
 if TYPE_CHECKING:

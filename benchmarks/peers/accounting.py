@@ -14,7 +14,7 @@ from benchmarks.results import NONE, table
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.composition import composed_epsilon
-from estimator.privacy.privacy_loss import loss_of
+from estimator.privacy.exposure import loss_of
 from tests.support.laws.losses import closed_delta
 
 DELTA = 1e-6

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar, cast
 
 import numpy as np
 
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.analyses.question_fields import question_fields
-from estimator.decoders.squares import Squares
+from estimator.decoders.protocol import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
 from estimator.results.learned import LearnedModel
@@ -29,6 +30,32 @@ from estimator.words import mean_word
 if TYPE_CHECKING:
     from client_sdk.protocol.models.model import Observation
     from estimator.discovery.power import Power
+
+
+class QuestionFields(TypedDict):
+    """The fields of a `Question`."""
+
+    metric: str
+    edition: str
+    kind: str
+    mechanism: str
+    epsilon: float
+    delta: float
+    unit: str
+
+
+def question_fields(metric: Metric) -> QuestionFields:
+    """Return the fields of a `Question` about a metric."""
+    return QuestionFields(
+        metric=metric.name,
+        edition=metric.edition,
+        kind=metric.kind.name,
+        mechanism=metric.channel.name,
+        epsilon=as_float(metric.epsilon_nanos),
+        delta=float_ceiling(metric.delta),
+        unit=metric.unit,
+    )
+
 
 K = TypeVar("K", bound=Kind)
 

@@ -24,9 +24,8 @@ from estimator.analyses.poisoning import fakes_of
 from estimator.analyses.ratios import Ratios
 from estimator.analyses.shrinkage import FEWEST, shrunken_shares
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.decoders.protocol import Inverse
+from estimator.decoders.protocol import Inverse, Squares
 from estimator.decoders.sampling import Sampler
-from estimator.decoders.squares import Squares
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order

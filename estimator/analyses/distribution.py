@@ -12,10 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from estimator.distribution_intervals.band import band, band_places
-from estimator.distribution_intervals.moments import variance_interval
-from estimator.distribution_intervals.quantiles import quantile_intervals
-from estimator.distribution_intervals.ranges import shares_of_ranges
+from estimator.distribution_intervals.intervals import (
+    band,
+    band_places,
+    quantile_intervals,
+    shares_of_ranges,
+    variance_interval,
+)
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit

@@ -19,7 +19,7 @@ from estimator.analyses.covariance import MOST_VALUES, Sample
 from estimator.analyses.grid import check_range
 from estimator.analyses.group_means import group_means, group_shares, group_weights, intervals_of_means
 from estimator.analyses.joint import intervals_of, joint_of
-from estimator.decoders.squares import Squares
+from estimator.decoders.protocol import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate

@@ -7,19 +7,171 @@ estimate e was therefore raised by at most beta * (most - e) / (1 - beta), and l
 beta * (e - least) / (1 - beta) (Cao, Jia & Gong 2021, "Data poisoning attacks to local differential
 privacy protocols", section 4; Cheu, Smith & Ullman 2021, "Manipulation attacks in local
 differential privacy").
+
+The test asks whether some population could have produced the tally. Tallies of populations lie near
+the channel's range: the laws of its symbols under all possible shares. The test statistic is the
+log-likelihood ratio of the tally's own frequencies to the likeliest law in the range. Its
+distribution comes from tallies drawn from that law (a parametric bootstrap; Davison & Hinkley 1997,
+"Bootstrap methods and their application", section 4.2).
+
+Maximum-likelihood shares lie above 0 by chance where the truth is 0. Tallies of their law stay
+closer to the range than honest ones, and twice as many honest tallies would be rejected as the
+level says. Shares that cannot be told from 0 are therefore set to 0 (Andrews & Soares 2010,
+"Inference for parameters defined by moment inequalities using generalized moment selection").
+Shares of numbers on a grid are left unchanged; measured there, up to 9 % of honest tallies had p <=
+.05.
+
+Drawing ends early once the result is clear (Besag & Clifford 1991, "Sequential Monte Carlo
+p-values"), and does not begin where it is clear beforehand. A drawn tally is no farther from the
+range than from the law that it was drawn from, which most often shows that it is not as far.
+Passing proves nothing: made-up reports that imitate some population, such as those of liars who
+follow the protocol, always pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from estimator.analyses.channel_range import range_test
+from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
+from estimator.decoders.protocol import Inverse
+from estimator.likelihood.expectation_maximization import AT_ONCE
+from estimator.likelihood.range_distance import as_far
+from estimator.likelihood.shares import climbed, maximum_likelihood, slack
+from estimator.results.extras import Fakes, Move, RangeTest
 from estimator.results.group import FigureGroup
-from estimator.results.poisoning import Fakes, Move
 from estimator.statistics.arrays import Counts, Floats
+
+DRAWN_AT_MOST = 999
+"""Tallies drawn for a test. If none of them lies as far from the range, the p-value is a
+thousandth.
+"""
+
+CLEAR = 10
+"""The test ends early after this number of drawn tallies as far from the range as the tally
+itself.
+"""
+
+SEED = 1
+"""The same tally has the same p-value on every run."""
+
+ROUNDING = 1e-9
+"""Relative. A log-likelihood ratio below this fraction of the reports is rounding error, and two
+ratios that differ by less than this fraction count as equal.
+"""
+
+LOG_CERTAIN = -40.0
+"""The logarithm of a chance that nobody needs to wait for: that any tally to be drawn would lie as
+far from the range as the tally itself.
+"""
+
+NUMBERS_AT_ONCE = 2**16
+"""Counts of drawn tallies that are fitted at once."""
+
+
+def range_test(channel: Channel, counts: Counts) -> RangeTest:
+    """Return whether some population could have produced a tally, by a seeded test.
+
+    Args:
+        channel: the channel of the reports.
+        counts: of each symbol, shape (m,), at least one above 0.
+
+    """
+    reports = int(counts.sum())
+    law = likeliest_law(channel, counts)
+    statistic = _statistic(counts, law)
+    if statistic <= ROUNDING * reports:
+        return RangeTest(max(0.0, statistic), 1.0, drawn=0, impossible=False)
+    if _log_chance(statistic, channel.symbols) + math.log(DRAWN_AT_MOST) < LOG_CERTAIN:
+        return RangeTest(statistic, 1 / (DRAWN_AT_MOST + 1), drawn=0, impossible=True)
+    drawn_from = law if _is_on_grid(channel) else _barest_law(inverse_of(channel), counts)
+    number_as_far = 0
+    for drawn, is_as_far in enumerate(_drawn(channel, reports, drawn_from, statistic), start=1):
+        number_as_far += is_as_far
+        if number_as_far == CLEAR:
+            return RangeTest(statistic, CLEAR / drawn, drawn, impossible=False)
+    return RangeTest(statistic, (number_as_far + 1) / (DRAWN_AT_MOST + 1), DRAWN_AT_MOST, impossible=number_as_far == 0)
+
+
+def _log_chance(statistic: float, symbols: int) -> float:
+    """Return the logarithm of a bound of the chance to draw a tally as far from its own law.
+
+    Source: Agrawal 2020, "Finite-sample concentration of the multinomial in relative entropy",
+    theorem 1.2: it holds for whatever number of reports.
+    """
+    distance, free = statistic / 2, symbols - 1
+    return 0.0 if distance <= free else free * (1 + math.log(distance / free)) - distance
+
+
+def _drawn(channel: Channel, reports: int, law: Floats, statistic: float) -> Iterator[bool]:
+    """Yield for each tally drawn from a law whether it is as far from the range as a statistic.
+
+    Many are fitted at once, but few as long as the test may end early.
+    """
+    generator, first = np.random.default_rng(SEED), 0
+    at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // channel.symbols))
+    while first < DRAWN_AT_MOST:
+        tallies = generator.multinomial(reports, law, size=min(at_once, max(first, CLEAR), DRAWN_AT_MOST - first))
+        first += len(tallies)
+        if _is_on_grid(channel):
+            # the statistic of the tally itself may be too large by as much as its fit fell short
+            distance = statistic - 2 * float(slack(channel.inputs, reports))
+            yield from as_far(grid_law(channel), channel.inputs, tallies, distance).tolist()
+        else:
+            least = statistic * (1 - ROUNDING)
+            are_as_far = np.array([_statistic(tally, law) >= least for tally in tallies])
+            if are_as_far.any():
+                fitted = zip(tallies[are_as_far], likeliest_law(channel, tallies[are_as_far]), strict=True)
+                are_as_far[are_as_far] = [_statistic(*each) >= least for each in fitted]
+            yield from are_as_far.tolist()
+
+
+def likeliest_law(channel: Channel, counts: Counts) -> Floats:
+    """Return the likeliest laws of the symbols within the channel's range, of sum 1.
+
+    Args:
+        channel: the channel of the reports.
+        counts: of each symbol, shape (..., m), in each tally at least one above 0.
+
+    """
+    if _is_on_grid(channel):
+        operators = grid_law(channel)
+        alike = np.full((*counts.shape[:-1], channel.inputs), 1 / channel.inputs)
+        law = operators.symbol_law(climbed(operators, counts, alike))
+    else:
+        inverse = inverse_of(channel)
+        law = inverse.symbol_law(maximum_likelihood(inverse, counts))
+    normalized: Floats = law / law.sum(axis=-1, keepdims=True)
+    return normalized
+
+
+def _is_on_grid(channel: Channel) -> bool:
+    """Whether the inputs are points of a grid.
+
+    On a grid only the law is identified, not the share of each input.
+    """
+    return decoder_of(channel) is not None
+
+
+def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
+    """Return the likeliest law, with shares set to 0 if they cannot be told from 0; shape (m,)."""
+    reports = int(counts.sum())
+    shares = maximum_likelihood(inverse, counts)
+    is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
+    is_above_zero[shares.argmax()] = True
+    law = inverse.symbol_law(np.where(is_above_zero, shares, 0.0) / shares[is_above_zero].sum())
+    normalized: Floats = law / law.sum()
+    return normalized
+
+
+def _statistic(counts: Counts, law: Floats) -> float:
+    seen = counts > 0
+    expected = counts.sum() * law[seen]
+    return 2 * float(counts[seen] @ np.log(counts[seen] / expected))
+
 
 Extremes = tuple[Floats, Floats]
 """The least and the greatest score of a report for each figure, each of shape (figures,)."""

@@ -14,8 +14,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
-from estimator.commands.printing import print_alerts
-from estimator.commands.progress import progress
+from estimator.commands.printing import print_alerts, progress
 from estimator.commands.sources import (
     COLLECTOR,
     FIRST,
@@ -29,7 +28,7 @@ from estimator.commands.sources import (
     selection_of,
 )
 from estimator.errors import BusyError, OutputError
-from estimator.report.alert_expressions import read_alert
+from estimator.report.alerts import read_alert
 
 
 @click.command(

@@ -16,8 +16,7 @@ from estimator.audit.other_sdk import OtherSdk
 from estimator.audit.proved import proved
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.commands.options import REGISTRY, examples
-from estimator.commands.printing import put
-from estimator.commands.progress import progress
+from estimator.commands.printing import progress, put
 from estimator.render.text import proof as exact_forms
 from estimator.render.text.audit import FORMATS, accusation
 

@@ -23,10 +23,9 @@ from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
-from estimator.plan.plan import DELTA, PlanRequest, make_plan
+from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, year_words
 from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
-from estimator.plan.year import too_much, year_words
 from estimator.rehearsal.ground_truth import MAX_DEVICES
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
 

@@ -10,12 +10,11 @@ import click
 
 from client_sdk.protocol.registry.registry import Registry
 from estimator.commands.options import RANGES, REGISTRY, examples
-from estimator.commands.printing import put
-from estimator.commands.progress import progress
+from estimator.commands.printing import progress, put
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.render.text.rehearsal import FORMATS
-from estimator.report.ranges import check_ranges
+from estimator.report.request_checks import check_ranges
 
 DEVICES = click.IntRange(1, MAX_DEVICES)
 

@@ -16,17 +16,19 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
 from estimator.commands.options import REGISTRY, NumberRange, examples
-from estimator.commands.printing import put
-from estimator.commands.progress import progress
-from estimator.rehearsal.model_answers import read_people
+from estimator.commands.printing import progress, put
 from estimator.rehearsal.model_rehearsal import (
+    MOST_DEVICES,
+    MOST_REHEARSALS,
+    Loss,
     ModelRehearsal,
     RehearsedModel,
     TriedModel,
     auc_without_privacy,
+    devices_for,
+    read_people,
     rehearse_model,
 )
-from estimator.rehearsal.model_search import MOST_DEVICES, MOST_REHEARSALS, Loss, devices_for
 from estimator.render.text.rehearsal import MODEL_FORMATS
 
 SEED_BITS: Final = 32

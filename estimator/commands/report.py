@@ -16,8 +16,7 @@ from estimator.analyses.covariance import MOST_VALUES
 from estimator.atomic_file import write_whole
 from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
-from estimator.commands.printing import print_alerts, stdout, table_of
-from estimator.commands.progress import progress
+from estimator.commands.printing import print_alerts, progress, stdout, table_of
 from estimator.commands.sources import (
     COLLECTOR,
     FIRST,
@@ -32,8 +31,7 @@ from estimator.commands.sources import (
 )
 from estimator.own_files import is_not_ours
 from estimator.render import BINARY_FORMATS, FORMATS
-from estimator.report.alert_expressions import read_alert
-from estimator.report.alerts import judged
+from estimator.report.alerts import judged, read_alert
 from estimator.report.model_file import as_model_file, check_model
 from estimator.report.report import make_report
 from estimator.results.alert import Alert

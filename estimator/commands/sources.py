@@ -14,14 +14,11 @@ from client_sdk.protocol.same_file import replaced
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
 from estimator.commands.options import WindowType
-from estimator.report.candidates import check_candidates
 from estimator.report.participation import check_installs
-from estimator.report.ranges import check_ranges
+from estimator.report.request_checks import check_candidates, check_ranges
 from estimator.results.request import Request, Selection
-from estimator.tallies.fetch import NO_COLLECTOR, fetch, is_collector
-from estimator.tallies.limits import Bounds
-from estimator.tallies.read import STDIN, read_file
-from estimator.tallies.read_token import TOKEN_VARIABLE, token_of_environment
+from estimator.tallies.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
+from estimator.tallies.read import STDIN, Bounds, read_file
 from estimator.tallies.tally import Tally
 
 COLLECTOR: Final = click.option(

@@ -32,9 +32,8 @@ from estimator.commands.sources import (
 from estimator.errors import CollectorDownError
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
-from estimator.tallies.fetch import fetch
-from estimator.tallies.limits import Bounds
-from estimator.tallies.read_token import TOKEN_VARIABLE
+from estimator.tallies.fetch import TOKEN_VARIABLE, fetch
+from estimator.tallies.read import Bounds
 
 USUAL_S: Final = 60
 """Seconds between two drawings, by default."""

@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
-from estimator.decoders.protocol import Inverse
-from estimator.decoders.squares import Squares
+from estimator.decoders.protocol import Inverse, Squares
 from estimator.decoders.support import Balanced, Block, Support
 from estimator.statistics.arrays import Counts, Floats, Reports
-from estimator.statistics.binomial_intervals import binomial_intervals
+from estimator.statistics.binomial_intervals import binomial_intervals, score_intervals
 from estimator.statistics.confidence import EXACT_BELOW, FEW
-from estimator.statistics.score_intervals import score_intervals
 from estimator.statistics.simplex import nearest_shares
 
 Spectra = NDArray[np.complex128]

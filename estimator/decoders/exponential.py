@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
-from estimator.decoders.squares import Squares
+from estimator.decoders.protocol import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
+from estimator.statistics.binomial_intervals import bounded_intervals, score_intervals
 from estimator.statistics.confidence import EXACT_BELOW, FEW
-from estimator.statistics.score_intervals import bounded_intervals, score_intervals
 from estimator.statistics.simplex import nearest_shares
 
 

@@ -3,10 +3,13 @@
 A text must survive every level that it needs. Counts of support are approximated as normal; hashes
 that texts share are neglected. A text is taken to share no beginning with others, which is the
 worst case.
+
+`made_up_reports` says how many reports must be made up to list a text that nobody has.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import ceil, inf, sqrt
@@ -20,8 +23,9 @@ from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
+from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.prefix_search import SURVIVORS, risks_of
-from estimator.results.texts import LeastShare
+from estimator.results.extras import LeastShare
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, z_of
 
@@ -171,3 +175,36 @@ def _least(chance: Callable[[float], float], most: float) -> float | None:
 
 def _whole(number: float | None) -> int | None:
     return None if number is None else ceil(number)
+
+
+def made_up_reports(domain: Text, tables: GroupTables) -> int:
+    """Return about how many reports must be made up to list a short text half of the time.
+
+    All of them support that text.
+    """
+    return math.ceil(float(made_up_by_group(domain, tables).sum()))
+
+
+def made_up_by_group(domain: Text, tables: GroupTables) -> Floats:
+    """Return how many of them each group needs.
+
+    Those who make up reports choose the group and the symbol freely: enough for each level that the
+    text needs, and enough for all groups that confirm it, which must not contradict each other.
+
+    Args:
+        domain: the question, with ``discover = true``.
+        tables: what the groups said.
+
+    """
+    sizes, reports = [group.bits for group in domain.groups(tables.cells)], tables.reports
+    end = min(domain.bits, (min(SHORT, domain.max_length) + 1) * domain.letter_bits)
+    levels = next(place for place, bits in enumerate(sizes) if bits >= end) + 1
+    # with this margin all of them are passed at once half of the time
+    margin = NormalDist().inv_cdf(0.5 ** (1 / (levels + 1)))
+    sums = [max(0.0, bar + margin * math.sqrt(j)) for j, bar in enumerate(least_sums(sizes[:levels]), 1)]
+    deviations = np.maximum(0, np.diff(sums, prepend=0.0))
+    confirming = reports[levels:]
+    to_confirm = deviation_to_confirm(len(sizes) - CONFIRMING - levels + 1) + margin
+    of_confirming = to_confirm * confirming / math.sqrt(max(1, int(confirming.sum())))
+    needed: Floats = np.append(deviations * np.sqrt(reports[:levels]), of_confirming)
+    return needed * math.sqrt(tables.by_chance / (1 - tables.by_chance))

@@ -9,12 +9,15 @@ continuations is then right, and each is as likely as another. So a prefix may f
 level and catch up at the next, and the continuations of a very common prefix do not crowd out all
 others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this measure of a path,
 for a code whose words share beginnings.)
+
+A prefix goes on with the next bits of its letters that can begin a text.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,11 +25,48 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.texts.groups import CONFIRMING, MODULUS, Group
 from client_sdk.protocol.texts.text import Text
-from estimator.discovery.continuations import Continuations
 from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.text_numbers import TextNumbers
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Continuations:
+    """The next bits of a prefix that has not ended.
+
+    Attributes:
+        bits: the patterns that can follow, rising.
+        ended: of each, whether the text has ended with it.
+
+    """
+
+    bits: Counts
+    ended: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        """Return the patterns of ``step`` bits.
+
+        Args:
+            domain: the question.
+            begun: the bits of the letter in which the prefix ends, if it ends within one.
+            begun_bits: how many they are.
+            step: how many bits follow.
+
+        """
+        patterns = np.arange(1 << step, dtype=np.int64)
+        letters, left = (begun << step) + patterns, begun_bits + step
+        possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
+        while left >= domain.letter_bits:
+            left -= domain.letter_bits
+            code = letters >> left & (1 << domain.letter_bits) - 1
+            possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
+            ended |= code == 0
+        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
+        possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
+        return cls(patterns[possible], ended[possible])
+
 
 SURVIVORS: Final = 1024
 """The most prefixes that survive a level. Fewer find fewer texts; more find hardly any more."""

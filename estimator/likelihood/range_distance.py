@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from estimator.decoders.protocol import ChannelLaw
 from estimator.likelihood.expectation_maximization import MAX_LEAPS, extrapolated, stepped
-from estimator.likelihood.projected_gradient import SLACK
+from estimator.likelihood.shares import SLACK
 from estimator.statistics.arrays import Counts, Floats
 
 

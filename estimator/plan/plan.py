@@ -1,4 +1,7 @@
-"""A plan, before any data: how precise each metric will be, and what a device reveals."""
+"""A plan, before any data: how precise each metric will be, and what a device reveals.
+
+A sentence says what a year of all answers reveals.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +15,58 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, UnsetType
 
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.exact import float_ceiling
-from client_sdk.protocol.horizon import windows_left
+from client_sdk.protocol.horizon import Horizon, chance_beyond, most_nanos, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry import limits
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import shipped
+from client_sdk.protocol.statement import outcome
 from client_sdk.protocol.window import WindowKind
-from estimator.analyses.analysis import Analysis
+from estimator.analyses.analysis import Analysis, question_fields
 from estimator.analyses.metric import analysis_of
-from estimator.analyses.question_fields import question_fields
 from estimator.discovery.power import SHORT
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
-from estimator.plan.power import smallest_difference, smallest_share
-from estimator.plan.target_error import reports_needed, unit_variance, usual_error
-from estimator.plan.year import year_words
+from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
 from estimator.privacy.amplification import sampled
 from estimator.privacy.central_epsilon import central_of
-from estimator.privacy.exposure import Exposure, exposures
-from estimator.results.central import Central
+from estimator.privacy.exposure import Exposure, exposures, own_delta
+from estimator.results.extras import Central, LeastShare
 from estimator.results.metric import Question
 from estimator.results.record import Record, says
-from estimator.results.texts import LeastShare
+
+OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
+"""What lowers the year of a device that keeps its ledger."""
+
+OF_BROWSERS: Final = "lower per_window, or ask less often"
+"""What lowers the year of a browser that may wipe its ledger: lifetime and month restart then."""
+
+
+def year_words(registry: Registry, today: date) -> str:
+    """Return in a sentence what a year of all answers reveals, from a day on."""
+    nanos = most_nanos(registry, Horizon.YEAR, today)
+    delta = own_delta(registry, Horizon.YEAR, today)
+    loss = f"epsilon {as_float(nanos):.9g}" + (f" and delta {float_ceiling(delta):.9g}" if delta else "")
+    what = outcome(nanos, chance_beyond(registry, Horizon.YEAR, today), shipped())
+    return f"Within a year, all answers of a device reveal at most {loss}: {what}."
+
+
+def too_much(nanos: int, most: Fraction, *, may_be_wiped: bool) -> list[str]:
+    """Return a sentence if a year of all answers reveals more than a given epsilon.
+
+    Args:
+        nanos: the loss of the year in billionths of epsilon.
+        most: the epsilon that is allowed.
+        may_be_wiped: whether devices are browsers that may wipe their ledger, whose year has no
+            ceiling but that of its windows.
+
+    """
+    if nanos <= most * NANOS:
+        return []
+    least, advice = f"up to {as_float(nanos):.9g}", OF_BROWSERS if may_be_wiped else OF_DEVICES
+    return [f"within a year a device reveals {least}, more than the {float(most):g} of --at-most: {advice}"]
+
 
 COMMON: Final = 0.01
 """The share of a text for which a plan says how many devices find it."""

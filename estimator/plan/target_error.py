@@ -1,13 +1,27 @@
-"""The target of a metric: the standard error of a share, or else of the mean."""
+"""The target of a metric, a standard error, and what would be seen with so many reports.
+
+The smallest share that would be seen has an interval above 0 with a probability of 80 %. The
+interval is the 95 % interval of the report, of one value by itself. Where the support of a value is
+binomial, the least count whose interval lies above 0 is found first, and then the share at which
+that count is reached often enough. Elsewhere the estimate is taken to be normal, with the variance
+of the worst population that has the share.
+"""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Final
+
+import numpy as np
 
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
+from estimator.decoders.protocol import Squares
+from estimator.statistics.binomial_intervals import at_most, binomial_intervals
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z
+from estimator.statistics.laws import binomial_tail
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a
@@ -53,3 +67,84 @@ def reports_needed(variance: float, error: float) -> int:
 
     """
     return max(1, math.ceil(Fraction(variance) / Fraction(error) ** 2))  # floats would overflow
+
+
+Z_OF_NINE_IN_TEN: Final = NormalDist().inv_cdf(0.9)
+"""For differences of strata: who compares two releases acts on what is not seen."""
+
+
+def smallest_difference(variance: float, reports: int) -> float | None:
+    """Return the smallest difference of two strata that would be seen 9 times in 10.
+
+    It is seen if its own 95 % interval excludes 0: before the correction for other comparisons.
+    None without reports.
+
+    Args:
+        variance: n times the variance of the figure in one stratum, in the worst population.
+        reports: n of each stratum.
+
+    """
+    return None if reports == 0 else (Z + Z_OF_NINE_IN_TEN) * math.sqrt(2 * variance / reports)
+
+
+def smallest_share(squares: Squares, reports: int) -> float | None:
+    """Return the smallest share that would be seen. None if not even the share 1 would be.
+
+    Args:
+        squares: of the channel.
+        reports: n.
+
+    """
+    if reports == 0:
+        return None
+    if squares.support is None:
+        return _normal(squares, reports)
+    own, other = squares.support
+    count = least_count(other, reports)
+    if count is None or not _is_reached(count, reports, own):
+        return None
+    too_rare, enough = other, own
+    for _ in range(BISECTIONS):
+        middle = (too_rare + enough) / 2
+        if _is_reached(count, reports, middle):
+            enough = middle
+        else:
+            too_rare = middle
+    return (enough - other) / (own - other)
+
+
+def least_count(other: float, reports: int) -> int | None:
+    """Return the least count of support whose interval lies above ``other``, or None."""
+
+    def is_above(count: int) -> bool:
+        return bool(binomial_intervals(np.array([count]), reports)[0][0] > other)
+
+    too_few, enough = 0, reports
+    if not is_above(enough):
+        return None
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        too_few, enough = (too_few, middle) if is_above(middle) else (middle, enough)
+    return enough
+
+
+def _is_reached(count: int, reports: int, probability: float) -> bool:
+    """Return whether a binomial count is at least ``count`` often enough."""
+    if reports < EXACT_BELOW or count <= FEW:
+        return at_most(count - 1, reports, probability) <= 1 - POWER
+    return bool(binomial_tail(count, reports, probability) >= POWER)
+
+
+def _normal(squares: Squares, reports: int) -> float | None:
+    threshold = Z * math.sqrt(squares.variance(0.0) / reports)
+
+    def is_seen(share: float) -> bool:
+        return share - Z_OF_POWER * math.sqrt(squares.variance(share) / reports) >= threshold
+
+    if reports < squares.least_reports or not is_seen(1.0):
+        return None
+    too_rare, enough = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        middle = (too_rare + enough) / 2
+        too_rare, enough = (too_rare, middle) if is_seen(middle) else (middle, enough)
+    return enough

@@ -13,7 +13,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
 from estimator.privacy.amplification import composed, shuffled_epsilon
 from estimator.privacy.clones import ROUNDING
-from estimator.results.central import Central
+from estimator.results.extras import Central
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:

@@ -1,6 +1,13 @@
 """The most a device reveals in a window, a month, a year and its life.
 
 Sums are exact integers, bounded by the ceilings as the ledger keeps them.
+
+The loss of a report is that of its worst pair of answers. If every symbol separates two answers
+either by the whole epsilon or not at all, the loss has three values, and the worst pair of answers
+is the one with the fewest symbols in common. A report of a tree is one of a random level, and
+reveals no more than if the answers were such a pair on all levels. A set or a rounded number is a
+mixture of inputs, which by convexity reveals no more than its worst pair of inputs. Every other
+channel is treated as the worst one of its epsilon.
 """
 
 from __future__ import annotations
@@ -11,6 +18,7 @@ from fractions import Fraction
 from typing import Annotated
 
 from client_sdk.protocol.budget import ATTOS
+from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.horizon import (
@@ -24,9 +32,20 @@ from client_sdk.protocol.horizon import (
 )
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from estimator.decoders.inversions import extreme_of
 from estimator.privacy.composition import PrivacyLoss, bounded_epsilon, composed_epsilon
-from estimator.privacy.privacy_loss import loss_of
 from estimator.results.record import Record, says
+
+ROUNDED = 1 + 2.0**-48
+"""A probability times this is above the exact one, whatever the rounding of floats."""
+
+
+def loss_of(channel: Channel) -> PrivacyLoss:
+    """Return the privacy loss of one report, whatever was reported before."""
+    step = channel.last_step
+    worst = PrivacyLoss.worst(as_float(epsilon_nanos(step)), float(step.delta) * ROUNDED)
+    return worst._replace(extreme=min(worst.extreme, extreme_of(step) * ROUNDED))
+
 
 MOST_COMPOSED = 10**6
 """Up to this number of reports of one loss its distribution is added up; more are bounded by

@@ -19,8 +19,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import AnswersError
-from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.true_answers import TrueAnswer, distinct, encode, read_answer
+from estimator.rehearsal.population import Crowd, TrueAnswer, distinct, encode, read_answer
 
 MAX_DEVICES = 10**15
 """numpy samples in floats, and every count up to this is exact as one. It is a hundred thousand

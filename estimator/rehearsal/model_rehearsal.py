@@ -3,22 +3,33 @@
 A row of the table is a person. Some rows are held back, in each round others; devices are drawn
 from the rest with replacement. So what is measured is the noise of privacy, and not the value of
 more people.
+
+A search finds how many devices a model needs, so that privacy costs no more AUC than is allowed.
+
+In the table of answers each feature has a column, and the label has one with the metric's name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Final
 
 import numpy as np
 
-from client_sdk.protocol.kinds.kind import NO_COINS
+from client_sdk.protocol.errors import DomainError
+from client_sdk.protocol.kinds.boolean import TRUTH_VALUES
+from client_sdk.protocol.kinds.kind import NO_COINS, Kind
+from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict
+from estimator.errors import AnswersError
 from estimator.results.record import Record, says
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
@@ -194,3 +205,170 @@ def _features(metric: Metric, answer: dict[str, object]) -> list[float]:
     places, _ = observation.read(answer)
     features = zip(observation.features, places, strict=True)
     return [float(each) for feature, place in features for each in feature.scaled(place)]
+
+
+FEWEST_DEVICES: Final = 1000
+"""The search begins here: with fewer even a simple model is noise."""
+
+MOST_DEVICES: Final = 10**7
+"""Each report of products is drawn by itself; this number takes some minutes."""
+
+DOUBLINGS: Final = math.ceil(math.log2(MOST_DEVICES / FEWEST_DEVICES))
+
+HALVINGS: Final = 3
+"""Of the last doubling: what is found is within an eighth of it, or 9 %."""
+
+MOST_REHEARSALS: Final = 1 + DOUBLINGS + HALVINGS
+"""How many numbers of devices are tried at most."""
+
+DIGITS: Final = 2
+"""Of a number of devices that is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What privacy costs with a number of devices.
+
+    Attributes:
+        rehearsal: of that number.
+        losses: of each round, the AUC without privacy less that with it, for the same people.
+
+    """
+
+    rehearsal: ModelRehearsal
+    losses: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean loss over the rounds."""
+        return float(np.mean(self.losses))
+
+    @property
+    def error(self) -> float:
+        """The standard error of that mean."""
+        return float(np.std(self.losses, ddof=1)) / math.sqrt(len(self.losses))
+
+    def is_within(self, most_loss: float) -> bool:
+        """Whether at most that much is lost, even if the mean errs by its standard error."""
+        return self.mean + self.error <= most_loss
+
+
+def devices_for(  # noqa: PLR0913 what is rehearsed, and how far
+    metric: Metric, people: People, most_loss: float, *, rounds: int, seed: int, advance: Callable[[int], None]
+) -> Loss | None:
+    """Return the fewest devices that were found to cost at most ``most_loss`` of AUC.
+
+    The number is doubled until the loss is small enough. Then its last doubling is searched by
+    halves. A mean that is small by chance would be found among many, so that its standard error is
+    added.
+
+    Args:
+        metric: a model with a label of yes or no.
+        people: true answers; some are held back in each round.
+        most_loss: the most AUC that may be lost, compared with a linear regression without privacy.
+        rounds: of each number of devices, at least 2.
+        seed: of all randomness; people are held back alike for all numbers.
+        advance: called with 1 after each number of devices.
+
+    Returns:
+        What they lose. None if even `MOST_DEVICES` lose more.
+
+    """
+    plain = aucs_without_privacy(people, metric, rounds, seed)
+
+    def tried(devices: int) -> Loss:
+        rehearsal = rehearse_model(metric, people, devices, rounds, seed)
+        advance(1)
+        return Loss(rehearsal, tuple(alone - auc for alone, auc in zip(plain, rehearsal.aucs, strict=True)))
+
+    enough, too_few = tried(FEWEST_DEVICES), 0
+    while not enough.is_within(most_loss):
+        too_few = enough.rehearsal.devices
+        if too_few >= MOST_DEVICES:
+            return None
+        enough = tried(min(2 * too_few, MOST_DEVICES))
+    for _ in range(HALVINGS if too_few else 0):
+        middle = tried(_rounded(math.sqrt(too_few * enough.rehearsal.devices)))
+        if middle.is_within(most_loss):
+            enough = middle
+        else:
+            too_few = middle.rehearsal.devices
+    return enough
+
+
+def _rounded(devices: float) -> int:
+    """Return a number of devices with few digits, rounded up."""
+    unit = 10 ** (math.floor(math.log10(devices)) + 1 - DIGITS)
+    return int(math.ceil(devices / unit) * unit)
+
+
+LEAST_ROWS: Final = 20
+"""With fewer, nobody is left to try a model on."""
+
+LEAST_PERSONS: Final = 2
+"""Of each label: one to learn from, and one to try a model on."""
+
+
+def read_people(path: Path, metric: Metric) -> People:
+    """Read a table of true answers to a model; a row with an empty cell is left out.
+
+    Args:
+        path: a CSV file (RFC 4180) in UTF-8 with a heading. The column ``person``, if there is one,
+            says which rows are of one person.
+        metric: a model with a label of yes or no.
+
+    Raises:
+        AnswersError: naming the column, or the row, without the content of a cell.
+
+    """
+    observation = analysis_of(metric).observation
+    if observation is None or not observation.is_of_yes_and_no:
+        raise AnswersError(f"{metric.name} is no model of yes and no; name one that is")
+    features = {feature.name: feature.kind for feature in observation.features}
+    answers, persons = [], []
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.DictReader(file, strict=True)
+            _check_heading(path, list(rows.fieldnames or ()), (*features, metric.name))
+            for row in rows:
+                if None in row or None in row.values():  # as csv says of what is too long, or too short
+                    raise AnswersError(f"line {rows.line_num}: has more or fewer cells than the heading; correct it")
+                if all(row[name] for name in (*features, metric.name)):
+                    answer = {name: _read(row[name], kind) for name, kind in features.items()}
+                    answers.append(answer | {LABEL: TRUTH_VALUES.get(row[metric.name].strip().lower())})
+                    _check(metric, answers[-1], rows.line_num)
+                    persons.append(row.get("person") or f"row {rows.line_num}")
+    except OSError as error:
+        raise AnswersError(f"{path} cannot be read: {error.strerror}; name a readable CSV file") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise AnswersError(f"{path} is no CSV in UTF-8; save it as that") from None
+    if len(answers) < LEAST_ROWS:
+        raise AnswersError(f"{path} has {len(answers)} rows without an empty cell; {LEAST_ROWS} are the least")
+    people = People(answers, np.unique(persons, return_inverse=True)[1])
+    if min(len(np.unique(people.groups[people.labels == is_yes])) for is_yes in (True, False)) < LEAST_PERSONS:
+        raise AnswersError(f"{path} must have rows of {LEAST_PERSONS} persons or more with yes, and of as many with no")
+    return people
+
+
+def _check_heading(path: Path, heading: Sequence[str], names: Sequence[str]) -> None:
+    """Refuse a heading that does not name each feature and the label once.
+
+    Raises:
+        AnswersError: naming the columns.
+
+    """
+    if lacking := [name for name in names if name not in heading]:
+        raise AnswersError(f"{path} has no column {', '.join(lacking)}; name one for each feature and the label")
+    if twice := [name for name in names if heading.count(name) > 1]:
+        raise AnswersError(f"{path} has the column {', '.join(twice)} twice; name each column once")
+
+
+def _read(cell: str, kind: Kind) -> object:
+    return cell if kind.labels else decimal_in(cell)
+
+
+def _check(metric: Metric, answer: dict[str, object], line: int) -> None:
+    try:
+        metric.kind.encode(answer, metric.channel.inputs, NO_COINS)
+    except DomainError as error:
+        raise AnswersError(f"line {line}: must have {error}") from None

@@ -1,20 +1,152 @@
-"""The crowd of a rehearsal: how many devices give each answer, and what is therefore true."""
+"""The crowd of a rehearsal: how many devices give each answer, and what is therefore true.
+
+An answer is read from a text, and has the law by which a device makes an input of it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Draws
 from estimator.analyses.metric import analysis_of
-from estimator.rehearsal.true_answers import TrueAnswer, Value, as_float, parts
-from estimator.rehearsal.weighted_numbers import WeightedNumbers
 from estimator.statistics.arrays import Counts, Floats
+
+Input = int | tuple[int, ...]
+"""An input of a channel: a symbol, or an encoded vector."""
+
+Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
+"""An answer. Equal answers have equal values: the members of a set are in the domain's order."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrueAnswer:
+    """One answer, and the inputs that a device's rounding or its drawing of a member makes of it.
+
+    Attributes:
+        value: the answer itself.
+        law: each input that it may become, with its probability. Of a text, the integer of each
+            text.
+
+    """
+
+    value: Value
+    law: tuple[tuple[Input, float], ...]
+
+
+def parts(value: Value) -> tuple[Value, ...]:
+    """Return the members of a set, the answers of a pair, or the numbers of a vector."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def as_float(value: Value) -> float:
+    """Return a number as a float, and NaN for any other answer."""
+    return float(value) if isinstance(value, int | Decimal | Fraction) else math.nan
+
+
+def read_answer(metric: Metric, cell: str | tuple[str, ...]) -> TrueAnswer:
+    """Return the answer that a text states, or that several texts state together.
+
+    Raises:
+        ValueError: if the text states no answer. The message says what an answer may be and leaves
+            out the text.
+
+    """
+    kind = metric.kind
+    try:
+        return encode(metric, kind.parse(cell) if isinstance(cell, str) else kind.parse_columns(cell))
+    except DomainError:
+        raise ValueError(f"must be {kind.expected_in_cell}") from None
+
+
+def encode(metric: Metric, value: Any) -> TrueAnswer:  # noqa: ANN401 an answer of any kind
+    """Return an answer with the law by which the metric's kind turns it into an input.
+
+    Raises:
+        DomainError: if it is no answer.
+
+    """
+    kind, inputs = metric.kind, metric.channel.inputs
+    if value is None and metric.has_no_answer:
+        return TrueAnswer(None, ((inputs - 1, 1.0),))
+    law = analysis_of(metric).law(value)
+    return TrueAnswer(cast("Value", kind.truth(value)), tuple((each, float(chance)) for each, chance in law.items()))
+
+
+def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]:
+    """Return how often each answer was given. Two texts such as 1 and 1.0 state one answer."""
+    counts: dict[TrueAnswer, int] = {}
+    for answer, count in answers:
+        counts[answer] = counts.get(answer, 0) + count
+    return counts
+
+
+ROUNDING: Final = 1e-9
+"""A part of the weights that a sum of floats may lack. A quantile is reached in spite of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedNumbers:
+    """Numbers, rising, with weights: how many devices, or which share of them, gave each.
+
+    Attributes:
+        values: shape (values,), rising.
+        weights: shape (values,).
+        total: the exactly rounded sum of the weights, above 0.
+
+    """
+
+    values: Floats
+    weights: Floats | Counts
+    total: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], weights: Floats | Counts) -> WeightedNumbers:
+        """Return numbers in any order with weights of any positive sum."""
+        rising = np.argsort(values)
+        return cls(np.array(values)[rising], weights[rising], math.fsum(weights.tolist()))
+
+    @property
+    def variance(self) -> float:
+        """The variance, in squared units."""
+        mean = math.fsum((self.weights * self.values).tolist()) / self.total
+        return math.fsum((self.weights * (self.values - mean) ** 2).tolist()) / self.total
+
+    def quantiles(self, probabilities: Sequence[float]) -> list[float]:
+        """Return, for each probability, the least value that such a part does not exceed."""
+        reached = np.searchsorted(np.cumsum(self.weights) / self.total, np.array(probabilities) - ROUNDING)
+        quantiles: list[float] = self.values[np.minimum(reached, self.values.size - 1)].tolist()
+        return quantiles
+
+    def at_most(self, places: Sequence[float]) -> list[float]:
+        """Return, for each place, the share of values that are at most there."""
+        return [self._share(self.values <= place) for place in places]
+
+    def bins(self, starts: Sequence[float]) -> list[float]:
+        """Return the share of values in each bin.
+
+        A bin holds its start and ends before the next one starts; the last has no end.
+        """
+        places = np.searchsorted(np.array(starts), self.values, side="right") - 1
+        return [self._share(places == place) for place in range(len(starts))]
+
+    def ranges(self, ends: Sequence[tuple[float, float]]) -> list[float]:
+        """Return the share of values in each range, both ends included."""
+        return [self._share((start <= self.values) & (self.values <= end)) for start, end in ends]
+
+    def _share(self, is_chosen: NDArray[np.bool_]) -> float:
+        """Return the share of the chosen values: exactly 1 if all are chosen."""
+        return math.fsum(self.weights[is_chosen].tolist()) / self.total
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,15 +11,14 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Draws
 from estimator.analyses.metric import analysis_of, estimate
-from estimator.rehearsal.compared import coverages_of, held
 from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import Crowd
 from estimator.rehearsal.rehearsed import MissedText, NotRehearsed, Rehearsal, Rehearsed, RehearsedTexts
-from estimator.rehearsal.truths import Truths, truths_of
+from estimator.rehearsal.truths import Truths, coverages_of, held, truths_of
 from estimator.report.group_differences import corrected_differences
+from estimator.results.extras import TextFindings
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request
-from estimator.results.texts import TextFindings
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.tally import Tally

@@ -8,14 +8,13 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict, replace
 
-from estimator.rehearsal.compared import BAND, Coverage, holds
-from estimator.rehearsal.truths import TRUTHS, Truths
+from estimator.rehearsal.truths import BAND, TRUTHS, Coverage, Truths, holds
 from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures
+from estimator.results.extras import TextFindings
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.record import Record, says
 from estimator.results.report import POPULATION, SCHEMA, Skipped
-from estimator.results.texts import TextFindings
 
 
 class RehearsedFigure(Figure, frozen=True, kw_only=True):

@@ -10,11 +10,9 @@ from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, 
 from estimator.render.words import MOVED, move_label, p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
+from estimator.results.extras import EMPTY_TEXT, AmongAll, Move
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.participation import AmongAll
-from estimator.results.poisoning import Move
-from estimator.results.texts import EMPTY_TEXT
 from estimator.words import label_of, plural
 
 SHOWN_UNCLEAR = 5

@@ -8,10 +8,9 @@ from typing import Final
 
 from client_sdk.protocol.kinds.kind import word
 from estimator.results.changes import Changes
-from estimator.results.clusters import Cluster
+from estimator.results.extras import Cluster, Move, RangeTest
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate, Question
-from estimator.results.poisoning import Move, RangeTest
 from estimator.results.statistic import STATISTICS
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)

@@ -2,13 +2,29 @@
 
 If the figure is not beyond the bound, an alert fires only if the interval misses the figure on one
 side. So its rate of false alarms is at most the rate at which intervals miss.
+
+An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGURE …``. A figure is
+``mean``, ``sum``, ``share[VALUE]``, of a number by group ``mean[VALUE]``, or a quantile such as
+``p95``; an operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire, or
+would always fire, is refused.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Final
 
+from client_sdk.protocol.kinds.kind import Label, word
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from estimator.analyses.metric import analysis_of
+from estimator.errors import RequestError
+from estimator.report.strata import apart, stratum_name
 from estimator.results.alert import Alert, JudgedAlert, Operator
+from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import EXACT_BELOW
 
@@ -61,3 +77,119 @@ def is_beyond(alert: Alert, low: float, high: float) -> bool:
             return high < alert.bound
         case Operator.AT_MOST:
             return high <= alert.bound
+
+
+_EXPRESSION: Final = re.compile(
+    r"\s*(?P<metric>[^\s.\[]+)(?:\[(?P<stratum>[^\]]+)\])?\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
+    r"\s*(?P<operator>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*",
+    re.ASCII,
+)
+
+_GRAMMAR: Final = (
+    "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2', 'theme.share[dark] >= 0.5' "
+    "or, for a public stratum, 'crashes[platform=ios].mean > 2'"
+)
+
+_NAMED: Final = 12
+"""The most values that are named."""
+
+
+def read_alert(registry: Registry, text: str) -> Alert:
+    """Return the alert that an expression names.
+
+    Args:
+        registry: the definitions.
+        text: the expression.
+
+    Raises:
+        RequestError: if it cannot be read, names a figure or value that the metric does not have,
+            or compares with a number that the figure cannot be on both sides of. The message says
+            what to write.
+        UnknownMetricError: if the registry defines no such metric.
+
+    """
+    match = _EXPRESSION.fullmatch(text)
+    if match is None:
+        raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
+    metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
+    key = _key(metric, match["figure"], match["value"], text)
+    alert = Alert(metric.name, match["figure"], key, Operator(match["operator"]), float(match["bound"]))
+    _check_bound(metric, alert, text)
+    return alert
+
+
+def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
+    """Return the question of a name, or one of its public strata."""
+    metric = registry.metric(name)
+    if stratum is None:
+        return metric
+    strata = [stratum_name(name, each) for each in ("", *metric.strata)] if metric.strata else []
+    in_stratum = stratum_name(name, stratum)
+    if in_stratum not in strata:
+        known = f"its strata are: {', '.join(strata)}" if strata else f"{name} has none; leave [{stratum}] out"
+        raise RequestError(f"the alert {text!r} names no stratum of {name}; {known}")
+    return apart(registry).metric(in_stratum)
+
+
+def _key(metric: Metric, figure: str, value: str | None, text: str) -> FigureKey:
+    """Return the key of a figure, if the metric has it."""
+    name = figure if value is None else f"{figure.partition('[')[0]}[VALUE]"
+    known = analysis_of(metric).alerts
+    if name in known:
+        key = known[name]
+        return key if value is None else FigureKey(key.statistic, _label(metric, value, text))
+    if not known:
+        raise RequestError(
+            f"the alert {text!r} cannot be had: {metric.name} has no mean and no shares; take another metric"
+        )
+    missing = "the share of no value" if name == "share" else f"{figure}, which {metric.name} does not have"
+    raise RequestError(f"the alert {text!r} names {missing}; write one of: {', '.join(known)}")
+
+
+def _label(metric: Metric, value: str, text: str) -> Label:
+    """Return the value of this name.
+
+    Two pairs can have one name, which then names neither.
+    """
+    labels = analysis_of(metric).labels
+    named = [label for label in labels if word(label) == value]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        raise RequestError(f"the alert {text!r} names a value that {len(named)} answers are written as; take another")
+    known = ", ".join(word(label) for label in islice(labels, _NAMED))
+    more = ", …" if len(labels) > _NAMED else ""
+    raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}")
+
+
+def _check_bound(metric: Metric, alert: Alert, text: str) -> None:
+    """Refuse a bound that no figure, or every figure, is beyond."""
+    least, greatest = _ends(metric, alert.key.statistic)
+    is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
+    is_inside = least < alert.bound < greatest
+    is_end = alert.bound == (greatest if is_open_below else least)
+    if math.isfinite(alert.bound) and (is_inside or is_end):
+        return
+    possible = f"{alert.figure} of {metric.name} is {_span(least, greatest)}"
+    raise RequestError(f"the alert {text!r} would never or always fire; {possible}")
+
+
+def _span(least: float, greatest: float) -> str:
+    match math.isfinite(least), math.isfinite(greatest):
+        case True, True:
+            return f"{least:.12g} to {greatest:.12g}"
+        case True, False:
+            return f"{least:.12g} or more"
+        case False, True:
+            return f"{greatest:.12g} or less"
+    return "any finite number"
+
+
+def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
+    """Return the least and the greatest possible figure."""
+    if statistic == "share":
+        return 0.0, 1.0
+    least, greatest = analysis_of(metric).ends or SHARES
+    if statistic == "sum":  # of at least one answer, and of any number of them
+        return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)
+    return least, greatest

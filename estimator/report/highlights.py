@@ -14,8 +14,8 @@ from estimator.report.changes import changes_of
 from estimator.report.group_differences import corrected_differences
 from estimator.report.pooling import pooled
 from estimator.results.group import FigureGroup
-from estimator.results.highlight import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 from estimator.statistics.holm import holm

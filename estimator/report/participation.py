@@ -26,13 +26,13 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.errors import RequestError
 from estimator.results.estimate import Figure, Figures
+from estimator.results.extras import PARTICIPATION_CONFIDENCE, AmongAll, TakingPart
 from estimator.results.group import Ends
 from estimator.results.metric import MetricEstimate
-from estimator.results.participation import CONFIDENCE, AmongAll, TakingPart
 from estimator.results.request import Request
-from estimator.statistics.trials import trials_interval
+from estimator.statistics.laws import trials_interval
 
-MISS: Final = (1 - CONFIDENCE) / 2
+MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2
 
 
 def unknown_because(registry: Registry) -> str | None:

@@ -26,8 +26,8 @@ from msgspec.structs import replace as replace_fields
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
+from estimator.analyses.analysis import question_fields
 from estimator.analyses.metric import analysis_of
-from estimator.analyses.question_fields import question_fields
 from estimator.decoders.decoder import LEAST_NOISE
 from estimator.decoders.permanent import first_step
 from estimator.report.changes import compare, reaches

@@ -7,14 +7,10 @@ from typing import Annotated
 import msgspec
 
 from client_sdk.protocol.window import Window
-from estimator.results.central import Central
-from estimator.results.clusters import Clusters
+from estimator.results.extras import AmongAll, Central, Clusters, Fakes, TakingPart, TextFindings
 from estimator.results.group import Figured, FigureGroup
 from estimator.results.learned import LearnedModel
-from estimator.results.participation import AmongAll, TakingPart
-from estimator.results.poisoning import Fakes
 from estimator.results.record import Record, says
-from estimator.results.texts import TextFindings
 
 
 class Question(Record, frozen=True, kw_only=True):

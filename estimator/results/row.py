@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, NamedTuple, get_args, get_type_hints
 
-from estimator.results import participation
 from estimator.results.estimate import NO_LABEL, Figure
+from estimator.results.extras import PARTICIPATION_CONFIDENCE
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate, Pooled, Question
 from estimator.results.report import POPULATION, EstimateReport
@@ -90,7 +90,7 @@ DESCRIPTIONS: Final = {
 }
 """What the column ``statistic`` may hold, with descriptions."""
 
-BOUNDS_MISS: Final = round((1 - participation.CONFIDENCE) / 2, 6)
+BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
 """How much more often bounds among all installations miss than the intervals they are made of."""
 
 
@@ -162,10 +162,10 @@ def _effect_cells(effect: Figured, between: str) -> Iterator[Cells]:
 
 def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[float, Cells]]:
     if estimated.taking_part is not None:
-        yield participation.CONFIDENCE, Cells(DEVICES, None, estimated.taking_part)
+        yield PARTICIPATION_CONFIDENCE, Cells(DEVICES, None, estimated.taking_part)
     among_all = estimated.among_all
     if among_all is not None:
-        yield participation.CONFIDENCE, Cells(TAKING_PART, str(among_all.installs), among_all.taking_part)
+        yield PARTICIPATION_CONFIDENCE, Cells(TAKING_PART, str(among_all.installs), among_all.taking_part)
         bounds: Iterable[Cells] = (
             cells for group in among_all.groups for cells in _cells(group, f"{group.statistic}_among_all")
         )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from client_sdk.protocol.kinds.kind import word
 from estimator.results.estimate import Figures
-from estimator.results.texts import EMPTY_TEXT
+from estimator.results.extras import EMPTY_TEXT
 from estimator.words import is_yes_or_no, label_of, parts
 
 SHOWN_TEXTS: Final = 10

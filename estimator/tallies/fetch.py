@@ -1,7 +1,12 @@
-"""Tallies over HTTP. Only this module imports urllib."""
+"""Tallies over HTTP. Only this module imports urllib.
+
+The secret of a read key comes from the environment or a file. A command line would show it to
+everybody on the machine.
+"""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -9,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
+from pathlib import Path
 from threading import Thread
 from typing import IO, Final
 from urllib.error import HTTPError, URLError
@@ -17,10 +23,49 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
 from estimator.errors import CollectorDownError, TalliesError
-from estimator.tallies.limits import Bounds
-from estimator.tallies.read import EVERYTHING, PIECE_BYTES, decode
-from estimator.tallies.read_token import TOKEN_VARIABLE
+from estimator.tallies.read import EVERYTHING, PIECE_BYTES, Bounds, decode
 from estimator.tallies.tally import Tally
+
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
+FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
+
+
+def token_of_environment() -> str:
+    """Return the secret of the environment.
+
+    Raises:
+        ValueError: if there is no secret, if there are two, or if it cannot stand in a header. The
+            message never holds it.
+
+    """
+    token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
+    if token is not None and file is not None:
+        raise ValueError(f"{TOKEN_VARIABLE} and {FILE_VARIABLE} are both set: keep one of them")
+    if file is not None:
+        try:
+            token = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise ValueError(f"the read token's file {file} cannot be read: {problem}") from None
+    return checked_token(token or "", f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
+
+
+def checked_token(token: str, problem: str) -> str:
+    """Return a secret without the end of its line.
+
+    Args:
+        token: the secret.
+        problem: what to say if it cannot stand in a header.
+
+    Raises:
+        ValueError: with the problem.
+
+    """
+    secret = token.rstrip("\r\n")
+    if not (secret and secret.isascii() and secret.isprintable()):
+        raise ValueError(problem)
+    return secret
+
 
 TIMEOUT_S = 60.0
 """Seconds without a byte. A collector sums the shards of every tally before it sends the first

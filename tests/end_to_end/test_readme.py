@@ -22,8 +22,7 @@ from client_sdk.protocol import Registry, Window, WindowKind
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.horizon import Horizon, most_nanos
 from estimator.commands.cli import command as estimator_command
-from estimator.plan.plan import PlanRequest, make_plan
-from estimator.plan.year import year_words
+from estimator.plan.plan import PlanRequest, make_plan, year_words
 from tests.support.services.processes import free_port, wait_until
 
 ROOT = Path(__file__).parents[2]

@@ -27,7 +27,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.composition import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon
-from estimator.privacy.privacy_loss import loss_of
+from estimator.privacy.exposure import loss_of
 from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.1)

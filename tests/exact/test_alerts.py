@@ -9,8 +9,7 @@ import pytest
 
 from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimates
-from estimator.report.alert_expressions import read_alert
-from estimator.report.alerts import judged
+from estimator.report.alerts import judged, read_alert
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, registry_text

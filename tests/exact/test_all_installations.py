@@ -17,17 +17,17 @@ import pytest
 from client_sdk.protocol import Metric, Registry
 from estimator.report.participation import MISS
 from estimator.report.report import make_report
+from estimator.results.extras import PARTICIPATION_CONFIDENCE
 from estimator.results.metric import MetricEstimate
-from estimator.results.participation import CONFIDENCE
 from estimator.results.request import Request, Selection
 from estimator.statistics.confidence import CONFIDENCE as OF_INTERVALS
-from estimator.statistics.trials import trials_interval
+from estimator.statistics.laws import trials_interval
 from estimator.tallies.read import decode
 from tests.support.devices.clients import ask
 
 INSTALLS = 7
 
-PROMISED = Fraction(str(OF_INTERVALS)) - (1 - Fraction(str(CONFIDENCE))) / 2
+PROMISED = Fraction(str(OF_INTERVALS)) - (1 - Fraction(str(PARTICIPATION_CONFIDENCE))) / 2
 
 BOOLEAN = '[metric.asked]\nkind = "boolean"\nepsilon = 6\n'
 ONE_BIT = '[metric.asked]\nkind = "number"\nlow = 0\nhigh = 9\nstatistic = "mean"\nmechanism = "one-bit"\nepsilon = 6\n'

@@ -17,7 +17,7 @@ from client_sdk.answers.consent import Consent
 from client_sdk.protocol import Metric, Refusal, RegistryError, kinds
 from client_sdk.protocol.kinds.number import Count
 from client_sdk.protocol.mechanisms import catalogue
-from estimator.audit.answers import extremes
+from estimator.audit.games import extremes
 from tests.support.devices.clients import DAY_S, Answer, accept, nothing, problem, refuse, status
 from tests.support.devices.definitions import (
     ACTIVITY,

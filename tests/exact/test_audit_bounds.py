@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from estimator.audit.attack import LEAST_OBSERVATIONS, level_of
-from estimator.audit.bounds import detectable, lower_bound, provable, upper_bound
+from estimator.audit.attack import LEAST_OBSERVATIONS, detectable, level_of, lower_bound, provable, upper_bound
 
 LEVELS = (1e-2, 1e-6, level_of(1000))
 N = (1, 7, 60, 500, 12_000)

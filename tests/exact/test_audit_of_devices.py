@@ -16,9 +16,8 @@ from client_sdk.protocol import Coins
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from estimator.audit import run
-from estimator.audit.attack import level_of
+from estimator.audit.attack import level_of, provable
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings
-from estimator.audit.bounds import provable
 from estimator.audit.distinguishers import LEAST_FOR_PAIRS
 from estimator.audit.games import LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Contest, Scene, scenes
 from estimator.audit.run import Audit, audit, chosen

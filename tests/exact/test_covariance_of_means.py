@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from estimator.analyses.means import Contrast, means_of
 from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import inverse_of
-from estimator.rehearsal.true_answers import encode
+from estimator.rehearsal.population import encode
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.results.request import Request

@@ -22,8 +22,7 @@ from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.cyclic_design import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
-from estimator.likelihood.projected_gradient import ROUNDING, SLACK
-from estimator.likelihood.shares import maximum_likelihood
+from estimator.likelihood.shares import ROUNDING, SLACK, maximum_likelihood
 from estimator.statistics.arrays import Floats
 from estimator.statistics.simplex import nearest_shares
 from tests.support.estimates.inverses import PRECISION, matrix, solved, uneven

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from estimator.analyses.covariance import Sample
 from estimator.analyses.ratios import SETTLED, Ratios
 from estimator.decoders.inversions import inverse_of
-from estimator.formats.frames import to_pandas
+from estimator.formats.tables import to_pandas
 from estimator.formats.to_json import document_of
 from estimator.render.html.joint import verdict_on
 from estimator.render.rounding import PERCENT

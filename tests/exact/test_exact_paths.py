@@ -25,9 +25,9 @@ from estimator.audit.exact import answers
 from estimator.audit.exact.answers import LEAST_INPUTS, MOST_PATHS, inputs_of
 from estimator.audit.exact.compare import integer
 from estimator.audit.exact.draw import MOST_VALUES
-from estimator.audit.exact.ideal import IdealFunction
 from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
+from estimator.audit.exact.settling import IdealFunction
 from estimator.errors import AuditError
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, exact_law, exact_paths

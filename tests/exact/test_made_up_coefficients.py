@@ -13,11 +13,10 @@ from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.analyses.metric import estimates
-from estimator.analyses.models.analysis import ModelOfProducts
-from estimator.analyses.models.poisoning import coefficient_move, covariance_moves
+from estimator.analyses.models.analysis import ModelOfProducts, coefficient_move, covariance_moves
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
+from estimator.analyses.vectors.analysis import sampled_tally
 from estimator.analyses.vectors.rotated_axes import hadamard, signs_of, turned_back
-from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally

@@ -20,7 +20,7 @@ from estimator.analyses.models.analysis import ModelOfProducts
 from estimator.analyses.models.crosses import CellShares, odds_ends, weights_of
 from estimator.analyses.models.prediction import Column, predict
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.analyses.vectors.sampler import sampled_tally
+from estimator.analyses.vectors.analysis import sampled_tally
 from estimator.decoders.inversions import sampler_of
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats

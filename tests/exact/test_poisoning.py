@@ -17,15 +17,14 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.analyses import channel_range
-from estimator.analyses.channel_range import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test
+from estimator.analyses import poisoning
 from estimator.analyses.metric import analysis_of, estimates
-from estimator.analyses.poisoning import reach_of
+from estimator.analyses.poisoning import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test, reach_of
 from estimator.decoders.inversions import grid_law, inverse_of
-from estimator.likelihood.projected_gradient import SLACK
 from estimator.likelihood.range_distance import as_far
+from estimator.likelihood.shares import SLACK
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.limits import MOST_REPORTS
+from estimator.tallies.read import MOST_REPORTS
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
 from tests.support.estimates.coverage import chances, drawn_tallies
@@ -231,7 +230,7 @@ def test_drawn_tallies_that_are_fitted_together_decide_as_one_by_one(
     law = matrix(channel) @ uneven(channel.inputs)
     tallies = np.random.default_rng(8).multinomial(200, law / law.sum(), size=8)
     together = [range_test(channel, counts) for counts in tallies]
-    monkeypatch.setattr(channel_range, "NUMBERS_AT_ONCE", 1)
+    monkeypatch.setattr(poisoning, "NUMBERS_AT_ONCE", 1)
     assert together == [range_test(channel, counts) for counts in tallies]
     assert max(outcome.drawn for outcome in together) > 2 * CLEAR
 
@@ -250,7 +249,7 @@ def test_on_a_grid_a_drawn_tally_that_is_the_tally_itself_counts_as_this_far(nam
     channel = FEW_POINTS[name]
     for certain in np.eye(channel.symbols, dtype=np.int64)[::5]:
         statistic = range_test(channel, reports * certain).statistic
-        assert next(channel_range._drawn(channel, reports, certain.astype(float), statistic))
+        assert next(poisoning._drawn(channel, reports, certain.astype(float), statistic))
 
 
 def test_the_likeliest_law_is_that_of_a_noise_complete_tally() -> None:

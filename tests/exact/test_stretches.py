@@ -14,10 +14,15 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.analyses.distribution import QUANTILES
-from estimator.distribution_intervals.band import band, band_places
-from estimator.distribution_intervals.moments import mean_within, variance_interval
-from estimator.distribution_intervals.quantiles import quantile_intervals
-from estimator.distribution_intervals.ranges import Edges, shares_of_ranges
+from estimator.distribution_intervals.intervals import (
+    Edges,
+    band,
+    band_places,
+    mean_within,
+    quantile_intervals,
+    shares_of_ranges,
+    variance_interval,
+)
 from estimator.distribution_intervals.stretches import WIDTHS, Side, Stretches, TallyStretches
 from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram

@@ -16,7 +16,7 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of, estimates
-from estimator.analyses.vectors.analysis import Vectors, linear_estimate
+from estimator.analyses.vectors.analysis import Vectors, linear_estimate, sampled_tally
 from estimator.analyses.vectors.rotated_axes import (
     block_reports,
     block_sums,
@@ -27,7 +27,6 @@ from estimator.analyses.vectors.rotated_axes import (
     offsets_of,
     turned_back,
 )
-from estimator.analyses.vectors.sampler import sampled_tally
 from estimator.errors import RequestError
 from estimator.results.request import Request
 from estimator.tallies.tally import Tally

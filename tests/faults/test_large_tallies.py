@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
-from estimator.tallies.limits import MOST_REPORTS
+from estimator.tallies.read import MOST_REPORTS
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

@@ -10,16 +10,15 @@ import numpy as np
 from client_sdk.protocol.kinds.kind import Label
 from estimator.analyses.clustering.k_means import Members, split
 from estimator.decoders.protocol import Inverse
+from estimator.distribution_intervals.intervals import STEPS, mean_within, shares_of_ranges, where_zero
 from estimator.distribution_intervals.limits import limits_of
-from estimator.distribution_intervals.moments import STEPS, mean_within, where_zero
-from estimator.distribution_intervals.ranges import shares_of_ranges
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.likelihood.expectation_maximization import shares_of
 from estimator.likelihood.histogram import Histogram
 from estimator.likelihood.histogram_fit import Fit
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Estimate
+from estimator.results.extras import Cluster, Clusters
 from estimator.statistics.arrays import Counts, Floats
 
 MOST_POINTS = 256

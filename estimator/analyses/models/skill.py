@@ -3,6 +3,8 @@
 For yes and no, scores are taken to be normal given the label, of one variance, as in linear
 discriminant analysis (Fisher 1936): their log-odds are then linear, and
 AUC = Phi(distance / root 2).
+
+Noise may have put a share at an end or beyond: `possible_share` makes one of it that is possible.
 """
 
 from __future__ import annotations
@@ -12,10 +14,42 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
-from estimator.analyses.models.possible_share import possible_share
+import numpy as np
+
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
 from estimator.statistics.laws import student_of
+
+REACH: Final = 8.0
+"""Standard errors beyond which a share is as good as impossible."""
+
+POINTS: Final = 2001
+"""Of the integral: with twice as many it changes by less than a part in a thousand."""
+
+LEAST_SHARE: Final = 1e-6
+"""Odds of a million to one: log-odds end there."""
+
+
+def possible_share(estimate: float, error: float) -> float:
+    """Return the mean of all shares from 0 to 1, weighted by how likely they make the estimate.
+
+    The estimate is taken to be normal.
+
+    Well within the ends it is the estimate itself. Where the error is large it is near a half.
+
+    Args:
+        estimate: of the share, unbiased.
+        error: its standard error, from 0.
+
+    """
+    nearest = min(max(estimate, 0.0), 1.0)
+    low, high = max(0.0, nearest - REACH * error), min(1.0, nearest + REACH * error)
+    shares = np.linspace(low, high, POINTS)
+    squares = (shares - estimate) ** 2 - (nearest - estimate) ** 2
+    weights = np.exp(-squares / (2 * max(error, np.finfo(float).tiny ** 0.25) ** 2))
+    mean = float((shares * weights).sum() / weights.sum())
+    return min(max(mean, LEAST_SHARE), 1 - LEAST_SHARE)
+
 
 SURE: Final = 4.0
 """With a variance of scores below this many standard errors, any correlation is possible: a ratio

@@ -1,4 +1,7 @@
-"""The texts of each tally of a question about texts that nobody listed."""
+"""The texts of each tally of a question about texts that nobody listed.
+
+For rehearsals, tallies are drawn group by group, by the law of the geometry.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +16,40 @@ from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.analyses.texts.sampler import sampled_texts
-from estimator.decoders.inversions import inverse_of
+from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.poisoning import made_up_reports
-from estimator.discovery.power import Power
+from estimator.discovery.power import Power, made_up_reports
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.discovery.texts import confirm, discover
+from estimator.results.extras import Fakes, RangeTest, TextFindings
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.poisoning import Fakes, RangeTest
 from estimator.results.request import Request
-from estimator.results.texts import TextFindings
 from estimator.statistics.arrays import Counts
 from estimator.statistics.laws import chi_square_tail
 from estimator.tallies.tally import Tally
+
+
+def sampled_texts(
+    kind: Text, channel: GroupedGeometry, devices: Mapping[int, int], generator: np.random.Generator
+) -> Counts:
+    """Return a tally, shape (symbols,).
+
+    Args:
+        kind: the question.
+        channel: its channel.
+        devices: how many report each text, by its integer.
+        generator: of the chances.
+
+    """
+    weights = np.array(channel.weights)
+    cells = np.array([kind.cells_of(number, channel.inputs) for number in devices], dtype=np.int64)
+    counts = np.array(list(devices.values()), dtype=np.int64)
+    of_groups = generator.multinomial(counts, weights / weights.sum()).reshape(len(counts), len(weights))
+    cells, draw = cells.reshape(of_groups.shape), sampler_of(channel.geometry)
+    inputs = [np.bincount(*group, channel.inputs).astype(np.int64) for group in zip(cells.T, of_groups.T, strict=True)]
+    return np.concatenate([draw(of_group, generator) for of_group in inputs])
+
 
 MADE_UP: Final = 1e-6
 """A tally less likely than this does not come from devices, which draw groups by the weights."""

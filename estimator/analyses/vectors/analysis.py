@@ -5,6 +5,11 @@ differ holds everything that is random: the choice of people, the noise of the m
 finite number of rotations. Nothing is assumed of the people (delete-a-group jackknife: Wolter 2007,
 "Introduction to Variance Estimation", section 4.2; here the ratio of sums is linearised). Errors
 are never taken to be below those of the mechanism's noise in a random direction.
+
+For rehearsals, tallies are drawn by the law of rotated axes, many devices at a time. A device
+reports an axis of all with the probability that leaves the favoured ones their surplus, and
+otherwise a favoured one. So only the latter must turn their vector, and devices that share vector
+and rotation turn it once. Transforms are exact: integers below 2**53 stand in floats.
 """
 
 from __future__ import annotations
@@ -16,23 +21,98 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
+from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from client_sdk.protocol.vectors.vector import Ball
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.analyses.vectors.rotated_axes import block_reports, block_sums, gain_of, largest_sum, square_along
-from estimator.analyses.vectors.sampler import sampled_tally
+from estimator.analyses.vectors.rotated_axes import (
+    block_reports,
+    block_sums,
+    gain_of,
+    hadamard,
+    largest_sum,
+    offsets_of,
+    signs_of,
+    square_along,
+)
 from estimator.errors import RequestError
 from estimator.results.estimate import Estimate, Figures
+from estimator.results.extras import Fakes, Move, RangeTest
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.poisoning import Fakes, Move, RangeTest
 from estimator.results.request import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.statistics.laws import chi_square_tail, student_of
 from estimator.tallies.tally import Tally
+
+AT_ONCE: Final = 2**20
+"""Coordinates that are turned at once, which take some megabytes."""
+
+
+def sampled_tally(channel: RotatedAxes, vectors: Floats, counts: Counts, generator: np.random.Generator) -> Counts:
+    """Return a tally of devices, shape (B * 2D,).
+
+    Args:
+        channel: with the rotations of a window.
+        vectors: what devices encode, as whole numbers, shape (vectors, D).
+        counts: how many devices have each vector, shape (vectors,).
+        generator: of the chances.
+
+    """
+    axes, others = 2 * channel.dimension, 2 * channel.dimension - channel.favoured
+    of_any = generator.binomial(counts, axes * (1 - channel.keep_numerator / COIN_SCALE) / others)
+    tally: Counts = _evenly(np.array([of_any.sum()]), channel.symbols, generator)[0]
+    owners, rotations, devices = _pairs(counts - of_any, channel.rotations, generator)
+    order = np.argsort(rotations, kind="stable")  # so that neighbors share their signs
+    at_once = max(1, AT_ONCE // channel.dimension)
+    for first in range(0, len(order), at_once):
+        part = order[first : first + at_once]
+        symbols = 2 * channel.dimension * rotations[part, np.newaxis] + _favoured(
+            channel, vectors[owners[part]], rotations[part]
+        )
+        np.add.at(tally, symbols, _evenly(devices[part], channel.favoured, generator))
+    return tally
+
+
+def _pairs(counts: Counts, rotations: int, generator: np.random.Generator) -> tuple[Counts, Counts, Counts]:
+    """Return the pairs of vector and rotation that devices have, and how many devices have each.
+
+    All three arrays have the shape (pairs,).
+    """
+    many = np.flatnonzero(counts >= rotations)
+    of_many = generator.multinomial(counts[many], np.full(rotations, 1 / rotations))
+    few = np.repeat(np.arange(len(counts)), np.where(counts < rotations, counts, 0))
+    owners = np.concatenate([np.repeat(many, rotations), few])
+    drawn = np.concatenate([np.tile(np.arange(rotations), len(many)), generator.integers(rotations, size=len(few))])
+    devices = np.concatenate([of_many.ravel(), np.ones(len(few), np.int64)])
+    return owners, drawn, devices
+
+
+def _evenly(counts: Counts, places: int, generator: np.random.Generator) -> Counts:
+    """Return how many of each row's devices fall on each place, shape (rows, places)."""
+    if counts.max(initial=0) > places:
+        by_place: Counts = generator.multinomial(counts, np.full(places, 1 / places))
+        return by_place
+    rows = np.repeat(np.arange(len(counts)), counts)
+    cells = rows * places + generator.integers(places, size=len(rows))
+    drawn: Counts = np.bincount(cells, minlength=len(counts) * places).reshape(len(counts), places)
+    return drawn
+
+
+def _favoured(channel: RotatedAxes, vectors: Floats, rotations: Counts) -> Counts:
+    """Return the favoured axes of each vector under its rotation, shape (vectors, s)."""
+    distinct, at = np.unique(rotations, return_inverse=True)
+    turned = vectors
+    for step in range(ROUNDS):
+        turned = hadamard(turned * signs_of(channel, distinct, step)[at])
+    turned = turned + offsets_of(channel, distinct)[at]
+    places = np.argsort(-np.abs(turned), axis=1, kind="stable")[:, : channel.favoured]
+    favoured: Counts = 2 * places + (np.take_along_axis(turned, places, axis=1) < 0)
+    return favoured
+
 
 MADE_UP: Final = 1e-6
 """A tally less likely than this does not come from devices, which draw their rotations evenly."""

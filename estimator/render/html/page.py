@@ -16,7 +16,7 @@ from estimator.report.strata import apart, clearest_effects
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.limits import FEWER
+from estimator.tallies.read import FEWER
 
 MOST_PLACES: Final = 50_000
 """How many windows of questions a page may hold: fifty questions on each of a thousand days. A

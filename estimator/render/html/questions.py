@@ -23,11 +23,11 @@ from estimator.render.sentences import answer_of
 from estimator.render.words import short_loss
 from estimator.report.changes import untested_figures
 from estimator.report.highlights import by_value
-from estimator.results.central import Central
 from estimator.results.changes import Effect
 from estimator.results.estimate import Figure
-from estimator.results.highlight import Highlight
+from estimator.results.extras import Central
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import Highlight
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.words import in_unit, plural, short
 

@@ -14,12 +14,10 @@ from estimator.render.words import AMONG_ALL_NOTE, cluster_words, made_up_test, 
 from estimator.report.conclusions import clearest_changes
 from estimator.report.strata import MOST_EFFECTS
 from estimator.results.changes import Effect
-from estimator.results.clusters import Cluster, Clusters
 from estimator.results.estimate import Figure
+from estimator.results.extras import AmongAll, Cluster, Clusters, Fakes
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.participation import AmongAll
-from estimator.results.poisoning import Fakes
 from estimator.words import joined, short
 
 MOST_TEXTS: Final = 200

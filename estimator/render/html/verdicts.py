@@ -20,8 +20,8 @@ from estimator.report.conclusions import (
 )
 from estimator.results.changes import Changes
 from estimator.results.estimate import Figure
-from estimator.results.highlight import TOO_FAR, Precision
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import TOO_FAR, Precision
 from estimator.words import label_of, plural
 
 YES: Final = label_of(value=True)

@@ -11,11 +11,11 @@ from estimator.render.text.style import Style, wrapped
 from estimator.render.words import cluster_words, made_up_test, p_equals, short_loss, shown_moves
 from estimator.report.conclusions import Conclusion, clearest_first, conclusion
 from estimator.report.group_differences import differences_of
-from estimator.results.central import Central, Composed
 from estimator.results.estimate import Figures
+from estimator.results.extras import Central, Composed
 from estimator.results.group import SHARES, Ends, FigureGroup
-from estimator.results.highlight import SHOWN_VALUES
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import SHOWN_VALUES
 from estimator.words import plural
 
 TOO_FEW = "too few to tell"

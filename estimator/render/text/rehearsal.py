@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec import UNSET
 
-from estimator.formats.to_csv import csv_text
+from estimator.formats.tables import csv_text
 from estimator.formats.to_json import as_json
-from estimator.rehearsal.compared import BAND, Coverage
 from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
 from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed, RehearsedFigure
+from estimator.rehearsal.truths import BAND, Coverage
 from estimator.render.rounding import Rounded, text_of, within
 from estimator.render.text.lines import TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style

@@ -31,9 +31,8 @@ from estimator.report.highlights import by_value
 from estimator.report.strata import clearest_effects
 from estimator.results.changes import Changes, Effect
 from estimator.results.group import FigureGroup
-from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.report import EstimateReport
+from estimator.results.report import SHOWN_VALUES, EstimateReport, Highlight
 from estimator.words import in_unit, plural
 
 FOOTNOTES = """\

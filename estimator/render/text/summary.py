@@ -22,11 +22,10 @@ from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.changes import Changes
 from estimator.results.estimate import Estimate, Figure
+from estimator.results.extras import Fakes, Move
 from estimator.results.group import Figured, FigureGroup, FigureKey
-from estimator.results.highlight import SHOWN_VALUES, Highlight
 from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.poisoning import Fakes, Move
-from estimator.results.report import EstimateReport
+from estimator.results.report import SHOWN_VALUES, EstimateReport, Highlight
 from estimator.words import is_yes_or_no, joined, plural
 
 SHORTEST_LABEL = 6

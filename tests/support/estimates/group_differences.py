@@ -15,9 +15,9 @@ import numpy as np
 
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.cross import Cross
+from estimator.analyses.analysis import question_fields
 from estimator.analyses.covariance import Sample
 from estimator.analyses.joint import joint_of
-from estimator.analyses.question_fields import question_fields
 from estimator.decoders.inversions import inverse_of
 from estimator.report.group_differences import corrected_differences
 from estimator.results.metric import MetricEstimate

@@ -20,8 +20,7 @@ from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
-from estimator.tallies.limits import MOST_REPORTS, Bounds
-from estimator.tallies.read import decode
+from estimator.tallies.read import MOST_REPORTS, Bounds, decode
 from estimator.tallies.tally import Tally
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
 from tests.support.services.limits import MEMORY_BYTES

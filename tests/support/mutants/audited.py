@@ -32,8 +32,8 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.audit.answers import extremes
 from estimator.audit.attack import PrivacyClaim
+from estimator.audit.games import extremes
 from tests.support.devices.definitions import NUMBER, SET, metric_of
 from tests.support.laws import bands
 from tests.support.laws.coins import exact_law

@@ -10,11 +10,10 @@ import pytest
 
 from client_sdk import Registry
 from client_sdk.protocol import Upload
-from estimator.audit.answers import extremes
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life, play, without_ceilings
 from estimator.audit.features import observe, tabulate
-from estimator.audit.games import LEAST_REPORTS, MONTH, scenes
+from estimator.audit.games import LEAST_REPORTS, MONTH, extremes, scenes
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, TWO
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text

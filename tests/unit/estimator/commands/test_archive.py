@@ -21,7 +21,7 @@ from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
 from estimator import load_report
 from estimator.archive.folder import OF_A_COLLECTOR, Archive
-from estimator.archive.history import MOST_WINDOWS, History
+from estimator.archive.windows import MOST_WINDOWS, History
 from estimator.atomic_file import write_through
 from estimator.commands.cli import command
 from estimator.report.report import make_report

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from estimator.commands.progress import REDRAWS, progress
+from estimator.commands.printing import REDRAWS, progress
 
 
 class _Terminal(io.StringIO):

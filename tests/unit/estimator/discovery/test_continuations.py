@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.texts.text import Text
-from estimator.discovery.continuations import Continuations
+from estimator.discovery.prefix_search import Continuations
 from tests.support.laws.law_checks import refuses
 
 DOMAINS = [Text("ab", 4), Text("abc", 4), Text("abcde", 3), Text("abcdefgh", 2)]

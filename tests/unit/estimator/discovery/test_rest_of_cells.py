@@ -10,9 +10,8 @@ import pytest
 
 from client_sdk.protocol.texts.text import CUT, Text
 from estimator.decoders.support import Support
-from estimator.discovery.confirmation import Confirmation
+from estimator.discovery.confirmation import Confirmation, RestOfCells
 from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.rest_of_cells import RestOfCells
 from estimator.discovery.texts import confirm, discover
 from tests.support.estimates.texts import drawn_tables, text_metric
 

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from client_sdk.protocol import Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.analyses.texts.sampler import sampled_texts
+from estimator.analyses.texts.analysis import sampled_texts
 from estimator.commands.cli import command
-from estimator.formats.to_csv import as_csv
+from estimator.formats.tables import as_csv
 from estimator.render.html.document import as_html
 from estimator.render.rounding import UNBROKEN
 from estimator.render.summary import as_table, summary

@@ -8,9 +8,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from estimator.rehearsal import model_search
-from estimator.rehearsal.model_rehearsal import ModelRehearsal, People
-from estimator.rehearsal.model_search import FEWEST_DEVICES, MOST_DEVICES, MOST_REHEARSALS, devices_for
+from estimator.rehearsal import model_rehearsal
+from estimator.rehearsal.model_rehearsal import (
+    FEWEST_DEVICES,
+    MOST_DEVICES,
+    MOST_REHEARSALS,
+    ModelRehearsal,
+    People,
+    devices_for,
+)
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 
 METRIC, NOBODY = metric_of(CROSSED_MODEL), People([], np.zeros(0, dtype=np.int64))
@@ -32,8 +38,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             devices, tuple(auc - 1 / math.sqrt(devices) - at for auc, at in zip(PLAIN, (-0.01, 0.01), strict=True))
         )
 
-    monkeypatch.setattr(model_search, "rehearse_model", rehearsed)
-    monkeypatch.setattr(model_search, "aucs_without_privacy", lambda *_: PLAIN)
+    monkeypatch.setattr(model_rehearsal, "rehearse_model", rehearsed)
+    monkeypatch.setattr(model_rehearsal, "aucs_without_privacy", lambda *_: PLAIN)
     return numbers
 
 

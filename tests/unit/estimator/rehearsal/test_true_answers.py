@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimator.analyses.answers import rounding
-from estimator.rehearsal.true_answers import TrueAnswer, read_answer
+from estimator.rehearsal.population import TrueAnswer, read_answer
 from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
 from tests.support.estimates.draws import exact_law_of_rows
 from tests.support.laws.coins import exact_law

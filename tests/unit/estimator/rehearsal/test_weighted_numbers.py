@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from estimator.rehearsal.weighted_numbers import WeightedNumbers
+from estimator.rehearsal.population import WeightedNumbers
 
 ANSWERS = WeightedNumbers.of([8, 0, 3, 1], np.array([60, 10, 10, 20]))
 

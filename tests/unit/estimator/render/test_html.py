@@ -35,12 +35,11 @@ from estimator.report.changes import changes_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.highlights import highlights_of, independence_of
 from estimator.report.report import make_report
-from estimator.results.clusters import Clusters
 from estimator.results.estimate import Estimate, Figures
+from estimator.results.extras import Clusters
 from estimator.results.group import FigureGroup
-from estimator.results.highlight import TOO_FAR
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport
+from estimator.results.report import TOO_FAR, EstimateReport
 from estimator.results.request import Request, Selection
 from estimator.tallies.read import decode
 from estimator.tallies.tally import Tally

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from estimator.analyses.channel_range import DRAWN_AT_MOST
+from estimator.analyses.poisoning import DRAWN_AT_MOST
 from estimator.commands.cli import command
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
-from estimator.formats.to_csv import as_csv
+from estimator.formats.tables import as_csv
 from estimator.formats.to_json import as_json
 from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
 from estimator.rehearsal.truths import Truths

@@ -16,8 +16,7 @@ from client_sdk.protocol.kinds.kind import word
 from estimator.analyses.metric import estimates
 from estimator.errors import RequestError
 from estimator.formats.to_json import as_line
-from estimator.report.alert_expressions import read_alert
-from estimator.report.alerts import judged
+from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.results.alert import JudgedAlert
 from estimator.results.estimate import Figure, Figures

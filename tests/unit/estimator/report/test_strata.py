@@ -11,12 +11,11 @@ import pytest
 from client_sdk.protocol import Registry, Window
 from estimator.errors import RequestError
 from estimator.formats.from_json import read_report
-from estimator.formats.to_csv import as_csv
+from estimator.formats.tables import as_csv
 from estimator.formats.to_json import as_json
 from estimator.render.html.document import as_html
 from estimator.render.text.report import as_table
-from estimator.report.alert_expressions import read_alert
-from estimator.report.alerts import judged
+from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.report.strata import apart, counted_apart
 from estimator.results.changes import Effect

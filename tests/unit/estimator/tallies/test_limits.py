@@ -16,8 +16,7 @@ from estimator.report import report as report_module
 from estimator.report.report import make_report
 from estimator.results.request import Request
 from estimator.tallies import limits
-from estimator.tallies.limits import LEAST_LINE_BYTES, MOST_REPORTS, Bounds
-from estimator.tallies.read import decode
+from estimator.tallies.read import LEAST_LINE_BYTES, MOST_REPORTS, Bounds, decode
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 

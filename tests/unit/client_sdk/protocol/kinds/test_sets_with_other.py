@@ -14,7 +14,7 @@ from client_sdk.protocol import Metric, OutsideDomainError, Registry
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.statement import statement
-from estimator.rehearsal.true_answers import encode
+from estimator.rehearsal.population import encode
 from tests.support.devices.definitions import SET, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 

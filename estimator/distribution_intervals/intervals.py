@@ -1,0 +1,252 @@
+"""Intervals of what a distribution tells: shares of ranges, the band, quantiles and moments.
+
+**Ranges.** A share is a difference of the distribution function between two points. An upper limit
+takes a stretch after the range and one before it, so that the range lies between them. A lower
+limit takes stretches within the range. They hold whether or not an answer at an end of the range
+belongs to it. The cell between two neighboring points contains no two stretches: rounded answers
+cannot show that an answer lies within it, so its lower limit is 0.
+
+**The band** holds at all points of the grid together. Between two points the function lies between
+the lower limit of the one before and the upper limit of the next, because it never falls.
+
+**Quantiles.** The interval holds the answers at which no stretch of the range rejects them. From
+the lowest point up, each is tested: is F surely below the probability there? The first point that
+is not ends the search, so that only one true hypothesis is ever at stake (fixed-sequence testing;
+Maurer, Hothorn & Lehmacher 1995; Wiens 2003, "A fixed sequence Bonferroni procedure for testing
+multiple endpoints"). The upper end is found in the same way from the highest point down.
+
+**Moments** are the variance of the answers, and the mean of those within a range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from estimator.distribution_intervals.stretches import WIDTHS, Places, Side, TallyStretches
+from estimator.statistics.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Scores for F at some points of the grid: one limit from below, one from above.
+
+    Attributes:
+        below: a score whose expectation is not above F just below the point, shape (m, points).
+        above: one whose expectation is not below F at the point.
+        reach_below: the cells of the stretch of each score of ``below``, shape (points,).
+        reach_above: the same of ``above``.
+
+    """
+
+    below: Floats
+    above: Floats
+    reach_below: Places
+    reach_above: Places
+
+    @classmethod
+    def at(cls, tally: TallyStretches, places: Places, family: int) -> Edges:
+        """Return the scores that promise the narrowest limits at some points.
+
+        At -1, before the first point, F is 0; at the last point it is 1.
+        """
+        sides = tally.stretches
+        rising, falling = tally.chosen(family)
+        below, above = (
+            _scores(tally, side, chosen, places) for side, chosen in ((sides.before, falling), (sides.after, rising))
+        )
+        for ends in (below, above):
+            ends[:, places < 0] = 0.0
+            ends[:, places == sides.points.size - 1] = 1.0
+        is_inner = (places >= 0) & (places < sides.points.size - 1)
+        return cls(below, above, WIDTHS[falling[places]] * is_inner, WIDTHS[rising[places]] * is_inner)
+
+
+def shares_of_ranges(tally: TallyStretches, firsts: Places, lasts: Places, family: int = 1) -> tuple[Floats, Floats]:
+    """Return the limits of the shares of ranges of answers, each of shape (ranges,), within 0..1.
+
+    Args:
+        tally: its stretches.
+        firsts: the point at which each range begins; of counts, its first count.
+        lasts: the point at which it ends, above the first; of counts, its last count.
+        family: the number of intervals that are to hold together.
+
+    """
+    is_of_points = tally.stretches.histogram.is_of_points
+    before_range = place_before(tally, firsts)
+    starts, stops = Edges.at(tally, before_range, family), Edges.at(tally, lasts, family)
+    high = np.clip(tally.limits_of(stops.above - starts.below, family)[1], 0.0, 1.0)
+    cells = lasts - before_range + is_of_points - (before_range < 0) * (not is_of_points)
+    is_within = starts.reach_above + stops.reach_below <= cells
+    low = np.zeros_like(high)
+    low[is_within] = tally.limits_of((stops.below - starts.above)[:, is_within], family)[0]
+    return np.clip(low, 0.0, high), high
+
+
+def place_before(tally: TallyStretches, firsts: Places) -> Places:
+    """Return the point up to which F does not count the ranges that begin at some points."""
+    return np.where((firsts == 0) | tally.stretches.histogram.is_of_points, firsts - 1, firsts)
+
+
+def _scores(tally: TallyStretches, side: Side, chosen: Places, places: Places) -> Floats:
+    """Return the scores of the chosen stretch at some points, shape (m, points)."""
+    widths = chosen[places]
+    integrals = tally.stretches.scores.integrals
+    sums = integrals[:, side.stops[widths, places]] - integrals[:, side.starts[widths, places]]
+    scores: Floats = (sums + side.beyond[widths, places]) / WIDTHS[widths]
+    return scores
+
+
+BAND_CELLS = 32
+"""The most parts of the range between whose ends a band is drawn straight on. More parts would
+widen the band, fewer would make its steps coarse.
+"""
+
+
+def band_places(points: int) -> Places:
+    """Return the points at which a band is given."""
+    step = -(-(points - 1) // BAND_CELLS)
+    return np.unique(np.append(np.arange(0, points, step), points - 1))
+
+
+def band(tally: TallyStretches, places: Places, family: int = 1) -> tuple[Floats, Floats]:
+    """Return the limits of F at some points, which hold together, each of shape (places,).
+
+    Args:
+        tally: its stretches.
+        places: of the points, rising.
+        family: the number of bands or intervals that are to hold together with this one.
+
+    """
+    together = places.size * family
+    rising, falling = tally.chosen(together)
+    _, highs = tally.after.limits(rising, together)
+    lows, _ = tally.before.limits(falling, together)
+    high = np.minimum.accumulate(highs[places][::-1])[::-1]
+    low = np.maximum.accumulate(lows[places])
+    is_last = places == tally.stretches.points.size - 1
+    low[is_last] = high[is_last] = 1.0  # every answer is within the range
+    high = np.clip(high, 0.0, 1.0)
+    return np.minimum(np.clip(low, 0.0, 1.0), high), high
+
+
+def quantile_intervals(
+    tally: TallyStretches, probabilities: Sequence[float], family: int = 1
+) -> list[tuple[float, float]]:
+    """Return the intervals of quantiles, on the scale of the domain.
+
+    Args:
+        tally: its stretches.
+        probabilities: above 0 and below 1.
+        family: the number of intervals that are to hold together.
+
+    """
+    points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
+    after, before = tally.after, tally.before
+    levels = np.array(probabilities)[:, np.newaxis, np.newaxis]
+    _, highs = after.limits(((levels - after.fitted) / after.errors).argmax(axis=1), family)
+    lows, _ = before.limits(((before.fitted - levels) / before.errors).argmax(axis=1), family)
+    intervals = []
+    for probability, high, low in zip(probabilities, highs, lows, strict=True):
+        reaches, is_reached = high[:-1] >= probability, low[:-1] >= probability
+        first = int(reaches.argmax()) if reaches.any() else points.size - 1
+        last = points.size - 1 - (is_reached.size if is_reached.all() else int((~is_reached[::-1]).argmax()))
+        least = first if is_of_points else max(0, first - 1)
+        intervals.append((float(points[least]), float(points[max(least, last)])))
+    return intervals
+
+
+SMALL_SHARE: Final = 100
+"""The mean may stray as far as an interval of a hundredth of the error reaches."""
+
+STEPS: Final = 128
+"""Parts of a range between which the ends of a mean's interval are searched."""
+
+
+def variance_interval(tally: TallyStretches, family: int = 1) -> tuple[float, float]:
+    """Return the limits of the variance, in squared units of the domain.
+
+    The variance is the mean square of the distance from any point c, less the square of the mean's
+    distance from c. Here c is the estimated mean. Rounding to the grid adds at most a quarter of a
+    squared cell to the mean square.
+
+    Args:
+        tally: its stretches.
+        family: the number of intervals that are to hold together.
+
+    """
+    points, is_of_points = tally.stretches.points, tally.stretches.histogram.is_of_points
+    width = float(points[-1] - points[0])
+    positions = (points - points[0]) / width
+    of_positions = tally.stretches.scores.contrast(positions)
+    centre = min(1.0, max(0.0, float(tally.counts @ of_positions / tally.counts.sum())))
+    squares = (positions - centre) ** 2
+    greatest = float(squares.max())
+    scores = np.stack([tally.stretches.scores.contrast(squares / greatest)], axis=1)
+    low, high = (float(end[0]) * greatest for end in tally.limits_of(scores, family))
+    means = tally.limits_of(of_positions[:, np.newaxis], SMALL_SHARE * family)
+    stray = max(abs(float(end[0]) - centre) for end in means)
+    rounding = 0.0 if is_of_points else float(positions[1]) ** 2 / 4
+    most = 0.25  # of answers within a range of width 1
+    high = min(most, max(0.0, high))
+    low = min(high, max(0.0, low - rounding - stray**2))
+    return low * width**2, high * width**2
+
+
+def mean_within(tally: TallyStretches, first: int, last: int, family: int = 1) -> tuple[float, float]:
+    """Return the limits of the mean of the answers within a range, on the scale of the domain.
+
+    The mean is the c at which the distances of the range's answers from c add up to 0. Their sum
+    is, by parts, (b - c) F(b) + (c - a) F(a) less the integral of F from a to b.
+
+    Args:
+        tally: its stretches.
+        first: the point a at which the range begins; of counts, its first count.
+        last: the point b at which it ends; of counts, its last count.
+        family: the number of intervals that are to hold together.
+
+    """
+    points = tally.stretches.points
+    if first == last:
+        return float(points[first]), float(points[last])
+    edges = Edges.at(tally, np.array([place_before(tally, np.array([first]))[0], last]), family)
+    integrals = tally.stretches.scores.integrals
+    within = integrals[:, last] - integrals[:, first]
+    centres = np.linspace(0.0, 1.0, STEPS + 1)
+    below, above = (_distances(ends, within / (last - first), centres) for ends in (edges.below, edges.above))
+    low, _ = tally.limits_of(below, family, is_share=False)
+    _, high = tally.limits_of(above, family, is_share=False)
+    least, most = where_zero(centres, low, high)
+    start, width = float(points[first]), float(points[last] - points[first])
+    return start + least * width, start + most * width
+
+
+def where_zero(places: Floats, lows: Floats, highs: Floats) -> tuple[float, float]:
+    """Return the places between which a falling function can be 0, given limits of its values.
+
+    Args:
+        places: rising, shape (places,).
+        lows: the lower limit at each place, shape (places,).
+        highs: the upper limit.
+
+    """
+    is_above, is_below = lows > 0, highs < 0
+    least = int(np.flatnonzero(~is_above)[0]) if not is_above.all() else places.size
+    most = int(np.flatnonzero(~is_below)[-1]) if not is_below.all() else -1
+    return float(places[max(0, least - 1)]), float(places[min(places.size - 1, most + 1)])
+
+
+def _distances(ends: Floats, within: Floats, centres: Floats) -> Floats:
+    """Return the scores, shape (m, centres), of the distances' sum, in widths of the range.
+
+    Args:
+        ends: the scores of F at the start and at the end of the range, shape (m, 2).
+        within: the score of the integral of F over the range, in widths, shape (m,).
+        centres: from 0, the start of the range, to 1, its end.
+
+    """
+    scores: Floats = (1 - centres) * ends[:, [1]] + centres * ends[:, [0]] - within[:, np.newaxis]
+    return scores
