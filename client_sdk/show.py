@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, device, erase, explanations, history, registries, stops
+from client_sdk.ledger import charges, device, erase, explanations, history, outbox, registries, stops
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
@@ -25,7 +25,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
-from client_sdk.protocol.wire.report import Report, Upload
+from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.stopped import Question
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
@@ -233,7 +233,7 @@ def _under_way(connection: sqlite3.Connection) -> Iterator[PendingReport]:
     ).fetchall()
     for body, due_s, refusals in rows:
         why = Waits.AFTER_REFUSAL if refusals else Waits.FOR_AN_ANSWER
-        for report in Upload.decode(body).reports:
+        for report in outbox.reports_in(body):
             yield _entry(report, why, due_s)
 
 

@@ -12,6 +12,7 @@ device to whoever refused it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -57,13 +58,13 @@ class Parcel(NamedTuple):
     Attributes:
         id: its random id.
         body: the bytes to send, the same in every attempt.
-        reports: the number of reports in it.
+        reports: what it holds.
 
     """
 
     id: str
     body: bytes
-    reports: int
+    reports: tuple[Report, ...]
 
 
 def new_parcel(
@@ -94,7 +95,7 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
         " WHERE id = :upload RETURNING body",
         {"upload": retry.upload, "now": now_s},
     ).fetchone()
-    return Parcel(retry.upload, body, len(Upload.decode(body).reports))
+    return Parcel(retry.upload, body, reports_in(body))
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
@@ -129,7 +130,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
     """Delete the uploads under way with a report of a question that is not covered, by its name."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if not all(is_covered(report.metric) for report in Upload.decode(body).reports):
+        if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
 
 
@@ -146,9 +147,14 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
         "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM editions WHERE stopped = 1)"
     ).rowcount
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if questions.issuperset((report.metric, report.edition) for report in Upload.decode(body).reports):
+        if questions.issuperset((report.metric, report.edition) for report in reports_in(body)):
             dropped += len(_take(connection, upload_id))
     history.count_dropped(connection, history.STOPPED, dropped)
+
+
+def reports_in(body: bytes) -> tuple[Report, ...]:
+    """Return the reports of an upload that this device stored."""
+    return tuple(Report(**report) for report in json.loads(body)["reports"])
 
 
 def waiting(connection: sqlite3.Connection) -> int:
@@ -197,7 +203,7 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
     ).fetchall()
     for (upload_id,) in excess:
         history.count_dropped(connection, history.QUEUE_FULL, len(_take(connection, upload_id)))
-    return Parcel(upload.id, body, len(reports))
+    return Parcel(upload.id, body, reports)
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
@@ -207,7 +213,7 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
         return ()
     connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
     retry_times.end(connection, upload_id)
-    return Upload.decode(row[0]).reports
+    return reports_in(row[0])
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:

@@ -16,7 +16,6 @@ from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import device, outbox, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.failure import Failure
-from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
 from client_sdk.sending.transport import Transport
@@ -124,10 +123,10 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     before()
     if parcel is None:
         return found  # type: ignore[no-any-return] # as it came out of the transaction
-    if not allowed() or not all(covers(report.metric) for report in Upload.decode(parcel.body).reports):
+    if not allowed() or not all(covers(report.metric) for report in parcel.reports):
         return Look(found.pending, sent=Departed.WITHHELD)
     reply = _post(transport, parcel.body)
-    outcome = judge(reply, parcel.reports, clock())
+    outcome = judge(reply, len(parcel.reports), clock())
     problem = explain(reply, outcome)
     note(parcel.id, reply, outcome, problem)
     settle = partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem)
@@ -157,7 +156,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
         case Transient(retry_after_s):
             retry_times.fail(connection, parcel.id, now_s, retry_after_s, uniform)
         case Rejected(status):
-            warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
+            warn("the collector rejected an upload of %d reports with status %d", len(parcel.reports), status)
             outbox.reject(connection, parcel.id)
         case Acknowledged(verdict, stopped):
             for code in {refusal for _, refusal in verdict.refused}:

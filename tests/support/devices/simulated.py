@@ -21,6 +21,7 @@ from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import timing, uploader
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.uploader import Uploader
@@ -109,7 +110,7 @@ class SimulatedDevice:
 
     def post(self, body: bytes) -> Reply | Failure | None:
         """Answer an attempt."""
-        upload = Upload.decode(body)
+        upload = read_upload(body)
         self.requests.append(Request(self.now_s, body, upload, self._apart_s, self._processes))
         self.during_exchange()
         return next(self._answers)(upload)
@@ -127,7 +128,7 @@ class SimulatedDevice:
 
         def work(connection: sqlite3.Connection) -> list[Report]:
             queued = [Report(*row) for row in connection.execute("SELECT metric, edition, window, symbol FROM queue")]
-            uploads = [Upload.decode(body) for (body,) in connection.execute("SELECT body FROM uploads")]
+            uploads = [read_upload(body) for (body,) in connection.execute("SELECT body FROM uploads")]
             return queued + [report for upload in uploads for report in upload.reports]
 
         return self.ledger_thread.run(work, LONG_S, begin=READ)

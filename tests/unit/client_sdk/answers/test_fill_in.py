@@ -106,8 +106,8 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     parcel = outbox.new_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
     assert parcel is not None
     if comes_back:
-        refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(parcel.reports))
-        outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
+        refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(len(parcel.reports)))
+        outbox.settle(connection, parcel.id, Verdict(len(parcel.reports), refused), TODAY.ends_at, uniform=min)
         assert outbox.waiting(connection) > 0
     before = queue(connection)
     randomized = schedule.randomize(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
