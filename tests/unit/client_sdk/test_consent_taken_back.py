@@ -94,14 +94,14 @@ def test_a_program_that_ends_after_a_start_without_consent_starts_no_helper(
 @contextlib.contextmanager
 def slow_ledger(_: Path) -> Iterator[None]:
     """Let no ledger thread open its file until the end."""
-    release, opened = threading.Event(), LedgerThread._open
+    release, opened = threading.Event(), LedgerThread._ready
 
-    def open_late(thread: LedgerThread) -> Any:
+    def open_late(thread: LedgerThread, connection: Any) -> Any:
         assert release.wait(60)
-        return opened(thread)
+        return opened(thread, connection)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LedgerThread, "_open", open_late)
+        patch.setattr(LedgerThread, "_ready", open_late)
         try:
             yield
         finally:
