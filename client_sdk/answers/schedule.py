@@ -97,7 +97,7 @@ class Schedule:
         definition: Metric,
         encode: Callable[[Coins], Any],
         read_secret: Callable[[], Secret],
-        clock_s: float = 0.0,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> Randomized:
         """Return the randomized form of a true answer, of which ``encode`` makes an input.
 
@@ -106,7 +106,7 @@ class Schedule:
         vector, unless the ledger is known to be ahead of it.
         """
         if definition.channel.turns:
-            window = Window.of(definition.window, max(clock_s, self._latest_s))
+            window = Window.of(definition.window, max(clock(), self._latest_s))
             return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
         if not definition.channel.permanent_nanos:
             return definition.randomize(encode, self._coins)

@@ -16,8 +16,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from client_sdk.host.clock import check_sane
 from client_sdk.protocol.budget import Budget, Cost, Spent
-from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.results import ClockError
 
@@ -86,15 +86,6 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
 def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
     """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
     return max(clock_s, float(latest_s(connection)))
-
-
-def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector takes an instant."""
-    try:
-        for kind in WindowKind:
-            Window.parse(Window.of(kind, clock_s).text)
-    except (ValueError, OverflowError, OSError, WindowError):
-        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
 
 
 def latest_s(connection: sqlite3.Connection) -> int:

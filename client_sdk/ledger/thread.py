@@ -76,7 +76,7 @@ class _Job(Generic[T]):
         return self.result.running() or (not self.result.cancelled() and self.result.set_running_or_notify_cancel())
 
     def is_done(self, timeout_s: float) -> bool:
-        """Wait up to ``timeout_s`` seconds for the result, or an error; return whether it is there."""
+        """Wait up to ``timeout_s`` seconds; return whether the result, or an error, is there."""
         return bool(wait((self.result,), timeout_s).done)
 
     def value(self) -> T:
