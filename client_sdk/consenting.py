@@ -136,19 +136,19 @@ class Consenting(Disclosure):
 
     def _begin(self) -> None:
         """Do what is due, and send what is left, now that the user agrees to something."""
-        if self._path is not None or self._schedule.looks_ahead:
+        if self._path is not None or self._schedule.dues.looks_ahead:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._prepare()
         if self._path is not None:
             self._processes.current.uploader.start(self._head_start_s)
-        elif self._schedule.looks_ahead:
+        elif self._schedule.dues.looks_ahead:
             self._processes.current.uploader.expect()
 
     def _prepare(self) -> None:
         """Open the ledger soon and do what is first and due; a brief program takes part."""
         ledger_thread = self._processes.current.ledger_thread
         ledger_thread.prepare(begin=WRITE)
-        if self._schedule.looks_ahead:
+        if self._schedule.dues.looks_ahead:
             ledger_thread.prepare(partial(self._recorder.catch_up, clock_s=self._clock.instant()), begin=WRITE)
         if self._schedule.needs_secret:
             ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, SupportsFloat, TypeVar
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host.clock import Clock
-from client_sdk.ledger import charges, history, outbox, registries
 from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger import history, outbox, registries
 from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.status import read_status, status_of
+from client_sdk.ledger.status import present_s, read_status, status_of
 from client_sdk.ledger.thread import READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.registry.registry import Registry
@@ -149,7 +149,7 @@ class Disclosure:
         clock_s = self._clock.instant()
 
         def read(connection: sqlite3.Connection) -> BudgetStatus:
-            periods = Periods.at(budget, charges.present_s(connection, clock_s))
+            periods = Periods.at(budget, present_s(connection, clock_s))
             window_nanos = participation.window_nanos(self._registry, periods.day)
             return read_status(connection, budget, periods, window_nanos)
 

@@ -20,7 +20,7 @@ from client_sdk.ledger import charges, device, erase, explanations, history, out
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
-from client_sdk.ledger.status import read_status
+from client_sdk.ledger.status import present_s, read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
@@ -112,7 +112,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: float) -> BudgetStatus | None:
     if registry is None:
         return None
-    periods = Periods.at(registry.budget, charges.present_s(connection, now_s))
+    periods = Periods.at(registry.budget, present_s(connection, now_s))
     return read_status(connection, registry.budget, periods, participation.window_nanos(registry, periods.day))
 
 

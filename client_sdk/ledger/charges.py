@@ -83,11 +83,6 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     return max(clock_s, float(seen_s))
 
 
-def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
-    return max(clock_s, float(latest_s(connection)))
-
-
 def latest_s(connection: sqlite3.Connection) -> int:
     """Return the latest instant that the ledger has seen, in whole Unix seconds."""
     return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
@@ -110,29 +105,6 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
     return None if row is None else Slot(row[0])
 
 
-def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that the report of a charge waits, and says so far that nothing was recorded."""
-    _set(connection, key, Slot.FILLED)
-
-
-def close_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that a charge needs no report any more."""
-    _set(connection, key, Slot.REPORTED)
-
-
-def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Close slots of ended windows: the counts that they were paid for are reported by then."""
-    for key in open_slots(connection):
-        if Window.parse(key[2]).ends_at <= instant_s:
-            close_slot(connection, key)
-
-
-def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
-    """Return the keys of charges that have no report."""
-    query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
-    return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
-
-
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
     """Return what was spent within the budget's period, the month, and the life of the device."""
     within_window, within_month = (
@@ -152,6 +124,7 @@ def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
     return int(connection.execute(query, days).fetchone()[0])
 
 
-def _set(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
+def set_slot(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
+    """Note the state of a charge."""
     query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
     connection.execute(query, (slot, *key))

@@ -6,7 +6,6 @@ until its window has ended waits here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.ledger import history
@@ -104,25 +103,6 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
         {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol},
     )
     return changed.rowcount > 0
-
-
-def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports whose metric is no longer asked in their window."""
-    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
-    for metric, edition, window in connection.execute(latest).fetchall():
-        if not is_asked(metric, edition, window):
-            # what is asked in a window was asked in all before it
-            _drop_held_of(connection, metric, edition, is_asked)
-
-
-def _drop_held_of(
-    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
-) -> None:
-    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
-    rows = connection.execute(held, (metric, edition)).fetchall()
-    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
-    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
-    history.count_dropped(connection, history.NO_LONGER_ASKED, len(dropped))
 
 
 def deadline(report: Report) -> int:

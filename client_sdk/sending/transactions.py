@@ -12,7 +12,6 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import device, outbox, queue, retry_times, stops
 from client_sdk.ledger.retry_times import Retry, Uniform
 from client_sdk.protocol.wire.failure import Failure
@@ -22,6 +21,8 @@ from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.answers.schedule import Schedule  # a helper has none
 
 
 class Departed(Enum):

@@ -274,10 +274,10 @@ class Uploader:
 
     def _follow_up(self) -> None:
         """Do what the transactions left to do; what fails is done after the next attempt."""
-        if self._schedule.has_leftovers:
+        if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
-                self._schedule.has_leftovers = False
+                self._schedule.dues.has_leftovers = False
         if self._watch is not None and self._allowed():
             self._watch.look(self._ledger_thread)
 

@@ -287,7 +287,7 @@ def test_running_counts_in_memory_are_forgotten() -> None:
     with telemetry(None, registry=registry) as device:
         device.count("taps")
         device.consent = {"usage"}
-        assert device._schedule.counts._counts == {}
+        assert device._schedule.dues.counts._counts == {}
 
 
 def test_a_statement_lists_the_purposes_and_is_as_before_without_any() -> None:

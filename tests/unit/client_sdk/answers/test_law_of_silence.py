@@ -192,7 +192,7 @@ class Device:
             if definition.persist:
                 counters.add_persistent(self.connection, definition, window, added)
             else:
-                schedule.counts.add(definition, window, added)
+                schedule.dues.counts.add(definition, window, added)
 
     @property
     def shape(self) -> list[list[tuple[Any, ...]]]:
@@ -211,7 +211,7 @@ class Device:
         for table in tables:
             names = self.connection.execute(f"SELECT DISTINCT metric FROM {table}")  # noqa: S608 one of these
             assert all(schedule.agreement.is_covered(name) for (name,) in names), table
-        assert all(schedule.agreement.is_covered(name) for _, name, _ in schedule.counts._counts)
+        assert all(schedule.agreement.is_covered(name) for _, name, _ in schedule.dues.counts._counts)
 
     def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
         """Send all that may leave, refused uploads first.
