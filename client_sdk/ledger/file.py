@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from client_sdk.host import forks, machine_id
+from client_sdk.host import files, forks, machine_id
 from client_sdk.ledger import explanations, origin
 from client_sdk.ledger.origin import Origin
-
-if sys.platform != "win32":
-    import fcntl
 
 if TYPE_CHECKING:
     import sqlite3
@@ -113,15 +109,6 @@ def exists(path: Path) -> bool:
     except (OSError, ValueError) as error:
         raise explanations.explain(error, path) from None
     return True
-
-
-def identify(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file; None if there is no file."""
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_dev, status.st_ino
 
 
 def open_memory(app: str) -> sqlite3.Connection:
@@ -267,7 +254,7 @@ def make(path: Path, app: str) -> None:
             _give_name(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_directory(path.parent)
+    files.sync_directory(path.parent)  # losing the name to a power cut would renew the budget
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
@@ -292,33 +279,7 @@ def _give_name(temporary: Path, path: Path) -> None:
     except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
-        with _locked(path.parent):
-            if not path.exists():
-                temporary.rename(path)
-
-
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
-    if sys.platform == "win32":
-        yield
-    else:
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the file's name durable: losing the ledger to a power cut would renew the budget."""
-    with contextlib.suppress(OSError):  # Windows opens no directories and needs no such step
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        files.rename_if_free(temporary, path)
 
 
 def draw_secret() -> bytes:

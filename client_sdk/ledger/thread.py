@@ -24,7 +24,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
-from client_sdk.host import forks
+from client_sdk.host import files, forks
 from client_sdk.ledger import explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.results import LedgerBusyError, LedgerError, warn
@@ -298,7 +298,7 @@ class LedgerThread:
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
         """Open the ledger if necessary; refuse a file that has replaced the first one opened."""
-        if self.path is not None and self._file not in (None, ledger_file.identify(self.path)):
+        if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
                 f"{self.path} was deleted or replaced while it was in use, so that nothing is recorded: put it back, "
@@ -314,7 +314,7 @@ class LedgerThread:
             self.is_open = False
             raise
         if self.path is not None:
-            self._file = ledger_file.identify(self.path)
+            self._file = files.identify(self.path)
         return connection
 
     def _close(self, connection: sqlite3.Connection | None) -> None:
