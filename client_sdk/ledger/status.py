@@ -9,6 +9,7 @@ from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.window_steps import later
 from client_sdk.results import BudgetStatus
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
 
 def _ends(budget_window: Window, windows: int) -> str | None:
     try:
-        return budget_window.later(windows).text
+        return later(budget_window, windows).text
     except WindowError:
         return None
 

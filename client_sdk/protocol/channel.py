@@ -109,6 +109,8 @@ class Channel(ABC):
 
         Of more than `MOST_LIKELIEST` inputs the last ones may be left out.
         """
+        if self.says_truth:
+            return (symbol,)
         chances = [self.probability(symbol, given) for given in range(self.inputs)]
         greatest = max(chances)
         return [given for given, chance in enumerate(chances) if chance == greatest]

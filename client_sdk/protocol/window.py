@@ -22,8 +22,6 @@ CLOCK_SKEW_S = 600
 """Seconds that a device's clock may be ahead of the collector's before its window counts as
 future."""
 
-MONTHS = 12
-
 LATEST_YEAR = 9998
 """The last year whose windows have an end: `datetime` ends with the year after it."""
 
@@ -84,31 +82,6 @@ class Window:
     def last_day(self) -> date:
         """Its last UTC day."""
         return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
-
-    def later(self, windows: int) -> Window:
-        """Return the window that begins ``windows`` windows after this one, for at least 0.
-
-        Raises:
-            WindowError: if that is beyond the last date.
-
-        """
-        try:
-            if self.kind is WindowKind.MONTH:
-                years, month = divmod(self.first_day.month - 1 + windows, MONTHS)
-                first_day = date(self.first_day.year + years, month + 1, 1)
-            else:
-                first_day = self.first_day + windows * (_next_first_day(self.kind, self.first_day) - self.first_day)
-            return _parse(_text(self.kind, first_day))
-        except (ValueError, OverflowError):
-            raise WindowError(f"there is no window {windows} windows after {self}") from None
-
-    def until(self, last_day: date) -> int:
-        """Return how many windows begin from this one to a last day, both included."""
-        if self.kind is WindowKind.MONTH:
-            months = (last_day.year - self.first_day.year) * MONTHS + last_day.month - self.first_day.month
-            return max(0, months + 1)
-        days = 7 if self.kind is WindowKind.WEEK else 1
-        return max(0, (last_day - self.first_day).days // days + 1)
 
     @staticmethod
     def parse(text: str) -> Window:

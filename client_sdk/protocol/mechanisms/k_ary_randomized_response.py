@@ -8,7 +8,6 @@ section 3 (k-RR).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -67,10 +66,6 @@ class KAryRandomizedResponse(Channel):
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
-
-    def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the symbol itself."""
-        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.

@@ -6,7 +6,6 @@ coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -60,10 +59,6 @@ class RandomizedResponse(Channel):
         """Return P(symbol | given)."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
-
-    def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the symbol itself."""
-        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or its opposite when the coin says lie."""
