@@ -150,7 +150,7 @@ class Consenting(Disclosure):
         ledger_thread.prepare(begin=WRITE)
         if self._schedule.dues.looks_ahead:
             ledger_thread.prepare(partial(self._recorder.catch_up, clock_s=self._clock.instant()), begin=WRITE)
-        if self._schedule.needs_secret:
+        if any(metric.channel.permanent_nanos for metric in self._registry.metrics.values()):
             ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
         else:
             ledger_thread.prepare(self._schedule.learn_secret)

@@ -29,13 +29,7 @@ _LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
 
 
 class Schedule:
-    """Records answers and does what is due.
-
-    Attributes:
-        agreement: what the user has agreed to.
-        dues: what becomes due by the calendar alone.
-
-    """
+    """Records answers within a transaction, as far as the agreement covers them."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
@@ -45,11 +39,6 @@ class Schedule:
         self._coins = coins
         self._secret: Secret | None = None
         self._latest_s = 0.0
-
-    @property
-    def needs_secret(self) -> bool:
-        """Whether any answer is randomized with the device's secret."""
-        return any(metric.channel.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
         """Carry out what the user has said, although they may have said something else since."""

@@ -43,14 +43,7 @@ class Slot(IntEnum):
 
 
 class Periods(NamedTuple):
-    """The periods that a charge counts towards, beside the life of the device.
-
-    Attributes:
-        day: the day of the charge.
-        budget_window: the period of the first ceiling that holds the day.
-        month: the month that holds the day.
-
-    """
+    """The day of a charge, and the periods that it counts towards, beside the device's life."""
 
     day: Window
     budget_window: Window

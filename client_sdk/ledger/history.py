@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from client_sdk.protocol.wire.report import Report
-from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
+from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,15 +19,6 @@ REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
 """Reasons for dropping a report, beside the codes of refusals."""
-
-
-def entries(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, sorted by window and metric."""
-    rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
-    return [
-        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
-        for metric, edition, window, symbol, outcome in rows
-    ]
 
 
 def dropped(connection: sqlite3.Connection) -> dict[str, int]:

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from os import urandom
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
+from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.queue import Waiting, deadline
-from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
 from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
@@ -53,14 +55,7 @@ _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
 class Parcel(NamedTuple):
-    """An upload that is due.
-
-    Attributes:
-        id: its random id.
-        body: the bytes to send, the same in every attempt.
-        reports: what it holds.
-
-    """
+    """An upload that is due: its random id, the bytes of every attempt, and the reports in them."""
 
     id: str
     body: bytes
@@ -157,12 +152,6 @@ def reports_in(body: bytes) -> tuple[Report, ...]:
     return tuple(Report(**report) for report in json.loads(body)["reports"])
 
 
-def waiting(connection: sqlite3.Connection) -> int:
-    """Return the number of reports and uploads that have not been settled."""
-    query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
-    return int(connection.execute(query).fetchone()[0])
-
-
 def _pack(connection: sqlite3.Connection, waiting: list[Waiting], groups: Mapping[str, str], now_s: float) -> Parcel:
     with forks.importing():
         import secrets  # noqa: PLC0415 a program that only records need not wait for it
@@ -190,36 +179,31 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
     """Store a new upload; above the bound, drop and count those whose windows close first."""
-    with forks.importing():
-        import secrets  # noqa: PLC0415 as above
-
-    upload = Upload(secrets.token_hex(16), reports)
+    upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))
     connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
-    excess = connection.execute(
-        "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?",
-        (upload.id, MAX_UNDER_WAY - 1),
-    ).fetchall()
-    for (upload_id,) in excess:
-        history.count_dropped(connection, history.QUEUE_FULL, len(_take(connection, upload_id)))
+    excess = "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?"
+    _drop(connection, history.QUEUE_FULL, excess, (upload.id, MAX_UNDER_WAY - 1))
     return Parcel(upload.id, body, reports)
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
     """Remove an upload and return its reports; () if another process has settled it."""
-    row = connection.execute("SELECT body FROM uploads WHERE id = ?", (upload_id,)).fetchone()
+    row = connection.execute("DELETE FROM uploads WHERE id = ? RETURNING body", (upload_id,)).fetchone()
     if row is None:
         return ()
-    connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
     retry_times.end(connection, upload_id)
     return reports_in(row[0])
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
     """Drop the uploads that stayed unanswered too often after their windows had closed."""
-    hopeless = connection.execute(
-        "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
-    ).fetchall()
-    for (upload_id,) in hopeless:
-        history.count_dropped(connection, history.UNANSWERED, len(_take(connection, upload_id)))
+    hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
+    _drop(connection, history.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
+
+
+def _drop(connection: sqlite3.Connection, reason: str, query: str, parameters: tuple[object, ...]) -> None:
+    """Drop the uploads that a query names, and count their reports."""
+    for (upload_id,) in connection.execute(query, parameters).fetchall():
+        history.count_dropped(connection, reason, len(_take(connection, upload_id)))

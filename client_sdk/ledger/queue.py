@@ -21,7 +21,6 @@ offline their windows are closed anyway. More mean that something is wrong, and 
 not pay for it. Reports held back until their window has ended have as much room of their own:
 recorded reports must not push out filled-in ones."""
 
-
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
 user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
@@ -35,13 +34,7 @@ class Waiting(NamedTuple):
 
 
 class Leaving(NamedTuple):
-    """When the next report leaves.
-
-    Attributes:
-        in_s: in how many seconds.
-        leaves_s: the Unix seconds of that instant, as it is kept for all reports that leave then.
-
-    """
+    """When the next report leaves: in how many seconds, and the instant kept for all that do."""
 
     in_s: float
     leaves_s: float

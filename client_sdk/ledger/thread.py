@@ -93,15 +93,9 @@ class _Job(Generic[T]):
 
 
 class LedgerThread:
-    """Does jobs on one ledger, in one process.
+    """Does jobs on one ledger, in one process; the ledger is in memory if it has no path.
 
-    Attributes:
-        path: the ledger's file; None if it is kept in memory.
-        process: the process that this thread works in.
-        is_open: whether it holds the file open at the moment.
-        problem: what was wrong with the ledger at the latest job and what to do; None if nothing
-            was.
-
+    ``problem`` says what was wrong at the latest job and what to do; None if nothing was.
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:

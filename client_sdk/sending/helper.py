@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from client_sdk.host import detached
 from client_sdk.ledger import device, explanations, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.retry_times import Uniform, jitter
+from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.ledger import device, outbox, queue, retry_times, stops
-from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
@@ -34,21 +35,11 @@ class Departed(Enum):
 
 
 class Look(NamedTuple):
-    """The state of the ledger after an attempt.
-
-    Attributes:
-        pending: the uploads under way.
-        keeps_news: whether new reports wait because another upload takes their turn.
-        due_in_s: the seconds until something is due by the calendar; None if nothing will be,
-            infinite if the clock cannot be believed.
-        leaving: the next random instant at which a report leaves; None without one.
-        sent: what the attempt has sent.
-
-    """
+    """The state of the ledger after an attempt."""
 
     pending: list[Retry]
-    keeps_news: bool = False
-    due_in_s: float | None = None
+    keeps_news: bool = False  # because another upload takes the turn of new reports
+    due_in_s: float | None = None  # by the calendar; infinite if the clock cannot be believed
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
 
@@ -107,18 +98,9 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
 ) -> Look:
     """Look for an upload, send it once if the user still agrees, and carry out the outcome.
 
-    Args:
-        run: does work within a transaction of its own.
-        look: what to look for, within a write transaction.
-        transport: the way to the collector.
-        clock: returns Unix seconds.
-        uniform: the source of jitter.
-        allowed: returns whether the user agrees to anything.
-        covers: returns whether the user agrees to a question, by its name.
-        before: what else to do between the transaction and the request.
-        note: told the upload's id, the reply, the outcome, and what a developer should know, before
-            the outcome is carried out.
-
+    ``run`` does work within a transaction of its own. ``before`` is done between the transaction
+    and the request. ``note`` is told the upload's id, the reply, the outcome, and what a developer
+    should know, before the outcome is carried out.
     """
     parcel, found = run(look)
     before()

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
-from client_sdk.ledger.retry_times import Retry, Uniform, jitter
+from client_sdk.ledger.backoff import Uniform, jitter
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn

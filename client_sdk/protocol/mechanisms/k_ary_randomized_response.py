@@ -22,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols.
-
-    Attributes:
-        inputs: k, at least 2.
-        keep_numerator: the probability that the truth is reported, times 2**64.
-
-    """
+    """The channel on k symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True

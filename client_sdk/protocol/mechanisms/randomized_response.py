@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols.
-
-    Attributes:
-        keep_numerator: the probability that the truth is reported, times 2**64; above one half.
-
-    """
+    """The channel on two symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True

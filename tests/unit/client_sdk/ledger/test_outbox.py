@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from client_sdk.ledger import history, outbox, queue, retry_times
-from client_sdk.ledger.retry_times import BACKOFF_BASE_S
+from client_sdk.ledger import contents, history, outbox, queue, retry_times
+from client_sdk.ledger.backoff import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import timing
@@ -70,7 +70,7 @@ def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Conn
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     settle(connection, parcel.id, Verdict(1))
-    assert outbox.waiting(connection) == 0
+    assert contents.waiting(connection) == 0
     assert parcel.id not in "\n".join(connection.iterdump())
 
 
@@ -126,17 +126,17 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
         assert history.dropped(connection) == {}
         parcel = resent(connection, retry_times.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
-    assert (outbox.waiting(connection), history.dropped(connection)) == (0, {"unknown_metric": 1})
-    assert [entry.outcome for entry in history.entries(connection)] == [Refusal.UNKNOWN_METRIC]
+    assert (contents.waiting(connection), history.dropped(connection)) == (0, {"unknown_metric": 1})
+    assert [entry.outcome for entry in contents.history(connection)] == [Refusal.UNKNOWN_METRIC]
 
 
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
     parcel = resent(connection, retry_times.pending(connection)[0])
-    assert [entry.outcome for entry in history.entries(connection)] == ["unknown_metric"]
+    assert [entry.outcome for entry in contents.history(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
-    assert [entry.outcome for entry in history.entries(connection)] == ["accepted"]
+    assert [entry.outcome for entry in contents.history(connection)] == ["accepted"]
 
 
 @pytest.mark.parametrize("refusal", [refusal for refusal in Refusal if not refusal.retryable])
@@ -145,9 +145,9 @@ def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
 ) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, Verdict(1, ((0, refusal),)))
-    assert outbox.waiting(connection) == 0
+    assert contents.waiting(connection) == 0
     assert history.dropped(connection) == {refusal.value: 1}
-    assert [entry.outcome for entry in history.entries(connection)] == [refusal.value]
+    assert [entry.outcome for entry in contents.history(connection)] == [refusal.value]
 
 
 def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
@@ -176,18 +176,18 @@ def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: s
     for number in range(3):
         queue.enqueue(connection, report(number))
     outbox.reject(connection, new_parcel(connection).id)
-    assert outbox.waiting(connection) == 0
+    assert contents.waiting(connection) == 0
     assert history.dropped(connection) == {"rejected": 3}
-    assert {entry.outcome for entry in history.entries(connection)} == {"rejected"}
+    assert {entry.outcome for entry in contents.history(connection)} == {"rejected"}
 
 
 def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
-    assert history.entries(connection) == []
+    assert contents.history(connection) == []
     parcel = new_parcel(connection)
-    assert [entry.outcome for entry in history.entries(connection)] == ["sent"]
+    assert [entry.outcome for entry in contents.history(connection)] == ["sent"]
     settle(connection, parcel.id, Verdict(1))
-    (entry,) = history.entries(connection)
+    (entry,) = contents.history(connection)
     assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
     assert entry.outcome == "accepted"
 
@@ -222,7 +222,7 @@ def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection
     (retry,) = retry_times.pending(connection)
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
-    assert outbox.waiting(connection) == 0
+    assert contents.waiting(connection) == 0
     assert history.dropped(connection) == {"too_late": 1}
 
 
@@ -242,7 +242,7 @@ def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(
         assert sent_again(connection, DEADLINE) == parcel
     assert sent_again(connection, DEADLINE) is None
     assert history.dropped(connection) == {"unanswered": 2}
-    assert {entry.outcome for entry in history.entries(connection)} == {"sent"}
+    assert {entry.outcome for entry in contents.history(connection)} == {"sent"}
 
 
 def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:

@@ -13,10 +13,10 @@ import pytest
 from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import history, outbox, queue
+from client_sdk.ledger import contents, history, queue
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
@@ -82,7 +82,7 @@ class Device:
         self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
-        return self.ledger_thread.run(outbox.waiting, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
         return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
