@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, contents, erase, explanations, history, outbox, registries, stops
+from client_sdk.ledger import charges, contents, erase, explanations, outbox, registries, stops
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
@@ -91,7 +91,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
-            dropped=history.dropped(connection),
+            dropped=contents.dropped(connection),
             stopped=stops.stopped(connection),
             problem=contents.latest_problem(connection),
             say=say,

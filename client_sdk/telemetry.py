@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.consent import consent_of, covers
@@ -278,24 +277,3 @@ class Telemetry(Counting, Consenting):
         except OutsideDomainError as error:  # a new one: frames of the old one hold the answer
             return OutsideDomainError(error.metric, error.expected)
         return None
-
-    def close(self) -> None:
-        """End the background work; what waits stays in the file for the next run.
-
-        A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
-        ends without closing.
-
-        >>> telemetry.close()
-        >>> telemetry.record("dark_mode", True)
-        <Recorded.CLOSED: 'closed'>
-        """
-        self._closed = True
-        self._processes.finish()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

@@ -5,10 +5,9 @@ whatever kind of period the registry named at the time, so that a new kind renew
 day is no longer known, a first and a last possible day stand for it, and the charge counts towards
 every period that it may belong to.
 
-Each function is one step of a transaction that the caller has begun. A charge and its report become
-durable together or not at all. The key of a charge, (metric, edition, window), limits reports to
-one per metric and window. A charge that is made because its window began, whether or not anything
-is recorded in it, is a slot.
+A charge and its report become durable together or not at all. The key of a charge, (metric,
+edition, window), limits reports to one per metric and window. A charge that is made because its
+window began, whether or not anything is recorded in it, is a slot.
 """
 
 from __future__ import annotations

@@ -19,6 +19,11 @@ def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
     ]
 
 
+def dropped(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return the number of dropped reports by reason."""
+    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
+
+
 def waiting(connection: sqlite3.Connection) -> int:
     """Return the number of reports and uploads that have not been settled."""
     query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"

@@ -1,8 +1,7 @@
 """The row of the device: its secret, and whether the user agrees to anything; its latest problem.
 
-Each function is one step of a transaction that the caller has begun. The program that started or
-was told last says whether the user agrees. A helper looks here whenever it takes something to send:
-it belongs to an earlier program, which knows nothing of a later start.
+The program that started or was told last says whether the user agrees. A helper looks here whenever
+it takes something to send: it belongs to an earlier program, which knows nothing of a later start.
 """
 
 from __future__ import annotations

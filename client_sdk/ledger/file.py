@@ -96,12 +96,7 @@ def load() -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file.
-
-    Raises:
-        LedgerError: if that is unknown, for example because the directory may not be read.
-
-    """
+    """Whether there is a file; a `LedgerError` says that the directory may not be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -154,9 +149,9 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         make(path, app)
     connection = connect(uri_of(path))
     try:
-        check(connection, path, app)
+        noted = check(connection, path, app)
         if create:
-            _note_origin(connection, path)
+            _note_origin(connection, noted, origin.of(path))
             _renew_secret(connection)
     except BaseException:
         connection.close()
@@ -164,8 +159,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     return connection
 
 
-def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
-    """Refuse a file that is no sound ledger of an app; None accepts any app, and a copy."""
+def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
+    """Return the noted origin of an app's sound ledger; None accepts any app, and a copy."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -178,30 +173,24 @@ def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     owner, machine, *evidence = row
     noted_origin = Origin(*evidence)
     if app is None:
-        return
+        return noted_origin
     if app != owner:
         raise explanations.foreign(path, owner, app)
     if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
         raise explanations.copied(path)
+    return noted_origin
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
+def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
     """Note those parts of the file's origin that were unknown when it was made."""
-    _, birth, file_system = origin.of(path)
-    known = {"birth": birth, "file_system": file_system}
-    is_new = connection.execute(
-        "SELECT 1 FROM device WHERE inode IS NOT NULL AND"
-        " (birth IS NULL AND :birth IS NOT NULL OR file_system IS NULL AND :file_system IS NOT NULL)",
-        known,
-    ).fetchone()
-    if is_new:
+    is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
+    if is_news and noted.inode is not None:
         connection.execute(
-            "UPDATE device SET birth = COALESCE(birth, :birth), file_system = COALESCE(file_system, :file_system)",
-            known,
+            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)", present[1:]
         )
 
 

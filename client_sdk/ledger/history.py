@@ -1,7 +1,4 @@
-"""What became of reports: those that have left the device, and how many were dropped.
-
-Each function is one step of a transaction that the caller has begun.
-"""
+"""What became of reports: those that have left the device, and how many were dropped."""
 
 from __future__ import annotations
 
@@ -19,11 +16,6 @@ REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
 """Reasons for dropping a report, beside the codes of refusals."""
-
-
-def dropped(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of dropped reports by reason."""
-    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
 def note(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:

@@ -1,9 +1,8 @@
 """Uploads that are under way: made of waiting reports, sent again, settled, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report waits in the `queue`.
-It is then put into an upload, whose body is stored before it is first sent, so that every attempt
-sends the same bytes with the same id. The upload is forgotten once it is settled. Settling twice
-(two processes may send one upload) changes nothing.
+A report waits in the `queue`. It is then put into an upload, whose body is stored before it is
+first sent, so that every attempt sends the same bytes with the same id. The upload is forgotten
+once it is settled. Settling twice (two processes may send one upload) changes nothing.
 
 The collector's answer to an upload decides only when that upload is sent again and what becomes of
 its own reports. A report that was refused for now never joins others again: it would identify its
@@ -21,8 +20,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
 from client_sdk.ledger.backoff import Uniform
-from client_sdk.ledger.queue import Waiting, deadline
-from client_sdk.ledger.retry_times import Retry
+from client_sdk.ledger.queue import deadline
+from client_sdk.ledger.retry_times import EXCHANGE_S, Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
 from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
@@ -74,7 +73,7 @@ def new_parcel(
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
-    if not waiting or retry_times.are_due(connection, now_s - STARVED_S):
+    if not waiting or any(retry.due_s <= now_s - STARVED_S for retry in retry_times.pending(connection)):
         return None
     return _pack(connection, waiting, groups, now_s)
 
@@ -152,15 +151,17 @@ def reports_in(body: bytes) -> tuple[Report, ...]:
     return tuple(Report(**report) for report in json.loads(body)["reports"])
 
 
-def _pack(connection: sqlite3.Connection, waiting: list[Waiting], groups: Mapping[str, str], now_s: float) -> Parcel:
+def _pack(
+    connection: sqlite3.Connection, waiting: list[tuple[int, Report]], groups: Mapping[str, str], now_s: float
+) -> Parcel:
     with forks.importing():
         import secrets  # noqa: PLC0415 a program that only records need not wait for it
 
     secrets.SystemRandom().shuffle(waiting)
     group = min(groups.get(report.metric, "") for _, report in waiting)
-    chosen = [each for each in waiting if groups.get(each.report.metric, "") == group][:MAX_REPORTS]
+    chosen = [(row, report) for row, report in waiting if groups.get(report.metric, "") == group][:MAX_REPORTS]
     parcel = _put_under_way(connection, tuple(report for _, report in chosen))
-    retry_times.begin(connection, parcel.id, now_s)
+    retry_times.begin(connection, Retry(parcel.id, now_s + EXCHANGE_S, 0, now_s))
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
         history.note(connection, report, ReportOutcome.SENT)
@@ -174,7 +175,8 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
-    retry_times.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
+    due_s = now_s + uniform(0.0, share_s)  # nothing hurries it
+    retry_times.begin(connection, Retry(parcel.id, due_s, due_s, None), refusals + 1)
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:

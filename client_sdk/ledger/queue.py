@@ -1,7 +1,6 @@
 """Reports that wait and were never sent, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report that is held back
-until its window has ended waits here, too.
+A report that is held back until its window has ended waits here, too.
 """
 
 from __future__ import annotations
@@ -24,13 +23,6 @@ recorded reports must not push out filled-in ones."""
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
 user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
-
-
-class Waiting(NamedTuple):
-    """A report in the queue, and the number of its row."""
-
-    row: int
-    report: Report
 
 
 class Leaving(NamedTuple):
@@ -58,11 +50,11 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
     history.count_dropped(connection, history.QUEUE_FULL, dropped)
 
 
-def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[Waiting]:
-    """Return the reports that leave now; if hurried, also those whose random instant is to come."""
+def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
+    """Return rows and reports that leave now; if hurried, also before their random instant."""
     return [
-        Waiting(row[0], Report(*row[1:]))
-        for row in connection.execute(
+        (row, Report(*report))
+        for row, *report in connection.execute(
             "SELECT id, metric, edition, window, symbol FROM queue WHERE release <= :now"
             " AND (:hurried OR leaves <= :now OR leaves > :now + :spread)",
             {"now": now_s, "hurried": hurried, "spread": SPREAD_S},

@@ -1,9 +1,7 @@
 """When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
 
-Each function that takes a connection is
-one step of a transaction that the caller has begun. An answer to an upload moves only the time of
-that upload. If it moved another upload's time, or sent two together, whoever answers could tell
-that both come from one device.
+An answer to an upload moves only the time of that upload. If it moved another upload's time, or
+sent two together, whoever answers could tell that both come from one device.
 """
 
 from __future__ import annotations
@@ -49,14 +47,9 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
     return [Retry(*row) for row in rows]
 
 
-def are_due(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Whether any upload was already due at an instant."""
-    return any(retry.due_s <= instant_s for retry in pending(connection))
-
-
-def begin(connection: sqlite3.Connection, upload_id: str, now_s: float) -> None:
-    """Note that a new upload is being sent."""
-    connection.execute("INSERT INTO retries VALUES (?, ?, 0, ?, 0, 0)", (upload_id, now_s + EXCHANGE_S, now_s))
+def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
+    """Note when a new upload is tried again, whose report may have been refused before."""
+    connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
@@ -83,11 +76,6 @@ def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_aft
             "UPDATE retries SET due = ?, not_before = ?, failures = failures + 1 WHERE upload = ?",
             (due_s, now_s + retry_after_s, upload_id),
         )
-
-
-def refuse(connection: sqlite3.Connection, upload_id: str, due_s: float, refusals: int) -> None:
-    """Note when a refused report is sent again in a new upload; nothing hurries it."""
-    connection.execute("INSERT INTO retries VALUES (?, ?, ?, NULL, 0, ?)", (upload_id, due_s, due_s, refusals))
 
 
 def refusals(connection: sqlite3.Connection, upload_id: str) -> int:

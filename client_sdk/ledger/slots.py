@@ -1,7 +1,6 @@
 """Slots, and the reports that are held back until their window has ended, in the ledger's file.
 
 A slot is a charge that is made because its window began, whether or not anything is recorded in it.
-Each function is one step of a transaction that the caller has begun.
 """
 
 from __future__ import annotations

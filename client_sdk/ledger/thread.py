@@ -179,10 +179,7 @@ class LedgerThread:
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs queued so far; the next job opens the ledger anew.
-
-        Wait up to ``timeout_s`` seconds for that.
-        """
+        """Close the connection after the jobs so far; the next job opens the ledger anew."""
         if self._thread is not None and not self._is_stopped:
             pause = forks.Pause()
             pause.over.set()
@@ -228,8 +225,11 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                self._rest(job, connection)
+                with contextlib.suppress(Exception):  # what does not close stays marked as open: no child uses it
+                    self._close(connection)
                 connection = None
+                job.closed.set()
+                job.over.wait()
             elif not job.result.cancelled():
                 connection = self._do(job, connection)
         connection = self._do_again(job.until_s, connection)
@@ -255,13 +255,6 @@ class LedgerThread:
             return self._jobs.get(timeout=max(0.0, self._again_at_s - time.monotonic()))
         except Empty:
             return self._again.popleft()
-
-    def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
-        with contextlib.suppress(Exception):
-            # what does not close stays marked as open, and no child uses it
-            self._close(connection)
-        pause.closed.set()
-        pause.over.wait()
 
     def _do(self, job: _Job[Any], connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
         try:

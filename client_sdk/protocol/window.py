@@ -18,10 +18,6 @@ configured otherwise.
 Three days let a device that is off over a weekend still report. A client offers a report as long.
 """
 
-CLOCK_SKEW_S = 600
-"""Seconds that a device's clock may be ahead of the collector's before its window counts as
-future."""
-
 LATEST_YEAR = 9998
 """The last year whose windows have an end: `datetime` ends with the year after it."""
 
@@ -39,8 +35,7 @@ class Window:
     """One window; its text is ``2026-11-20``, ``2026-W47`` or ``2026-11``.
 
     Attributes:
-        kind: day, week (ISO 8601, from Monday) or month.
-        first_day: its first UTC day.
+        kind: day, week (ISO 8601, from Monday) or month, in UTC.
         text: its name on the wire.
         starts_at: Unix seconds of its first instant.
         ends_at: Unix seconds of the first instant after it.
@@ -76,7 +71,7 @@ class Window:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:
             day = day.replace(day=1)
-        return _beginning(kind, day)
+        return _window(kind, day)
 
     @property
     def last_day(self) -> date:
@@ -84,6 +79,7 @@ class Window:
         return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
 
     @staticmethod
+    @lru_cache(maxsize=4096)
     def parse(text: str) -> Window:
         """Return the window that a text names. It ends after Unix time 0.
 
@@ -91,20 +87,15 @@ class Window:
             WindowError: if the text is not the canonical name of a window.
 
         """
-        return _parse(text)
-
-
-@lru_cache(maxsize=4096)
-def _parse(text: str) -> Window:
-    try:
-        window = Window(*_kind_and_first_day(text))
-    except (ValueError, OverflowError):
-        window = None
-    if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
-        raise WindowError(
-            "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
-        )
-    return window
+        try:
+            window = Window(*_kind_and_first_day(text))
+        except (ValueError, OverflowError):
+            window = None
+        if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
+            raise WindowError(
+                "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
+            )
+        return window
 
 
 def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
@@ -115,10 +106,8 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
     return WindowKind.DAY, date.fromisoformat(text)
 
 
-@lru_cache(maxsize=512)
-def _beginning(kind: WindowKind, first_day: date) -> Window:
-    """Return the window; a device asks for the same few again and again."""
-    return Window(kind, first_day)
+_window = lru_cache(maxsize=512)(Window)
+"""The window of a kind and first day: a device asks for the same few again and again."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -173,7 +173,9 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     if not device.agrees(connection):
         return False
     in_s = _leaves_in_s(connection, now_s)
-    return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
+    return (in_s is not None and in_s <= LIFE_S) or any(
+        retry.due_s <= now_s for retry in retry_times.pending(connection)
+    )
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:

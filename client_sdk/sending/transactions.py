@@ -52,7 +52,6 @@ def look_for_news(
     connection: sqlite3.Connection,
     now_s: float,
     schedule: Schedule,
-    allowed: Callable[[], bool],
     *,
     hurried: bool,
 ) -> Found:
@@ -62,7 +61,7 @@ def look_for_news(
     """
     due_in_s = None
     schedule.withdraw(connection)
-    if allowed():
+    if schedule.agreement.consent:
         try:
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
@@ -91,7 +90,6 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     clock: Callable[[], float],
     uniform: Uniform,
     *,
-    allowed: Callable[[], bool] = lambda: True,
     covers: Callable[[str], bool] = lambda _: True,
     before: Callable[[], object] = lambda: None,
     note: Callable[[str, Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
@@ -106,7 +104,7 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     before()
     if parcel is None:
         return found  # type: ignore[no-any-return] # as it came out of the transaction
-    if not allowed() or not all(covers(report.metric) for report in parcel.reports):
+    if not all(covers(report.metric) for report in parcel.reports):
         return Look(found.pending, sent=Departed.WITHHELD)
     reply = _post(transport, parcel.body)
     outcome = judge(reply, len(parcel.reports), clock())

@@ -54,7 +54,6 @@ class Uploader:
         schedule: Schedule,
         *,
         clock: Callable[[], float],
-        allowed: Callable[[], bool],
         uniform: Uniform = jitter,
         watch: BudgetWatch | None = None,
     ) -> None:
@@ -63,9 +62,8 @@ class Uploader:
         Args:
             ledger_thread: the ledger.
             transport: the way to the collector.
-            schedule: does what is due by the calendar.
+            schedule: does what is due by the calendar, and knows what the user agrees to.
             clock: returns Unix seconds, for windows and dates.
-            allowed: returns whether the user agrees; called before every upload.
             uniform: the source of jitter.
             watch: tells the host how much of the budget is spent; None if nobody wants to know.
 
@@ -75,7 +73,6 @@ class Uploader:
         self._transport = transport
         self._schedule = schedule
         self._clock = clock
-        self._allowed = allowed
         self._departures = Departures(uniform)
         self._watch = watch
         self._changed = threading.Condition()
@@ -229,9 +226,7 @@ class Uploader:
                 hurried, self._hurried = self._hurried, False
             leaves_early = hurried or self._flushes > 0
         if news:
-            look_at = partial(
-                transactions.look_for_news, schedule=self._schedule, allowed=self._allowed, hurried=leaves_early
-            )
+            look_at = partial(transactions.look_for_news, schedule=self._schedule, hurried=leaves_early)
         else:
             look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
         try:
@@ -244,7 +239,6 @@ class Uploader:
             self._transport,
             self._clock,
             self._departures.uniform,
-            allowed=self._allowed,
             covers=self._schedule.agreement.is_covered,
             before=self._follow_up,
             note=self._note,
@@ -279,7 +273,7 @@ class Uploader:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
                 self._schedule.dues.has_leftovers = False
-        if self._watch is not None and self._allowed():
+        if self._watch is not None and self._schedule.agreement.consent:
             self._watch.look(self._ledger_thread)
 
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:

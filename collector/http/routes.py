@@ -11,8 +11,7 @@ from itertools import chain
 
 from flask import Blueprint, Flask, Response, current_app, request
 
-from client_sdk.protocol.wire.reading import read_upload
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from collector.access_keys import AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body

@@ -16,8 +16,7 @@ from typing import Any
 from flask import Response
 
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.reading import read_upload
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large

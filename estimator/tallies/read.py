@@ -14,7 +14,8 @@ from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire import strict_json
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME
+from client_sdk.protocol.wire.reading import MAX_SYMBOL
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from estimator.errors import TalliesError
 from estimator.statistics.arrays import Counts
 from estimator.tallies.limits import MOST_REPORTS, Bounds, Extent

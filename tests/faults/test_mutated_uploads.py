@@ -157,8 +157,8 @@ def kept_bytes() -> int:
     bounded caches.
     """
     reading._check_known_names.cache_clear()
-    window._parse.cache_clear()
-    window._beginning.cache_clear()
+    Window.parse.cache_clear()
+    window._window.cache_clear()
     gc.collect()
     snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, "*/tests/*"),))  # noqa: FBT003 exclude
     return sum(statistic.size for statistic in snapshot.statistics("filename"))

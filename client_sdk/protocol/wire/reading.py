@@ -6,6 +6,7 @@ part of a malformed body is ever echoed.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any
@@ -13,8 +14,16 @@ from typing import Any
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError, malformed
-from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID, Report, Upload
+from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME, Report, Upload
 from client_sdk.protocol.wire.strict_json import check_fields, load
+
+MAX_UPLOAD_BYTES = 65_536
+"""Bytes of one upload's body: 256 reports with the longest names fit."""
+
+MAX_SYMBOL = 2**53 - 1
+"""The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
+
+UPLOAD_ID = re.compile(r"[0-9a-f]{32}")
 
 _REPORT_FIELDS = frozenset({"metric", "edition", "window", "symbol"})
 _UPLOAD_FIELDS = frozenset({"upload", "reports"})

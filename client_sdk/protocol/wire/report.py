@@ -6,30 +6,18 @@ import json
 import re
 from typing import NamedTuple
 
-MAX_UPLOAD_BYTES = 65_536
-"""Bytes of one upload's body: 256 reports with the longest names fit."""
-
 MAX_REPORTS = 256
 """The most reports in one upload: a device's backlog of months, and a bound on one atomic step of
 the store."""
 
-MAX_SYMBOL = 2**53 - 1
-"""The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
-
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
-UPLOAD_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Report(NamedTuple):
-    """One perturbed answer.
+    """One perturbed answer: the names of its metric and window, and the output symbol, from 0.
 
-    Attributes:
-        metric: the metric's name.
-        edition: 12 hex digits: what the report means.
-        window: the window's name.
-        symbol: the output symbol, from 0.
-
+    The edition, 12 hex digits, is what the report means.
     """
 
     metric: str
@@ -39,12 +27,9 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """Reports that travel together and are counted together.
+    """From 1 to 256 reports that travel together and are counted together.
 
-    Attributes:
-        id: 32 random hex digits, the same in every attempt to deliver these reports.
-        reports: from 1 to 256.
-
+    The id is 32 random hex digits, the same in every attempt to deliver these reports.
     """
 
     id: str

@@ -16,7 +16,7 @@ from unittest import mock
 from client_sdk import HistoryEntry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import contents, history, queue
+from client_sdk.ledger import contents, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
@@ -80,7 +80,6 @@ class SimulatedDevice:
             self,
             Schedule(many(1), SystemCoins()),
             clock=lambda: self.now_s,
-            allowed=lambda: True,
             uniform=self._uniform,
         )
         self._uploader._thread = threading.current_thread()
@@ -121,7 +120,7 @@ class SimulatedDevice:
 
     def dropped(self) -> dict[str, int]:
         """Return the reports that were dropped."""
-        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""

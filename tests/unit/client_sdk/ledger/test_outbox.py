@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from client_sdk.ledger import contents, history, outbox, queue, retry_times
+from client_sdk.ledger import contents, outbox, queue, retry_times
 from client_sdk.ledger.backoff import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.protocol.wire.reading import read_upload
@@ -104,7 +104,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
     *alone, _ = [read_upload(resent(connection, retry).body) for retry in retry_times.pending(connection)]
     assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
-    assert history.dropped(connection) == {}
+    assert contents.dropped(connection) == {}
 
 
 def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(connection: sqlite3.Connection) -> None:
@@ -123,10 +123,10 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
     parcel = new_parcel(connection)
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
-        assert history.dropped(connection) == {}
+        assert contents.dropped(connection) == {}
         parcel = resent(connection, retry_times.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
-    assert (contents.waiting(connection), history.dropped(connection)) == (0, {"unknown_metric": 1})
+    assert (contents.waiting(connection), contents.dropped(connection)) == (0, {"unknown_metric": 1})
     assert [entry.outcome for entry in contents.history(connection)] == [Refusal.UNKNOWN_METRIC]
 
 
@@ -146,7 +146,7 @@ def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, Verdict(1, ((0, refusal),)))
     assert contents.waiting(connection) == 0
-    assert history.dropped(connection) == {refusal.value: 1}
+    assert contents.dropped(connection) == {refusal.value: 1}
     assert [entry.outcome for entry in contents.history(connection)] == [refusal.value]
 
 
@@ -158,7 +158,7 @@ def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
     for number in range(1, 4):
         queue.enqueue(connection, report(number))
     assert queued(connection) == {report(number).metric for number in (0, 2, 3)}
-    assert history.dropped(connection) == {"queue_full": 1}
+    assert contents.dropped(connection) == {"queue_full": 1}
 
 
 def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
@@ -177,7 +177,7 @@ def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: s
         queue.enqueue(connection, report(number))
     outbox.reject(connection, new_parcel(connection).id)
     assert contents.waiting(connection) == 0
-    assert history.dropped(connection) == {"rejected": 3}
+    assert contents.dropped(connection) == {"rejected": 3}
     assert {entry.outcome for entry in contents.history(connection)} == {"rejected"}
 
 
@@ -207,13 +207,13 @@ def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqli
     queue.enqueue(connection, report(0, "2026-11-19"))
     for number in range(1, queue.MAX_WAITING):
         queue.enqueue(connection, report(number))
-    assert history.dropped(connection) == {}
+    assert contents.dropped(connection) == {}
     queue.enqueue(connection, report(queue.MAX_WAITING))
     assert len(queued(connection)) == queue.MAX_WAITING
     assert "m0" not in queued(connection)
     queue.enqueue(connection, report(queue.MAX_WAITING + 1))
     assert "m1" not in queued(connection)
-    assert history.dropped(connection) == {"queue_full": 2}
+    assert contents.dropped(connection) == {"queue_full": 2}
 
 
 def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
@@ -223,7 +223,7 @@ def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
     assert contents.waiting(connection) == 0
-    assert history.dropped(connection) == {"too_late": 1}
+    assert contents.dropped(connection) == {"too_late": 1}
 
 
 def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqlite3.Connection) -> None:
@@ -231,7 +231,7 @@ def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqli
     parcel = new_parcel(connection, DEADLINE + 40 * DAY_S)
     assert read_upload(parcel.body).reports == (report(1),)
     assert sent_again(connection, DEADLINE + 40 * DAY_S) == parcel
-    assert history.dropped(connection) == {}
+    assert contents.dropped(connection) == {}
 
 
 def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(connection: sqlite3.Connection) -> None:
@@ -241,7 +241,7 @@ def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(
     for _ in range(outbox.MAX_LATE_ATTEMPTS):
         assert sent_again(connection, DEADLINE) == parcel
     assert sent_again(connection, DEADLINE) is None
-    assert history.dropped(connection) == {"unanswered": 2}
+    assert contents.dropped(connection) == {"unanswered": 2}
     assert {entry.outcome for entry in contents.history(connection)} == {"sent"}
 
 
@@ -261,11 +261,11 @@ def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite
         queue.enqueue(connection, report(number, TODAY if number else "2026-11-19"))
         parcels.append(new_parcel(connection))
     assert [sent_again(connection) for _ in range(2 * outbox.MAX_UNDER_WAY)] == 2 * parcels
-    assert history.dropped(connection) == {}
+    assert contents.dropped(connection) == {}
     queue.enqueue(connection, report(outbox.MAX_UNDER_WAY))
     new = new_parcel(connection)
     assert [retry.upload for retry in retry_times.pending(connection)] == [parcel.id for parcel in (*parcels[1:], new)]
-    assert history.dropped(connection) == {"queue_full": 1}
+    assert contents.dropped(connection) == {"queue_full": 1}
 
 
 def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connection) -> None:

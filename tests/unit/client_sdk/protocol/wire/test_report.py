@@ -25,8 +25,7 @@ from client_sdk.protocol import (
     Window,
     WindowKind,
 )
-from client_sdk.protocol.wire.reading import read_upload
-from client_sdk.protocol.wire.report import MAX_SYMBOL
+from client_sdk.protocol.wire.reading import MAX_SYMBOL, read_upload
 
 MARK = "zzmarkedzz"
 UPLOAD = Upload("0123456789abcdef" * 2, (Report("dark_mode", "3fb1c02a77d9", "2026-11-20", 1),))
