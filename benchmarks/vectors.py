@@ -18,6 +18,7 @@ from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
 from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT, Ball
+from client_sdk.protocol.wire.reading import read_upload
 from collector.judge import judge
 from estimator.analyses.vectors.analysis import Vectors, sampled_tally
 from estimator.statistics.arrays import Counts, Floats
@@ -170,7 +171,7 @@ def _judged(metric: Metric, window: str, vectors: Floats, registry: Registry) ->
     """Return the counts of uploads, as a collector makes them."""
     now_s, counts = Window.parse(window).starts_at, np.zeros(metric.channel.symbols, np.int64)
     for vector in vectors.tolist():
-        upload = Upload.decode(_reported(metric, vector, window))
+        upload = read_upload(_reported(metric, vector, window))
         judgement = judge(upload, registry, now_s=now_s, grace_s=GRACE_S)
         for added in judgement.additions.values():
             for symbol in added.values():

@@ -10,6 +10,7 @@ from client_sdk.disclosure import Disclosure
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
+from client_sdk.recorder import Recorder
 from client_sdk.results import Recorded
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Counting(Disclosure):
     """The part of a `client_sdk.Telemetry` for the kinds ``count`` and ``activity``."""
 
     _coins: Coins
+    _recorder: Recorder
     _strict: bool
 
     if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What may be asked of a device: to send now, what left it, what it spent, and to forget.
+"""What may be asked of a device: to send now or close, what left it, what it spent, what is wrong.
 
 None of it sees an answer or a report before it leaves.
 """
@@ -6,36 +6,32 @@ None of it sees an answer or a report before it leaves.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsFloat, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, erase, history, outbox, registries
+from client_sdk.host.clock import Clock
+from client_sdk.ledger import contents, registries
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
-from client_sdk.ledger.status import read_status, status_of
-from client_sdk.ledger.thread import AGAIN_S, BARE, READ
+from client_sdk.ledger.status import present_s, read_status, status_of
+from client_sdk.ledger.thread import READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
-from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerBusyError, LedgerError
+from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from client_sdk.recorder import Recorder
 
 T = TypeVar("T")
 
 READ_DEADLINE_S = 2.0
 """How long `history` and `budget` wait: a person would rather wait than see nothing."""
-
-FORGET_DEADLINE_S = 30.0
-"""How long wiping may take: it rewrites the file, and the user wants it done."""
 
 
 class Disclosure:
@@ -45,9 +41,8 @@ class Disclosure:
     _path: Path | None
     _schedule: Schedule
     _processes: Processes
-    _recorder: Recorder
+    _clock: Clock
     _closed: bool
-    _is_forgotten: bool
     _strict: bool
 
     def flush(self, timeout_s: float = 5.0) -> Flushed:
@@ -82,10 +77,41 @@ class Disclosure:
         if self._closed:
             return Flushed(FlushOutcome.CLOSED)
         try:
-            waiting = self._ask(outbox.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
+            waiting = self._ask(contents.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
         except LedgerError:
             return Flushed(FlushOutcome.UNAVAILABLE)
         return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
+
+    @property
+    def problem(self) -> str | None:
+        """What went wrong at the latest use or upload, and what to do; None if nothing did.
+
+        >>> telemetry.problem is None
+        True
+        """
+        process = self._processes.current
+        return self._clock.problem or process.ledger_thread.problem or process.uploader.problem
+
+    def close(self) -> None:
+        """End the background work; what waits stays in the file for the next run.
+
+        A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
+        ends without closing.
+
+        >>> telemetry.close()
+        >>> telemetry.record("dark_mode", True)
+        <Recorded.CLOSED: 'closed'>
+        """
+        self._closed = True
+        self._processes.finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
     def history(self, language: str = ENGLISH) -> list[HistoryEntry]:
         """Return every report that has left this device, for the user to read.
@@ -108,7 +134,7 @@ class Disclosure:
         say = self._registry.sentences(language)
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
-            lambda connection: (history.entries(connection), registries.kept(connection)), empty=nothing
+            lambda connection: (contents.history(connection), registries.kept(connection)), empty=nothing
         )
         return Labeler(packed, self._registry).label(entries, say)
 
@@ -142,10 +168,10 @@ class Disclosure:
 
         """
         budget = self._registry.budget
-        clock_s = self._recorder.instant()
+        clock_s = self._clock.instant()
 
         def read(connection: sqlite3.Connection) -> BudgetStatus:
-            periods = Periods.at(budget, charges.present_s(connection, clock_s))
+            periods = Periods.at(budget, present_s(connection, clock_s))
             window_nanos = participation.window_nanos(self._registry, periods.day)
             return read_status(connection, budget, periods, window_nanos)
 
@@ -180,48 +206,6 @@ class Disclosure:
         lost: dict[str, int] = self._ask(process.losses.dropped, empty={})
         return dict(sorted((Counter(lost) + process.mistakes.counts).items()))
 
-    def forget(self) -> None:
-        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
-
-        Of windows that are over, the file then holds only what they cost in sum, without the
-        questions and the days. From now on this object has no consent, even if an error is raised.
-
-        >>> telemetry.forget()
-        >>> telemetry.consent
-        False
-
-        Raises:
-            LedgerError: if not everything could be wiped; the message says what to do. If another
-                process used the ledger for half a minute, call this again.
-
-        """
-        self._schedule.agreement.consent = False
-        self._is_forgotten = True
-        self._schedule.forget()
-        process = self._processes.current
-        process.uploader.stop()
-        process.losses.clear()
-        process.mistakes.clear()
-        if self._path is None:
-            self._insist(erase.wipe)
-            return
-        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
-        if ledger_file.exists(self._path):
-            self._insist(erase.wipe)
-            self._insist(erase.scrub, begin=BARE)
-        erase.remove_leftovers(self._path)
-
-    def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
-        """Do work on the ledger for the user, as soon as no other process holds it."""
-        until_s = time.monotonic() + FORGET_DEADLINE_S
-        while True:
-            try:
-                return self._run(work, until_s - time.monotonic(), **options)
-            except LedgerBusyError:
-                if time.monotonic() + AGAIN_S >= until_s:
-                    raise
-            time.sleep(AGAIN_S)
-
     def _ask(self, work: Callable[[sqlite3.Connection], T], empty: T, timeout_s: float = READ_DEADLINE_S) -> T:
         """Read the ledger; return ``empty`` if there is no ledger and none may be made."""
         if not self._schedule.agreement.consent and self._path is not None and not ledger_file.exists(self._path):
@@ -232,7 +216,3 @@ class Disclosure:
         if self._closed:
             raise LedgerError("this Telemetry is closed; make a new one")
         return self._processes.current.ledger_thread.run(work, timeout_s, **options)
-
-
-def nothing(_: object) -> None:
-    """Do nothing in a transaction: what is to be done first is done before it."""

@@ -136,7 +136,6 @@ class Processes:
             self._transport,
             self._schedule,
             clock=self._clock,
-            allowed=lambda: bool(agreement.consent),
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses(), Mistakes())

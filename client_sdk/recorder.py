@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from client_sdk.answers.consent import covers
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, device
+from client_sdk.host.clock import Clock
+from client_sdk.ledger import device
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import READ, WRITE
 from client_sdk.per_process import Process, Processes
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorded
+from client_sdk.results import ClockError, LedgerError, Recorded
 
 if TYPE_CHECKING:
     import sqlite3
@@ -33,61 +34,15 @@ SECRET_DEADLINE_S = 0.08
 """How long a process waits for the secret before its first permanent answer, without which the
 answer is lost: for almost all of the promise."""
 
-READY_DEADLINE_S = 1.0
-"""How long making a `Telemetry` waits for the secret, if questions need it: so that their first
-answer need not. Opening a ledger takes 30 ms on an idle machine."""
-
-LOST = frozenset(
-    {
-        Recorded.OUT_OF_BUDGET,
-        Recorded.NOT_ASKED,
-        Recorded.STOPPED,
-        Recorded.EXPIRED,
-        Recorded.BUSY,
-        Recorded.UNAVAILABLE,
-    }
-)
-"""The results of answers that are lost and counted; one that its window already has is not."""
-
-
-def checked(clock: Callable[[], float]) -> Callable[[], float]:
-    """Return the host's clock; where it gives no number, this raises `ClockError`."""
-
-    def instant() -> float:
-        try:
-            return float(clock())
-        except Exception as error:  # noqa: BLE001 the clock is the host's, and may do anything
-            name = type(error).__name__
-            raise ClockError(f"the app's clock gives no number of Unix seconds ({name}); mend it") from None
-
-    return instant
-
 
 class Recorder:
-    """Runs the transactions that record answers. Its caller has asked for the user's consent.
+    """Runs the transactions that record answers. Its caller has asked for the user's consent."""
 
-    Attributes:
-        clock_problem: what is wrong with the clock and what to do about it; None if nothing is.
-
-    """
-
-    def __init__(self, processes: Processes, schedule: Schedule, clock: Callable[[], float]) -> None:
+    def __init__(self, processes: Processes, schedule: Schedule, clock: Clock) -> None:
         """Take the consent and the ledger from the processes."""
-        self.clock_problem: str | None = None
         self._processes = processes
         self._schedule = schedule
         self._clock = clock
-
-    def prepare(self) -> None:
-        """Open the ledger soon and do what is first and due; a brief program takes part."""
-        ledger_thread = self._processes.current.ledger_thread
-        ledger_thread.prepare(begin=WRITE)
-        if self._schedule.looks_ahead:
-            ledger_thread.prepare(partial(self._catch_up, clock_s=self.instant()), begin=WRITE)
-        if self._schedule.needs_secret:
-            ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
-        else:
-            ledger_thread.prepare(self._schedule.learn_secret)
 
     def read_secret(self) -> Secret:
         """Return the device's secret, in time; a `LedgerError` says why that cannot be."""
@@ -100,50 +55,21 @@ class Recorder:
         def work(connection: sqlite3.Connection, clock_s: float, leaves_s: float) -> Recorded:
             return self._schedule.record(connection, clock_s, definition, randomized, leaves_s)
 
-        recorded = self.in_time(definition, work, waited_s)
-        self.note(recorded)
+        return self.conclude(self.in_time(definition, work, waited_s))
+
+    def conclude(self, recorded: Recorded) -> Recorded:
+        """Return what became of an answer; count it if it was lost."""
+        process = self._processes.current
+        if process.losses.add(recorded):
+            with contextlib.suppress(LedgerError):
+                process.ledger_thread.prepare(process.losses.store, process.losses.stored, begin=WRITE)
         return recorded
-
-    def note(self, recorded: Recorded) -> None:
-        """Count an answer that was lost."""
-        if recorded in LOST:
-            process = self._processes.current
-            if process.losses.add(recorded.value):
-                with contextlib.suppress(LedgerError):
-                    process.ledger_thread.prepare(process.losses.store, process.losses.stored, begin=WRITE)
-
-    def instant(self) -> float:
-        """Return the clock's instant, in Unix seconds.
-
-        Raises:
-            ClockError: if there is none, or no collector takes it; ``clock_problem`` says the same.
-
-        """
-        try:
-            instant_s = self._clock()
-            charges.check_sane(instant_s)
-        except ClockError as error:
-            self.clock_problem = str(error)
-            raise
-        return instant_s
-
-    def clock_of(self, definition: Metric) -> float:
-        """Return the clock's instant if the randomization of an answer depends on it; otherwise 0.
-
-        It is 0 if the clock cannot be believed, too: recording then says so.
-        """
-        if not definition.channel.turns:
-            return 0.0
-        try:
-            return self.instant()
-        except ClockError:
-            return 0.0
 
     def in_time(self, definition: Metric, work: _Work, waited_s: float = 0.0) -> Recorded:
         """Do work in the ledger thread, in time and without raising; return its result."""
         process = self._processes.current
         try:
-            clock_s = self.instant()
+            clock_s = self._clock.instant()
             if definition.has_expired(Window.of(definition.window, clock_s)):
                 return Recorded.EXPIRED
             departure = process.uploader.departure(clock_s)
@@ -154,23 +80,23 @@ class Recorder:
             timeout_s = max(0.0, RECORD_DEADLINE_S - waited_s)
             recorded: Recorded | None = process.ledger_thread.run_or_leave(transaction, timeout_s, late)
             if recorded is not None:  # only the ledger knows whether the clock was set back
-                self.clock_problem = None
+                self._clock.problem = None
         except LedgerError as error:
             if isinstance(error, ClockError):
-                self.clock_problem = str(error)  # the next job of the ledger knows nothing of it
+                self._clock.problem = str(error)  # the next job of the ledger knows nothing of it
                 # a program that ends soon leaves a note of it
                 note = partial(device.note_problem, about=device.CLOCK, sentence=str(error))
                 with contextlib.suppress(LedgerError):
                     process.ledger_thread.prepare(note, begin=WRITE)
             if process.is_finished:
                 return Recorded.CLOSED
-            return Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE
+            return error.recorded
         if recorded is None:
             return Recorded.WAITING
-        self._conclude(process, definition, departure, recorded)
+        self._announce(process, definition, departure, recorded)
         return recorded
 
-    def _conclude(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
+    def _announce(self, process: Process, definition: Metric, departure: Departure, recorded: Recorded) -> None:
         """Let the uploader know of a report that waits."""
         if recorded is Recorded.COUNTED or definition.fill is not None:
             process.uploader.expect()  # whether anything was recorded moves no upload by a second
@@ -181,11 +107,10 @@ class Recorder:
         self, process: Process, definition: Metric, departure: Departure, result: Recorded | LedgerError
     ) -> None:
         """Conclude, in the ledger thread, an answer that waited in memory; its caller went on."""
-        if isinstance(result, LedgerError):
-            result = Recorded.BUSY if isinstance(result, LedgerBusyError) else Recorded.UNAVAILABLE
-        self._conclude(process, definition, departure, result)
+        recorded = result.recorded if isinstance(result, LedgerError) else result
+        self._announce(process, definition, departure, recorded)
         process.uploader.go_on()
-        self.note(result)
+        self.conclude(recorded)
 
     def _with_consent(
         self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
@@ -194,6 +119,7 @@ class Recorder:
         is_covered = covers(self._schedule.agreement.consent, definition)
         return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
 
-    def _catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
+    def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
+        """Do in the ledger thread what is due, unless the user opted out while it waited."""
         if self._schedule.agreement.consent:
             self._schedule.catch_up(connection, clock_s)

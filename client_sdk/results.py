@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.wire.verdict import Refusal
@@ -146,6 +146,9 @@ class Flushed(NamedTuple):
 class LedgerError(HearsayError):
     """The ledger cannot be used. The message says why and what to do, and holds no answer."""
 
+    recorded: ClassVar[Recorded] = Recorded.UNAVAILABLE
+    """What becomes of an answer that meets it."""
+
 
 class ClockError(LedgerError):
     """The device's clock is wrong."""
@@ -153,6 +156,8 @@ class ClockError(LedgerError):
 
 class LedgerBusyError(LedgerError):
     """The ledger is in use by somebody else, or did not answer in time."""
+
+    recorded: ClassVar[Recorded] = Recorded.BUSY
 
 
 class HistoryEntry(NamedTuple):

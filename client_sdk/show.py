@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, device, erase, explanations, history, registries, stops
+from client_sdk.ledger import charges, contents, erase, explanations, outbox, registries, stops
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
-from client_sdk.ledger.status import read_status
+from client_sdk.ledger.status import present_s, read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
-from client_sdk.protocol.wire.report import Report, Upload
+from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.stopped import Question
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
@@ -83,7 +83,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
         labels = Labeler(registries.kept(connection))
         labels.read()
         say = labels.sentences(language)
-        waiting, left = labels.label(pending(connection, now_s), say), labels.label(history.entries(connection), say)
+        waiting, left = labels.label(pending(connection, now_s), say), labels.label(contents.history(connection), say)
         return LedgerView(
             history=left,
             may_be_erased=erase.may_have_erased(connection),
@@ -91,9 +91,9 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
-            dropped=history.dropped(connection),
+            dropped=contents.dropped(connection),
             stopped=stops.stopped(connection),
-            problem=device.latest_problem(connection),
+            problem=contents.latest_problem(connection),
             say=say,
             evidence=_evidence(left, labels, say),
         )
@@ -112,7 +112,7 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
 def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: float) -> BudgetStatus | None:
     if registry is None:
         return None
-    periods = Periods.at(registry.budget, charges.present_s(connection, now_s))
+    periods = Periods.at(registry.budget, present_s(connection, now_s))
     return read_status(connection, registry.budget, periods, participation.window_nanos(registry, periods.day))
 
 
@@ -233,7 +233,7 @@ def _under_way(connection: sqlite3.Connection) -> Iterator[PendingReport]:
     ).fetchall()
     for body, due_s, refusals in rows:
         why = Waits.AFTER_REFUSAL if refusals else Waits.FOR_AN_ANSWER
-        for report in Upload.decode(body).reports:
+        for report in outbox.reports_in(body):
             yield _entry(report, why, due_s)
 
 

@@ -8,33 +8,26 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from os import PathLike, fspath
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.answers.consent import Consent, consent_of, covers
+from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
+from client_sdk.consenting import Consenting
 from client_sdk.counting import Counting
-from client_sdk.disclosure import nothing
 from client_sdk.host import exits
-from client_sdk.ledger import erase
-from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.thread import BARE
+from client_sdk.host.app_folder import app_folder
+from client_sdk.host.clock import Clock
+from client_sdk.ledger.file import FILE_NAME
 from client_sdk.per_process import Processes
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.recorder import READY_DEADLINE_S, Recorder, checked
-from client_sdk.results import (
-    LedgerBusyError,
-    LedgerError,
-    Recorded,
-    warn,
-)
+from client_sdk.recorder import Recorder
+from client_sdk.results import LedgerError, Recorded, warn
 from client_sdk.sending.helper import Helper
 from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
@@ -42,7 +35,7 @@ from client_sdk.sending.transport import HttpTransport, Transport
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Counting):
+class Telemetry(Counting, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
@@ -133,15 +126,14 @@ class Telemetry(Counting):
                 ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
 
         """
-        agreed = consent_of(consent)
-        _check_folder(data_dir)
+        agreed, folder = consent_of(consent), app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
         registry = registry if isinstance(registry, Registry) else Registry.load(registry)
         registry = registry.of(strata) if strata else registry
         self._registry = registry
-        self._path = None if data_dir is None else Path(data_dir).absolute() / ledger_file.FILE_NAME
-        clock = checked(clock)
+        self._path = None if folder is None else folder / FILE_NAME
+        self._clock = Clock(clock)
         self._coins = coins
         self._transport = transport or HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
         self._strict = strict
@@ -159,95 +151,17 @@ class Telemetry(Counting):
             self._path,
             registry.app,
             self._transport,
-            clock,
+            self._clock,
             self._schedule,
             watch=watch,
             helper=helper,
         )
-        self._recorder = Recorder(self._processes, self._schedule, clock)
+        self._recorder = Recorder(self._processes, self._schedule, self._clock)
         weakref.finalize(self, self._processes.end).atexit = False
         exits.register(self._processes)
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
-        if self._path is not None:
-            with contextlib.suppress(LedgerError):  # `problem` says it
-                self._agree_at_start(self._path, agreed)
-        if agreed:
-            self._begin()
-
-    def _agree_at_start(self, path: Path, agreed: Consent) -> None:
-        """Let the ledger know what the user agrees to, before anything that follows from it.
-
-        What is withdrawn by it is withdrawn when this returns, unless another process or the disk
-        is slow; then it is before anything else is written.
-        """
-        is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
-        if agreed or is_there:
-            ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
-        if agreed is not True and is_there:
-            ledger_thread.run_or_leave(nothing, READY_DEADLINE_S, nothing)
-            ledger_thread.prepare(erase.empty_log, begin=BARE)
-
-    def _begin(self) -> None:
-        """Do what is due, and send what is left, now that the user agrees to something."""
-        if self._path is not None or self._schedule.looks_ahead:
-            with contextlib.suppress(LedgerError):  # `problem` says it
-                self._recorder.prepare()
-        if self._path is not None:
-            self._processes.current.uploader.start(self._head_start_s)
-        elif self._schedule.looks_ahead:
-            self._processes.current.uploader.expect()
-
-    @property
-    def consent(self) -> bool | frozenset[str]:
-        """The user's consent: True, False, or a set of purposes; false for good after `forget`.
-
-        Set it when the user decides otherwise. To set it to False, or to an empty set, is to
-        `forget`. Of a purpose that is not in a new set, everything that waits is dropped, as
-        `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
-        filled in from the next window on.
-
-        >>> telemetry.consent
-        True
-
-        Raises:
-            LedgerError: on setting it, as `forget` does; the new consent holds all the same.
-            TypeError: on setting it to what is neither a bool nor a set of texts.
-            ValueError: on agreeing again after `forget`: make a new `Telemetry`.
-
-        """
-        return self._schedule.agreement.consent
-
-    @consent.setter
-    def consent(self, consent: bool | AbstractSet[str]) -> None:
-        """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
-        agreed, before = consent_of(consent), self.consent
-        if agreed is False:
-            self.forget()
-            return
-        if self._is_forgotten:
-            raise ValueError("the user has opted out of this Telemetry; make a new one")
-        self._schedule.agreement.consent = agreed
-        ledger_thread = self._processes.current.ledger_thread
-        if before is False and self._path is not None:  # without consent it was opened without making a secret
-            ledger_thread.reopen()
-        ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
-        if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
-            self._insist(nothing)
-            if self._path is not None:
-                self._insist(erase.scrub, begin=BARE)
-        if before is False:
-            self._begin()
-
-    @property
-    def problem(self) -> str | None:
-        """What went wrong at the latest use or upload, and what to do; None if nothing did.
-
-        >>> telemetry.problem is None
-        True
-        """
-        process = self._processes.current
-        return self._recorder.clock_problem or process.ledger_thread.problem or process.uploader.problem
+        self._start(agreed)
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue its report: one report per metric and window.
@@ -280,13 +194,13 @@ class Telemetry(Counting):
         del value
         try:
             randomized = self._schedule.randomize(
-                definition, encode, self._recorder.read_secret, self._recorder.clock_of(definition)
+                definition, encode, self._recorder.read_secret, self._clock.instant_or_zero
             )
         except LedgerError as error:
-            return self._lost(Recorded.BUSY if isinstance(error, LedgerBusyError) else Recorded.UNAVAILABLE)
+            return self._recorder.conclude(error.recorded)
         except Exception as error:  # noqa: BLE001 its frames hold the answer and must not be shown
             warn("an answer could not be perturbed: %s", type(error).__name__)
-            return self._lost(Recorded.UNAVAILABLE)
+            return self._recorder.conclude(Recorded.UNAVAILABLE)
         del encode  # no frame of anything that fails from here on holds the answer
         return self._recorder.record(definition, randomized, time.monotonic() - started_s)
 
@@ -295,10 +209,6 @@ class Telemetry(Counting):
         return self._processes.current.mistakes.valid(
             definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
         )
-
-    def _lost(self, recorded: Recorded) -> Recorded:
-        self._recorder.note(recorded)
-        return recorded
 
     async def arecord(self, metric: str, value: object) -> Recorded:
         """Do as `record`, in a thread, so that an event loop does not wait for the disk.
@@ -367,39 +277,3 @@ class Telemetry(Counting):
         except OutsideDomainError as error:  # a new one: frames of the old one hold the answer
             return OutsideDomainError(error.metric, error.expected)
         return None
-
-    def close(self) -> None:
-        """End the background work; what waits stays in the file for the next run.
-
-        A request under way gets 0.3 s to end; nothing waits for a jitter. So does a program that
-        ends without closing.
-
-        >>> telemetry.close()
-        >>> telemetry.record("dark_mode", True)
-        <Recorded.CLOSED: 'closed'>
-        """
-        self._closed = True
-        self._processes.finish()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _check_folder(data_dir: object) -> None:
-    """Refuse what would be another folder wherever the program is started, or none at all."""
-    if data_dir is None:
-        return
-    if not isinstance(data_dir, str | PathLike):
-        raise TypeError("data_dir must be the path of the app's folder, or None to store nothing")
-    text = str(fspath(data_dir))
-    if not text:  # a variable that is not set
-        raise ValueError("data_dir is empty: name the app's folder, or give None to store nothing")
-    if Path(text).parts[:1] == ("~",):
-        raise ValueError("data_dir begins with ~, which only shells replace: give Path(data_dir).expanduser()")
-    if "\0" in text:
-        raise ValueError("data_dir holds a NUL, as no path does")

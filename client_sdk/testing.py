@@ -27,7 +27,8 @@ from pathlib import Path
 from unittest import mock
 
 from client_sdk.answers.prf_coins import PrfCoins
-from client_sdk.protocol.wire.report import Report, Upload
+from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply
@@ -86,14 +87,14 @@ class KeptUploads:
     @property
     def reports(self) -> list[Report]:
         """Every report that left: perturbed, as a collector would see it."""
-        return [report for body in self.bodies for report in Upload.decode(body).reports]
+        return [report for body in self.bodies for report in read_upload(body).reports]
 
     def post(self, body: bytes) -> Reply | None:
         """Keep an upload and accept it; offline, answer nothing."""
         if not self.is_online:
             return None
         self.bodies.append(body)
-        return Reply(OK, None, Verdict(len(Upload.decode(body).reports)).encode())
+        return Reply(OK, None, Verdict(len(read_upload(body).reports)).encode())
 
 
 class SeededCoins(PrfCoins):

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import CLOCK_SKEW_S, Window
+from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Upload
-from client_sdk.protocol.wire.verdict import Refusal
+from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
 from collector.judgement import Allowance, Judgement, TallyLabel
 
 IDS_OUTLIVE_S = 86_400

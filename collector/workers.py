@@ -25,7 +25,7 @@ from granian.log import LogLevels
 from granian.server import Server
 
 from client_sdk.protocol.wire.base_url import is_host
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.errors import ConfigError, require
 from collector.log import Event, LogFormat
 from collector.log import settings as settings_of

@@ -49,12 +49,9 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 
 
 class Agreement:
-    """What the user has agreed to, and the purposes of all questions that a ledger has anything of.
+    """The user's consent, and the purposes of all questions that a ledger has anything of.
 
-    Attributes:
-        consent: what the user has agreed to.
-        groups: purposes as a text, for each question that has any: which reports travel together.
-
+    The purposes, as a text, are the ``groups`` of reports that travel together.
     """
 
     def __init__(self, registry: Registry) -> None:

@@ -137,7 +137,6 @@ class CountReports:
     """Adds to counts and reports them, each within a transaction that the caller has begun."""
 
     registry: Registry
-    coins: Coins
     agreement: Agreement
     counts: RunningCounts
 
@@ -158,21 +157,23 @@ class CountReports:
             self.counts.add(definition, window, by)
         return Recorded.COUNTED
 
-    def report_ended(self, connection: sqlite3.Connection, instant_s: float, randomize: Randomize) -> bool:
+    def report_ended(
+        self, connection: sqlite3.Connection, coins: Coins, instant_s: float, randomize: Randomize
+    ) -> bool:
         """Report the counts of ended windows; return whether any were deleted from the file."""
         for ended in self.counts.ended(self.registry, instant_s):
-            if self._report(connection, ended, instant_s, randomize) is not Recorded.QUEUED:
+            if self._report(connection, coins, ended, instant_s, randomize) is not Recorded.QUEUED:
                 # a queued count stays: this transaction may still be rolled back
                 self.counts.drop(ended)
         for ended in ended_persistent(connection, self.registry, instant_s):
-            self._report(connection, ended, instant_s, randomize)
+            self._report(connection, coins, ended, instant_s, randomize)
         were_counts = forget_ended_persistent(connection, instant_s)
         for ended in list(days_of_use.ended(connection, self.registry, instant_s)):
-            self._report(connection, ended, instant_s, randomize)
+            self._report(connection, coins, ended, instant_s, randomize)
         return days_of_use.forget(connection, self.registry, instant_s) or were_counts
 
     def _report(
-        self, connection: sqlite3.Connection, ended: EndedCount, instant_s: float, randomize: Randomize
+        self, connection: sqlite3.Connection, coins: Coins, ended: EndedCount, instant_s: float, randomize: Randomize
     ) -> Recorded:
         definition, window, answer = ended
         if not covers(self.agreement.consent, definition):
@@ -182,7 +183,7 @@ class CountReports:
         return reporting.report(
             connection,
             self.registry,
-            self.coins,
+            coins,
             definition,
             randomize(definition, answer),
             window=window,

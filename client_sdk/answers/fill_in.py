@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.calendar import release_s
 from client_sdk.answers.randomized import Randomized, symbol_of
-from client_sdk.ledger import charges, queue, stops
+from client_sdk.ledger import queue, slots, stops
 from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
@@ -43,10 +43,10 @@ def fill_in(
         randomize: returns the randomized form of the answer that stands for none.
 
     """
-    for key in charges.open_slots(connection):
+    for key in slots.open_slots(connection):
         definition = asked(*key)
         if definition is not None and definition.fill is not None and not stops.is_stopped(connection, *key[:2]):
             randomized = randomize(definition, definition.fill.answer)
             symbol = symbol_of(connection, definition, randomized, coins)
-            charges.fill_slot(connection, key)
+            slots.fill_slot(connection, key)
             queue.enqueue(connection, Report(*key, symbol), release_s(Window.parse(key[2]), coins))

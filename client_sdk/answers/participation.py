@@ -19,6 +19,7 @@ from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window
+from client_sdk.protocol.window_steps import later, windows_until
 
 if TYPE_CHECKING:
     import sqlite3
@@ -134,7 +135,7 @@ def _stratum_length(
     if left_nanos < window_nanos or window_nanos == 0:
         return None
     needed_nanos = sum(
-        metric.epsilon_nanos * window.until(metric.expires) for metric in metrics if metric.expires is not None
+        metric.epsilon_nanos * windows_until(window, metric.expires) for metric in metrics if metric.expires is not None
     )
     scale = 1 << UNIFORM_BITS
     fraction = prf.PrfCoins(secret, prf.PARTICIPATION, window.text, "stratum length").below(scale)
@@ -144,6 +145,6 @@ def _stratum_length(
 def _starts_at(window: Window, windows: int) -> int:
     """Return when a later window begins; if no collector takes its reports, when none does."""
     try:
-        return window.later(windows).starts_at
+        return later(window, windows).starts_at
     except WindowError:
         return NEVER_S

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers import prf_coins
 from client_sdk.ledger.device import Secret, secret_of
@@ -53,6 +53,14 @@ class SymbolOfWindow(NamedTuple):
 
 Randomized = int | SymbolOfWindow | PermanentAnswer
 """A true answer after randomization: a symbol to report, or a permanent answer to report from."""
+
+
+def symbol_of_window(
+    definition: Metric, encode: Callable[[Coins], Any], coins: Coins, instant_s: float
+) -> SymbolOfWindow:
+    """Return the symbol of a vector in the window that holds an instant."""
+    window = Window.of(definition.window, instant_s)
+    return SymbolOfWindow(definition.randomize(encode, coins, window.text), window)
 
 
 def permanent_answer(

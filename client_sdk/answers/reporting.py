@@ -60,7 +60,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
             return Recorded.NOT_ASKED
     else:
         queue.enqueue(connection, queued, release_s(window, coins) if held else 0, leaves_s)
-    charges.close_slot(connection, key)
+    charges.set_slot(connection, key, Slot.REPORTED)
     return Recorded.QUEUED
 
 

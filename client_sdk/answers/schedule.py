@@ -1,9 +1,4 @@
-"""Carries out what the calendar asks, within a transaction of the ledger.
-
-A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
-its report in that same transaction (`client_sdk.answers.fill_in` says what law this upholds).
-Counts are reported when their window has ended.
-"""
+"""Records answers within a transaction of the ledger, after all that was due before."""
 
 from __future__ import annotations
 
@@ -11,10 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from client_sdk.answers import calendar, fill_in, participation, reporting
+from client_sdk.answers import calendar, reporting
 from client_sdk.answers.consent import Agreement, Consent
-from client_sdk.answers.counters import CountReports, RunningCounts
-from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer
+from client_sdk.answers.dues import Dues
+from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer, symbol_of_window
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.coins import Coins
@@ -28,41 +23,22 @@ if TYPE_CHECKING:
 
     from client_sdk.protocol.mechanisms.permanent import Permanent
 
+_LEFT_BY_EARLIER = """SELECT EXISTS (SELECT 1 FROM queue WHERE release > 0)
+    OR EXISTS (SELECT 1 FROM charges WHERE reported = 0) OR EXISTS (SELECT 1 FROM counts)"""
+"""Whether earlier registries left reports that are held back, open slots or counts."""
+
 
 class Schedule:
-    """Records answers and does what is due by the calendar, within a transaction of the ledger.
-
-    Attributes:
-        agreement: what the user has agreed to.
-        counts: the counts that are kept in memory.
-        has_leftovers: whether counts were deleted from the file, so that its log may still hold
-            what is left of them.
-
-    """
+    """Records answers within a transaction, as far as the agreement covers them."""
 
     def __init__(self, registry: Registry, coins: Coins) -> None:
         """Take the questions and the ceilings from the registry."""
         self.agreement = Agreement(registry)
-        self.counts = RunningCounts()
-        # a process may have been killed
-        self.has_leftovers = any(metric.persist for metric in registry.metrics.values())
-        self._counting = CountReports(registry, coins, self.agreement, self.counts)
+        self.dues = Dues(registry, self.agreement, self._randomize_now)
         self._registry = registry
         self._coins = coins
         self._secret: Secret | None = None
         self._latest_s = 0.0
-        self._adds_up = any(metric.kind.call != "record" for metric in registry.metrics.values())
-        self._fills_in = any(metric.fill is not None for metric in registry.metrics.values())
-
-    @property
-    def looks_ahead(self) -> bool:
-        """Whether anything can become due by the calendar alone, without being recorded."""
-        return any(calendar.has_slots(self._registry, metric) for metric in self._registry.metrics.values())
-
-    @property
-    def needs_secret(self) -> bool:
-        """Whether any answer is randomized with the device's secret."""
-        return any(metric.channel.permanent_nanos > 0 for metric in self._registry.metrics.values())
 
     def agree(self, connection: sqlite3.Connection, consent: Consent) -> None:
         """Carry out what the user has said, although they may have said something else since."""
@@ -83,8 +59,8 @@ class Schedule:
         agreed = self.agreement.consent if consent is None else consent
         if not isinstance(agreed, bool):
             is_covered = partial(self.agreement.is_covered, consent=agreed)
-            self.counts.keep(is_covered)
-            self.has_leftovers |= erase.withdraw(connection, is_covered)
+            self.dues.counts.keep(is_covered)
+            self.dues.has_leftovers |= erase.withdraw(connection, is_covered)
 
     def _name(self, connection: sqlite3.Connection) -> None:
         """Keep the registry, and name the editions that a collector may stop."""
@@ -97,7 +73,7 @@ class Schedule:
         definition: Metric,
         encode: Callable[[Coins], Any],
         read_secret: Callable[[], Secret],
-        clock_s: float = 0.0,
+        clock: Callable[[], float] = lambda: 0.0,
     ) -> Randomized:
         """Return the randomized form of a true answer, of which ``encode`` makes an input.
 
@@ -106,12 +82,11 @@ class Schedule:
         vector, unless the ledger is known to be ahead of it.
         """
         if definition.channel.turns:
-            window = Window.of(definition.window, max(clock_s, self._latest_s))
-            return SymbolOfWindow(definition.randomize(encode, self._coins, window.text), window)
-        if not definition.channel.permanent_nanos:
-            return definition.randomize(encode, self._coins)
-        channel = cast("Permanent", definition.channel)  # no other channel has permanent answers
-        return permanent_answer(definition, channel, encode, self._secret or read_secret())
+            return symbol_of_window(definition, encode, self._coins, max(clock(), self._latest_s))
+        if definition.channel.permanent_nanos:
+            channel = cast("Permanent", definition.channel)  # no other channel has permanent answers
+            return permanent_answer(definition, channel, encode, self._secret or read_secret())
+        return definition.randomize(encode, self._coins)
 
     def record(
         self,
@@ -139,7 +114,7 @@ class Schedule:
 
     def count(self, connection: sqlite3.Connection, clock_s: float, definition: Metric, by: int) -> Recorded:
         """Do what is due; add to the present window's count, or remember today as a day of use."""
-        return self._counting.add(connection, definition, by, self.catch_up(connection, clock_s))
+        return self.dues.counting.add(connection, definition, by, self.catch_up(connection, clock_s))
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> float:
         """Do what is due and return the present instant as the ledger counts time.
@@ -156,21 +131,8 @@ class Schedule:
             stops.name(connection, self._registry.stopped)
             stops.learn(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
-        queue.drop_held(connection, lambda *key: self.agreement.asked(*key) is not None)
-        # Slots come before counts that have ended: if a ceiling does not allow both, whether a
-        # filled-in question reports must not tell whether anything was counted. `feasibility` finds
-        # such ceilings.
-        for window in calendar.due(self._registry, instant_s).windows:
-            participation.open_slots(
-                connection, self._registry, secret.key, window, instant_s, is_covered=self.agreement.is_covered
-            )
-        if self._fills_in:
-            fill_in.fill_in(connection, self.agreement.asked, self._coins, partial(self._randomize_now, connection))
-        # an earlier registry may have left counts
-        if self._adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
-            reported = self._counting.report_ended(connection, instant_s, partial(self._randomize_now, connection))
-            self.has_leftovers |= reported
-        charges.close_ended(connection, instant_s)
+        if self.dues.looks_ahead or self.dues.adds_up or connection.execute(_LEFT_BY_EARLIER).fetchone()[0]:
+            self.dues.carry_out(connection, self._coins, instant_s, secret.key)
         return instant_s
 
     def learn_secret(self, connection: sqlite3.Connection) -> Secret:
@@ -181,13 +143,13 @@ class Schedule:
             self.forget()
             raise
         if self._secret is not None and self._secret.generation != secret.generation:
-            self.counts.clear()  # the user opted out and in again, which forgot what was counted
+            self.dues.counts.clear()  # the user opted out and in again, which forgot what was counted
         self._secret = secret
         return secret
 
     def forget(self) -> None:
         """Forget the counts in memory and the secret: the user has opted out."""
-        self.counts.clear()
+        self.dues.counts.clear()
         self._secret = None
 
     def next_s(self, connection: sqlite3.Connection, clock_s: float) -> float | None:

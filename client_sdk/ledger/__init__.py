@@ -1,4 +1,5 @@
 """The one SQLite file of a device: charges, the outbox, and a secret.
 
-Imports the host, results and the protocol.
+A function that takes a connection is one step of a transaction that its caller has begun, unless it
+says otherwise. Imports the host, results and the protocol.
 """

@@ -5,10 +5,9 @@ whatever kind of period the registry named at the time, so that a new kind renew
 day is no longer known, a first and a last possible day stand for it, and the charge counts towards
 every period that it may belong to.
 
-Each function is one step of a transaction that the caller has begun. A charge and its report become
-durable together or not at all. The key of a charge, (metric, edition, window), limits reports to
-one per metric and window. A charge that is made because its window began, whether or not anything
-is recorded in it, is a slot.
+A charge and its report become durable together or not at all. The key of a charge, (metric,
+edition, window), limits reports to one per metric and window. A charge that is made because its
+window began, whether or not anything is recorded in it, is a slot.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from client_sdk.host.clock import check_sane
 from client_sdk.protocol.budget import Budget, Cost, Spent
-from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.results import ClockError
 
@@ -43,14 +42,7 @@ class Slot(IntEnum):
 
 
 class Periods(NamedTuple):
-    """The periods that a charge counts towards, beside the life of the device.
-
-    Attributes:
-        day: the day of the charge.
-        budget_window: the period of the first ceiling that holds the day.
-        month: the month that holds the day.
-
-    """
+    """The day of a charge, and the periods that it counts towards, beside the device's life."""
 
     day: Window
     budget_window: Window
@@ -83,20 +75,6 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
     return max(clock_s, float(seen_s))
 
 
-def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
-    """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
-    return max(clock_s, float(latest_s(connection)))
-
-
-def check_sane(clock_s: float) -> None:
-    """Raise `ClockError` if no collector takes an instant."""
-    try:
-        for kind in WindowKind:
-            Window.parse(Window.of(kind, clock_s).text)
-    except (ValueError, OverflowError, OSError, WindowError):
-        raise ClockError("the device's clock names an instant that no collector takes; set it") from None
-
-
 def latest_s(connection: sqlite3.Connection) -> int:
     """Return the latest instant that the ledger has seen, in whole Unix seconds."""
     return int(connection.execute("SELECT latest_s FROM device").fetchone()[0])
@@ -119,29 +97,6 @@ def slot(connection: sqlite3.Connection, key: SlotKey) -> Slot | None:
     return None if row is None else Slot(row[0])
 
 
-def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that the report of a charge waits, and says so far that nothing was recorded."""
-    _set(connection, key, Slot.FILLED)
-
-
-def close_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
-    """Note that a charge needs no report any more."""
-    _set(connection, key, Slot.REPORTED)
-
-
-def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
-    """Close slots of ended windows: the counts that they were paid for are reported by then."""
-    for key in open_slots(connection):
-        if Window.parse(key[2]).ends_at <= instant_s:
-            close_slot(connection, key)
-
-
-def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
-    """Return the keys of charges that have no report."""
-    query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
-    return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
-
-
 def spent_nanos(connection: sqlite3.Connection, periods: Periods) -> tuple[int, int, int]:
     """Return what was spent within the budget's period, the month, and the life of the device."""
     within_window, within_month = (
@@ -161,6 +116,7 @@ def _within_nanos(connection: sqlite3.Connection, period: Window) -> int:
     return int(connection.execute(query, days).fetchone()[0])
 
 
-def _set(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
+def set_slot(connection: sqlite3.Connection, key: SlotKey, slot: Slot) -> None:
+    """Note the state of a charge."""
     query = "UPDATE charges SET reported = ? WHERE metric = ? AND edition = ? AND window = ?"
     connection.execute(query, (slot, *key))

@@ -1,15 +1,14 @@
 """The row of the device: its secret, and whether the user agrees to anything; its latest problem.
 
-Each function is one step of a transaction that the caller has begun. The program that started or
-was told last says whether the user agrees. A helper looks here whenever it takes something to send:
-it belongs to an earlier program, which knows nothing of a later start.
+The program that started or was told last says whether the user agrees. A helper looks here whenever
+it takes something to send: it belongs to an earlier program, which knows nothing of a later start.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.results import LatestProblem, LedgerError
+from client_sdk.results import LedgerError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -62,9 +61,3 @@ def note_problem(connection: sqlite3.Connection, about: str, sentence: str | Non
         connection.execute(
             "INSERT INTO problems SELECT ?, ?, latest_s FROM device WHERE secret IS NOT NULL", (about, sentence)
         )
-
-
-def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:
-    """Return the latest problem; None if there is none."""
-    row = connection.execute("SELECT sentence, at_s FROM problems ORDER BY at_s DESC").fetchone()
-    return None if row is None else LatestProblem(*row)

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from client_sdk.host import forks, machine_id
+from client_sdk.host import files, forks, machine_id
 from client_sdk.ledger import explanations, origin
 from client_sdk.ledger.origin import Origin
-
-if sys.platform != "win32":
-    import fcntl
 
 if TYPE_CHECKING:
     import sqlite3
@@ -100,12 +96,7 @@ def load() -> None:
 
 
 def exists(path: Path) -> bool:
-    """Whether there is a file.
-
-    Raises:
-        LedgerError: if that is unknown, for example because the directory may not be read.
-
-    """
+    """Whether there is a file; a `LedgerError` says that the directory may not be read."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -113,15 +104,6 @@ def exists(path: Path) -> bool:
     except (OSError, ValueError) as error:
         raise explanations.explain(error, path) from None
     return True
-
-
-def identify(path: Path) -> tuple[int, int] | None:
-    """Return device and inode of a file; None if there is no file."""
-    try:
-        status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    return status.st_dev, status.st_ino
 
 
 def open_memory(app: str) -> sqlite3.Connection:
@@ -167,9 +149,9 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
         make(path, app)
     connection = connect(uri_of(path))
     try:
-        check(connection, path, app)
+        noted = check(connection, path, app)
         if create:
-            _note_origin(connection, path)
+            _note_origin(connection, noted, origin.of(path))
             _renew_secret(connection)
     except BaseException:
         connection.close()
@@ -177,8 +159,8 @@ def open_file(path: Path, app: str | None, *, create: bool) -> sqlite3.Connectio
     return connection
 
 
-def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
-    """Refuse a file that is no sound ledger of an app; None accepts any app, and a copy."""
+def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin:
+    """Return the noted origin of an app's sound ledger; None accepts any app, and a copy."""
     if _pragma(connection, "application_id") != APPLICATION_ID:
         raise explanations.damaged(path)
     if _pragma(connection, "user_version") != SCHEMA_VERSION:
@@ -191,30 +173,24 @@ def check(connection: sqlite3.Connection, path: Path, app: str | None) -> None:
     owner, machine, *evidence = row
     noted_origin = Origin(*evidence)
     if app is None:
-        return
+        return noted_origin
     if app != owner:
         raise explanations.foreign(path, owner, app)
     if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
         raise explanations.copied(path)
+    return noted_origin
 
 
 def _pragma(connection: sqlite3.Connection, name: str) -> object:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
-def _note_origin(connection: sqlite3.Connection, path: Path) -> None:
+def _note_origin(connection: sqlite3.Connection, noted: Origin, present: Origin) -> None:
     """Note those parts of the file's origin that were unknown when it was made."""
-    _, birth, file_system = origin.of(path)
-    known = {"birth": birth, "file_system": file_system}
-    is_new = connection.execute(
-        "SELECT 1 FROM device WHERE inode IS NOT NULL AND"
-        " (birth IS NULL AND :birth IS NOT NULL OR file_system IS NULL AND :file_system IS NOT NULL)",
-        known,
-    ).fetchone()
-    if is_new:
+    is_news = any(before is None and now is not None for before, now in zip(noted, present, strict=True))
+    if is_news and noted.inode is not None:
         connection.execute(
-            "UPDATE device SET birth = COALESCE(birth, :birth), file_system = COALESCE(file_system, :file_system)",
-            known,
+            "UPDATE device SET birth = COALESCE(birth, ?), file_system = COALESCE(file_system, ?)", present[1:]
         )
 
 
@@ -267,7 +243,7 @@ def make(path: Path, app: str) -> None:
             _give_name(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sync_directory(path.parent)
+    files.sync_directory(path.parent)  # losing the name to a power cut would renew the budget
 
 
 def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
@@ -292,33 +268,7 @@ def _give_name(temporary: Path, path: Path) -> None:
     except OSError:  # as on FAT: no lasting inodes either, and a POSIX rename would replace
         with contextlib.closing(connect(uri_of(temporary))) as connection:
             connection.execute("UPDATE device SET inode = NULL, birth = NULL, file_system = NULL")
-        with _locked(path.parent):
-            if not path.exists():
-                temporary.rename(path)
-
-
-@contextlib.contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """Hold a lock that ends with this process. Windows needs none: its rename replaces no file."""
-    if sys.platform == "win32":
-        yield
-    else:
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the file's name durable: losing the ledger to a power cut would renew the budget."""
-    with contextlib.suppress(OSError):  # Windows opens no directories and needs no such step
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        files.rename_if_free(temporary, path)
 
 
 def draw_secret() -> bytes:

@@ -1,14 +1,11 @@
-"""What became of reports: those that have left the device, and how many were dropped.
-
-Each function is one step of a transaction that the caller has begun.
-"""
+"""What became of reports: those that have left the device, and how many were dropped."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from client_sdk.protocol.wire.report import Report
-from client_sdk.results import HistoryEntry, ReportOutcome, outcome_named
+from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
@@ -19,20 +16,6 @@ REJECTED = "rejected"
 QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
 STOPPED = "stopped"
 """Reasons for dropping a report, beside the codes of refusals."""
-
-
-def entries(connection: sqlite3.Connection) -> list[HistoryEntry]:
-    """Return every report that has left the device, sorted by window and metric."""
-    rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
-    return [
-        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
-        for metric, edition, window, symbol, outcome in rows
-    ]
-
-
-def dropped(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of dropped reports by reason."""
-    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
 
 
 def note(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:

@@ -11,14 +11,26 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import history
-from client_sdk.results import LedgerError
+from client_sdk.ledger import contents, history
+from client_sdk.results import LedgerError, Recorded
 
 if TYPE_CHECKING:
     import sqlite3
 
 STORE_EVERY_S = 60.0
 """The least time between writes: counts matter less than the life of a disk."""
+
+LOST = frozenset(
+    {
+        Recorded.OUT_OF_BUDGET,
+        Recorded.NOT_ASKED,
+        Recorded.STOPPED,
+        Recorded.EXPIRED,
+        Recorded.BUSY,
+        Recorded.UNAVAILABLE,
+    }
+)
+"""The results of answers that are lost and counted; one that its window already has is not."""
 
 
 class Losses:
@@ -30,10 +42,12 @@ class Losses:
         self._counts = Counter[str]()
         self._stored_s = time.monotonic()
 
-    def add(self, reason: str) -> bool:
-        """Count an answer; return whether it is time to `store`."""
+    def add(self, recorded: Recorded) -> bool:
+        """Count an answer if it was lost; return whether it is time to `store`."""
+        if recorded not in LOST:
+            return False
         with self._lock:
-            self._counts[reason] += 1
+            self._counts[recorded.value] += 1
             return time.monotonic() - self._stored_s >= STORE_EVERY_S
 
     def store(self, connection: sqlite3.Connection) -> Counter[str]:
@@ -62,7 +76,7 @@ class Losses:
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
         """Return the number of dropped reports and answers by reason, from file and memory."""
-        stored = history.dropped(connection)
+        stored = contents.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)
 

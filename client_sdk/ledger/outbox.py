@@ -1,9 +1,8 @@
 """Uploads that are under way: made of waiting reports, sent again, settled, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report waits in the `queue`.
-It is then put into an upload, whose body is stored before it is first sent, so that every attempt
-sends the same bytes with the same id. The upload is forgotten once it is settled. Settling twice
-(two processes may send one upload) changes nothing.
+A report waits in the `queue`. It is then put into an upload, whose body is stored before it is
+first sent, so that every attempt sends the same bytes with the same id. The upload is forgotten
+once it is settled. Settling twice (two processes may send one upload) changes nothing.
 
 The collector's answer to an upload decides only when that upload is sent again and what becomes of
 its own reports. A report that was refused for now never joins others again: it would identify its
@@ -12,14 +11,17 @@ device to whoever refused it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from os import urandom
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.ledger import history, queue, retry_times, stops
-from client_sdk.ledger.queue import Waiting, deadline
-from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.queue import deadline
+from client_sdk.ledger.retry_times import EXCHANGE_S, Retry
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
 from client_sdk.protocol.wire.verdict import Verdict
 from client_sdk.results import ReportOutcome
@@ -52,18 +54,11 @@ _NEXT_TURN = "(SELECT COALESCE(MAX(turn), 0) + 1 FROM uploads)"
 
 
 class Parcel(NamedTuple):
-    """An upload that is due.
-
-    Attributes:
-        id: its random id.
-        body: the bytes to send, the same in every attempt.
-        reports: the number of reports in it.
-
-    """
+    """An upload that is due: its random id, the bytes of every attempt, and the reports in them."""
 
     id: str
     body: bytes
-    reports: int
+    reports: tuple[Report, ...]
 
 
 def new_parcel(
@@ -78,7 +73,7 @@ def new_parcel(
     """
     _give_up(connection, now_s)
     waiting = queue.due(connection, now_s, hurried=hurried)
-    if not waiting or retry_times.are_due(connection, now_s - STARVED_S):
+    if not waiting or any(retry.due_s <= now_s - STARVED_S for retry in retry_times.pending(connection)):
         return None
     return _pack(connection, waiting, groups, now_s)
 
@@ -94,7 +89,7 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
         " WHERE id = :upload RETURNING body",
         {"upload": retry.upload, "now": now_s},
     ).fetchone()
-    return Parcel(retry.upload, body, len(Upload.decode(body).reports))
+    return Parcel(retry.upload, body, reports_in(body))
 
 
 def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
@@ -129,7 +124,7 @@ def reject(connection: sqlite3.Connection, upload_id: str) -> None:
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
     """Delete the uploads under way with a report of a question that is not covered, by its name."""
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if not all(is_covered(report.metric) for report in Upload.decode(body).reports):
+        if not all(is_covered(report.metric) for report in reports_in(body)):
             _take(connection, upload_id)
 
 
@@ -146,26 +141,27 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
         "DELETE FROM queue WHERE (metric, edition) IN (SELECT metric, edition FROM editions WHERE stopped = 1)"
     ).rowcount
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
-        if questions.issuperset((report.metric, report.edition) for report in Upload.decode(body).reports):
+        if questions.issuperset((report.metric, report.edition) for report in reports_in(body)):
             dropped += len(_take(connection, upload_id))
     history.count_dropped(connection, history.STOPPED, dropped)
 
 
-def waiting(connection: sqlite3.Connection) -> int:
-    """Return the number of reports and uploads that have not been settled."""
-    query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
-    return int(connection.execute(query).fetchone()[0])
+def reports_in(body: bytes) -> tuple[Report, ...]:
+    """Return the reports of an upload that this device stored."""
+    return tuple(Report(**report) for report in json.loads(body)["reports"])
 
 
-def _pack(connection: sqlite3.Connection, waiting: list[Waiting], groups: Mapping[str, str], now_s: float) -> Parcel:
+def _pack(
+    connection: sqlite3.Connection, waiting: list[tuple[int, Report]], groups: Mapping[str, str], now_s: float
+) -> Parcel:
     with forks.importing():
         import secrets  # noqa: PLC0415 a program that only records need not wait for it
 
     secrets.SystemRandom().shuffle(waiting)
     group = min(groups.get(report.metric, "") for _, report in waiting)
-    chosen = [each for each in waiting if groups.get(each.report.metric, "") == group][:MAX_REPORTS]
+    chosen = [(row, report) for row, report in waiting if groups.get(report.metric, "") == group][:MAX_REPORTS]
     parcel = _put_under_way(connection, tuple(report for _, report in chosen))
-    retry_times.begin(connection, parcel.id, now_s)
+    retry_times.begin(connection, Retry(parcel.id, now_s + EXCHANGE_S, 0, now_s))
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
         history.note(connection, report, ReportOutcome.SENT)
@@ -179,41 +175,37 @@ def _send_alone(connection: sqlite3.Connection, report: Report, refusals: int, n
     """
     share_s = (deadline(report) - now_s) / (MAX_SENT_ALONE - refusals)
     parcel = _put_under_way(connection, (report,))
-    retry_times.refuse(connection, parcel.id, now_s + uniform(0.0, share_s), refusals + 1)
+    due_s = now_s + uniform(0.0, share_s)  # nothing hurries it
+    retry_times.begin(connection, Retry(parcel.id, due_s, due_s, None), refusals + 1)
 
 
 def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) -> Parcel:
     """Store a new upload; above the bound, drop and count those whose windows close first."""
-    with forks.importing():
-        import secrets  # noqa: PLC0415 as above
-
-    upload = Upload(secrets.token_hex(16), reports)
+    upload = Upload(urandom(16).hex(), reports)
     body = upload.encode()
     latest = max(map(deadline, reports))
     connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
-    excess = connection.execute(
-        "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?",
-        (upload.id, MAX_UNDER_WAY - 1),
-    ).fetchall()
-    for (upload_id,) in excess:
-        history.count_dropped(connection, history.QUEUE_FULL, len(_take(connection, upload_id)))
-    return Parcel(upload.id, body, len(reports))
+    excess = "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?"
+    _drop(connection, history.QUEUE_FULL, excess, (upload.id, MAX_UNDER_WAY - 1))
+    return Parcel(upload.id, body, reports)
 
 
 def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
     """Remove an upload and return its reports; () if another process has settled it."""
-    row = connection.execute("SELECT body FROM uploads WHERE id = ?", (upload_id,)).fetchone()
+    row = connection.execute("DELETE FROM uploads WHERE id = ? RETURNING body", (upload_id,)).fetchone()
     if row is None:
         return ()
-    connection.execute("DELETE FROM uploads WHERE id = ?", (upload_id,))
     retry_times.end(connection, upload_id)
-    return Upload.decode(row[0]).reports
+    return reports_in(row[0])
 
 
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
     """Drop the uploads that stayed unanswered too often after their windows had closed."""
-    hopeless = connection.execute(
-        "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?", (now_s, MAX_LATE_ATTEMPTS)
-    ).fetchall()
-    for (upload_id,) in hopeless:
-        history.count_dropped(connection, history.UNANSWERED, len(_take(connection, upload_id)))
+    hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
+    _drop(connection, history.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
+
+
+def _drop(connection: sqlite3.Connection, reason: str, query: str, parameters: tuple[object, ...]) -> None:
+    """Drop the uploads that a query names, and count their reports."""
+    for (upload_id,) in connection.execute(query, parameters).fetchall():
+        history.count_dropped(connection, reason, len(_take(connection, upload_id)))

@@ -1,12 +1,10 @@
 """Reports that wait and were never sent, in the ledger's file.
 
-Each function is one step of a transaction that the caller has begun. A report that is held back
-until its window has ended waits here, too.
+A report that is held back until its window has ended waits here, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.ledger import history
@@ -22,27 +20,13 @@ offline their windows are closed anyway. More mean that something is wrong, and 
 not pay for it. Reports held back until their window has ended have as much room of their own:
 recorded reports must not push out filled-in ones."""
 
-
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
 user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
 
 
-class Waiting(NamedTuple):
-    """A report in the queue, and the number of its row."""
-
-    row: int
-    report: Report
-
-
 class Leaving(NamedTuple):
-    """When the next report leaves.
-
-    Attributes:
-        in_s: in how many seconds.
-        leaves_s: the Unix seconds of that instant, as it is kept for all reports that leave then.
-
-    """
+    """When the next report leaves: in how many seconds, and the instant kept for all that do."""
 
     in_s: float
     leaves_s: float
@@ -66,11 +50,11 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
     history.count_dropped(connection, history.QUEUE_FULL, dropped)
 
 
-def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[Waiting]:
-    """Return the reports that leave now; if hurried, also those whose random instant is to come."""
+def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
+    """Return rows and reports that leave now; if hurried, also before their random instant."""
     return [
-        Waiting(row[0], Report(*row[1:]))
-        for row in connection.execute(
+        (row, Report(*report))
+        for row, *report in connection.execute(
             "SELECT id, metric, edition, window, symbol FROM queue WHERE release <= :now"
             " AND (:hurried OR leaves <= :now OR leaves > :now + :spread)",
             {"now": now_s, "hurried": hurried, "spread": SPREAD_S},
@@ -104,25 +88,6 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
         {"metric": report.metric, "edition": report.edition, "window": report.window, "symbol": report.symbol},
     )
     return changed.rowcount > 0
-
-
-def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
-    """Drop and count held-back reports whose metric is no longer asked in their window."""
-    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
-    for metric, edition, window in connection.execute(latest).fetchall():
-        if not is_asked(metric, edition, window):
-            # what is asked in a window was asked in all before it
-            _drop_held_of(connection, metric, edition, is_asked)
-
-
-def _drop_held_of(
-    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
-) -> None:
-    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
-    rows = connection.execute(held, (metric, edition)).fetchall()
-    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
-    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
-    history.count_dropped(connection, history.NO_LONGER_ASKED, len(dropped))
 
 
 def deadline(report: Report) -> int:

@@ -1,8 +1,7 @@
 """The registries that wrote to this ledger: what reports mean, which purposes users agreed to.
 
 A registry ships inside the app and is the same on every device: it says nothing about a user. It is
-kept packed, and is wiped by opting out. Each function is one step of a transaction that the caller
-has begun.
+kept packed, and is wiped by opting out.
 """
 
 from __future__ import annotations

@@ -1,30 +1,17 @@
 """When an upload under way is sent again: at a random time of its own, kept in the ledger's file.
 
-How long to wait is exponential back-off with full jitter. Each function that takes a connection is
-one step of a transaction that the caller has begun. An answer to an upload moves only the time of
-that upload. If it moved another upload's time, or sent two together, whoever answers could tell
-that both come from one device.
+An answer to an upload moves only the time of that upload. If it moved another upload's time, or
+sent two together, whoever answers could tell that both come from one device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from os import urandom
 from typing import TYPE_CHECKING, NamedTuple
+
+from client_sdk.ledger.backoff import Uniform, next_delay_s
 
 if TYPE_CHECKING:
     import sqlite3
-
-BACKOFF_BASE_S = 1.0
-"""The first retry comes within a second: most failures are a lost packet or a restart."""
-
-BACKOFF_CEILING_S = 3600.0
-"""An hour: a million devices that come back at random within it make three hundred requests a
-second. Each upload has its own back-off: a device with four failing uploads makes eight requests an
-hour."""
-
-Uniform = Callable[[float, float], float]
-"""A source of jitter: returns a random float between two others."""
 
 EXCHANGE_S = 60
 """An upload that is being sent is due again after the longest exchange,
@@ -32,31 +19,11 @@ EXCHANGE_S = 60
 flushes there: it is counted once all the same. A process that is killed leaves a time behind."""
 
 
-def jitter(low: float, high: float) -> float:
-    """Return a random float from low to high, from the operating system."""
-    return low + (high - low) * int.from_bytes(urandom(6), "big") / 2**48
-
-
-def next_delay_s(failures: int, least_s: float, uniform: Uniform) -> float:
-    """Return the seconds to wait after a number of failures in a row.
-
-    It is full jitter on top of what the server asked for. Full jitter spreads devices that failed
-    together (Brooker 2015, "Exponential backoff and jitter").
-    """
-    doublings = min(failures, 32)  # beyond 32 the ceiling holds, and 2.0**failures would overflow
-    return least_s + uniform(0.0, min(BACKOFF_CEILING_S, BACKOFF_BASE_S * 2.0**doublings))
-
-
 class Retry(NamedTuple):
-    """An upload under way.
+    """An upload under way, by its id, and when it is tried again, in Unix seconds.
 
-    Attributes:
-        upload: its id.
-        due_s: the Unix seconds of its next attempt.
-        not_before_s: the Unix seconds before which the collector does not want it again; for a
-            report that was refused, those of its next attempt.
-        tried_s: the Unix seconds of its latest attempt; None before the first.
-
+    ``not_before_s`` is when the collector takes it again at the earliest, or when a report that was
+    refused is tried again; ``tried_s`` is None before the first attempt.
     """
 
     upload: str
@@ -80,14 +47,9 @@ def pending(connection: sqlite3.Connection) -> list[Retry]:
     return [Retry(*row) for row in rows]
 
 
-def are_due(connection: sqlite3.Connection, instant_s: float) -> bool:
-    """Whether any upload was already due at an instant."""
-    return any(retry.due_s <= instant_s for retry in pending(connection))
-
-
-def begin(connection: sqlite3.Connection, upload_id: str, now_s: float) -> None:
-    """Note that a new upload is being sent."""
-    connection.execute("INSERT INTO retries VALUES (?, ?, 0, ?, 0, 0)", (upload_id, now_s + EXCHANGE_S, now_s))
+def begin(connection: sqlite3.Connection, new: Retry, refusals: int = 0) -> None:
+    """Note when a new upload is tried again, whose report may have been refused before."""
+    connection.execute("INSERT INTO retries VALUES (?, ?, ?, ?, 0, ?)", (*new, refusals))
 
 
 def claim(connection: sqlite3.Connection, retry: Retry, now_s: float) -> bool:
@@ -114,11 +76,6 @@ def fail(connection: sqlite3.Connection, upload_id: str, now_s: float, retry_aft
             "UPDATE retries SET due = ?, not_before = ?, failures = failures + 1 WHERE upload = ?",
             (due_s, now_s + retry_after_s, upload_id),
         )
-
-
-def refuse(connection: sqlite3.Connection, upload_id: str, due_s: float, refusals: int) -> None:
-    """Note when a refused report is sent again in a new upload; nothing hurries it."""
-    connection.execute("INSERT INTO retries VALUES (?, ?, ?, NULL, 0, ?)", (upload_id, due_s, due_s, refusals))
 
 
 def refusals(connection: sqlite3.Connection, upload_id: str) -> int:

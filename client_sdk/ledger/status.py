@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger.charges import Periods, spent_nanos
+from client_sdk.ledger.charges import Periods, latest_s, spent_nanos
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.window_steps import later
 from client_sdk.results import BudgetStatus
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+def present_s(connection: sqlite3.Connection, clock_s: float) -> float:
+    """Return the present instant in the ledger's time, to look: nothing is noted or refused."""
+    return max(clock_s, float(latest_s(connection)))
 
 
 def read_status(connection: sqlite3.Connection, budget: Budget, periods: Periods, window_nanos: int) -> BudgetStatus:
@@ -52,7 +58,7 @@ def status_of(spent: tuple[int, int, int], budget: Budget, periods: Periods, win
 
 def _ends(budget_window: Window, windows: int) -> str | None:
     try:
-        return budget_window.later(windows).text
+        return later(budget_window, windows).text
     except WindowError:
         return None
 

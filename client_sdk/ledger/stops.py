@@ -1,7 +1,7 @@
 """The editions that the app's registries name, and which of them a collector has stopped.
 
-Each function is one step of a transaction that the caller has begun. A stop holds for one edition
-of a metric, and is remembered until the user opts out. Nothing that a collector says ends it.
+A stop holds for one edition of a metric, and is remembered until the user opts out. Nothing that a
+collector says ends it.
 
 Only a registry names an edition, and a collector can only stop what is named. No answer therefore
 takes up room, however many come. A registry is the same on every device, so the stops that a device

@@ -18,11 +18,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
-from client_sdk.host import forks
+from client_sdk.host import files, forks
 from client_sdk.ledger import explanations
 from client_sdk.ledger import file as ledger_file
 from client_sdk.results import LedgerBusyError, LedgerError, warn
@@ -60,53 +62,40 @@ class _End(NamedTuple):
     last: _Job[Any] | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Job(Generic[T]):
-    """A piece of work and its result."""
+    """A piece of work. Its caller can cancel the result until the commit, when it begins to run."""
 
-    def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str, *, is_patient: bool = False) -> None:
-        self.work = work
-        self.begin = begin
-        self.is_patient = is_patient
-        self.finished = threading.Event()
-        self.result: T
-        self.error: LedgerError | None = None
-        self._late: Callable[[T | LedgerError], None] | None = None
-        self._decision = threading.Lock()
-        self._ending = threading.Lock()
-
-    @property
-    def is_decided(self) -> bool:
-        return self._decision.locked()
+    work: Callable[[sqlite3.Connection], T]
+    begin: str
+    is_patient: bool = False
+    result: Future[T] = field(default_factory=Future)
 
     def decide(self) -> bool:
-        """Return whether the caller is the first to decide: to commit the job, or to abandon it."""
-        return self._decision.acquire(blocking=False)
+        """Let the result run, if its caller has not cancelled it; return whether it runs."""
+        return self.result.running() or (not self.result.cancelled() and self.result.set_running_or_notify_cancel())
 
-    def leave(self, late: Callable[[T | LedgerError], None]) -> bool:
-        """Go on without the result, which ``late`` is told; return False if it is there already."""
-        with self._ending:
-            if not self.finished.is_set():
-                self._late = late
-            return self._late is not None
+    def is_done(self, timeout_s: float) -> bool:
+        """Wait up to ``timeout_s`` seconds; return whether the result, or an error, is there."""
+        return bool(wait((self.result,), timeout_s).done)
 
-    def end(self) -> None:
-        """Tell the caller that the result is there, or tell what the caller has left behind."""
-        with self._ending:
-            self.finished.set()
-        if self._late is not None:
-            self._late(self.result if self.error is None else self.error)
+    def value(self) -> T:
+        """Return the result that is there, or raise its error."""
+        if (error := self.result.exception()) is not None:
+            raise error
+        return self.result.result()
+
+    def tell(self, late: Callable[[T | LedgerError], None]) -> None:
+        """Let ``late`` be told the result, or the error, as soon as it is there."""
+        self.result.add_done_callback(
+            lambda result: late(cast("LedgerError | None", result.exception()) or result.result())
+        )
 
 
 class LedgerThread:
-    """Does jobs on one ledger, in one process.
+    """Does jobs on one ledger, in one process; the ledger is in memory if it has no path.
 
-    Attributes:
-        path: the ledger's file; None if it is kept in memory.
-        process: the process that this thread works in.
-        is_open: whether it holds the file open at the moment.
-        problem: what was wrong with the ledger at the latest job and what to do; None if nothing
-            was.
-
+    ``problem`` says what was wrong at the latest job and what to do; None if nothing was.
     """
 
     def __init__(self, path: Path | None, open_ledger: Callable[[], sqlite3.Connection]) -> None:
@@ -120,7 +109,7 @@ class LedgerThread:
         self._starting = threading.RLock()
         self._thread: threading.Thread | None = None
         self._file: tuple[int, int] | None = None
-        self._left: set[_Job[Any]] = set()
+        self._left: set[Future[Any]] = set()
         self._again: deque[_Job[Any]] = deque()
         self._again_at_s = 0.0
         self._first: deque[Work] = deque()
@@ -137,35 +126,29 @@ class LedgerThread:
             LedgerError: if the ledger cannot be used; ``problem`` says the same.
 
         """
-        job = _Job(work, begin)
-        self._put(job)
-        if not job.finished.wait(timeout_s):
-            job.decide()
-            raise LedgerBusyError("the ledger did not answer in time; try again")
-        if job.error is not None:
-            raise job.error
-        return job.result
+        job = self._put(_Job(work, begin))
+        if job.is_done(timeout_s):
+            return job.value()
+        job.result.cancel()
+        raise LedgerBusyError("the ledger did not answer in time; try again")
 
     def run_or_leave(
         self, work: Callable[[sqlite3.Connection], T], timeout_s: float, late: Callable[[T | LedgerError], None]
     ) -> T | None:
         """Return what the work returns; None if it takes longer, and ``late`` gets its result.
 
-        ``late`` is called in this thread, with the result or an error. It is not called if the
-        process is killed before. A `LedgerBusyError` says that too many jobs wait in memory.
+        ``late`` is mostly called in this thread, with the result or an error. It is not called if
+        the process is killed before. A `LedgerBusyError` says that too many jobs wait in memory.
         """
-        job = _Job(work, WRITE, is_patient=True)
-        self._put(job)
-        if not job.finished.wait(timeout_s):
-            if len(self._left) >= MAX_LEFT and job.decide():  # otherwise its commit is under way
-                raise LedgerBusyError("too many answers wait for the ledger; try again")
-            self._left.add(job)
-            if job.leave(late):
-                return None
-        self._left.discard(job)
-        if job.error is not None:
-            raise job.error
-        return job.result
+        job = self._put(_Job(work, WRITE, is_patient=True))
+        if job.is_done(timeout_s):
+            return job.value()
+        if len(self._left) >= MAX_LEFT and job.result.cancel():  # otherwise its commit is under way
+            raise LedgerBusyError("too many answers wait for the ledger; try again")
+        self._left.add(job.result)
+        job.result.add_done_callback(self._left.discard)  # so that ``late`` sees that it waits no longer
+        job.tell(late)
+        return None
 
     @property
     def has_left(self) -> bool:
@@ -181,7 +164,7 @@ class LedgerThread:
     ) -> None:
         """Open the ledger soon and do a job without waiting for it; ``late`` is told its result."""
         job = _Job(work, begin)
-        job.leave(late)
+        job.tell(late)
         self._put(job)
 
     def do_first(self, work: Work) -> None:
@@ -196,10 +179,7 @@ class LedgerThread:
         self._jobs.put(pause)
 
     def reopen(self, timeout_s: float = 0.0) -> None:
-        """Close the connection after the jobs queued so far; the next job opens the ledger anew.
-
-        Wait up to ``timeout_s`` seconds for that.
-        """
+        """Close the connection after the jobs so far; the next job opens the ledger anew."""
         if self._thread is not None and not self._is_stopped:
             pause = forks.Pause()
             pause.over.set()
@@ -224,23 +204,20 @@ class LedgerThread:
         if self._thread is not None:
             self._thread.join(timeout_s)
 
-    def _put(self, job: _Job[Any]) -> None:
+    def _put(self, job: _Job[T]) -> _Job[T]:
         with self._starting:
             if self._is_stopped:
                 raise LedgerError("this Telemetry is closed; make a new one")
-            self._start()
+            if self._thread is None:
+                thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
+                    raise LedgerError(self.problem) from None
+                self._thread = thread
             self._jobs.put(job)
-
-    def _start(self) -> None:
-        if self._thread is not None:
-            return
-        thread = threading.Thread(target=self._serve, name="hearsay-ledger", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:
-            self.problem = "no thread can be started, so that nothing can be recorded; free some memory"
-            raise LedgerError(self.problem) from None
-        self._thread = thread
+        return job
 
     def _serve(self) -> None:
         connection: sqlite3.Connection | None = None
@@ -248,9 +225,12 @@ class LedgerThread:
             forks.register(self)
         while not isinstance(job := self._next(), _End):
             if isinstance(job, forks.Pause):
-                self._rest(job, connection)
+                with contextlib.suppress(Exception):  # what does not close stays marked as open: no child uses it
+                    self._close(connection)
                 connection = None
-            elif not job.is_decided:
+                job.closed.set()
+                job.over.wait()
+            elif not job.result.cancelled():
                 connection = self._do(job, connection)
         connection = self._do_again(job.until_s, connection)
         if job.last is not None:
@@ -276,36 +256,28 @@ class LedgerThread:
         except Empty:
             return self._again.popleft()
 
-    def _rest(self, pause: forks.Pause, connection: sqlite3.Connection | None) -> None:
-        with contextlib.suppress(Exception):
-            # what does not close stays marked as open, and no child uses it
-            self._close(connection)
-        pause.closed.set()
-        pause.over.wait()
-
     def _do(self, job: _Job[Any], connection: sqlite3.Connection | None) -> sqlite3.Connection | None:
         try:
             connection = self._ready(connection)
             while job.begin == WRITE and self._first:
                 _transact(connection, _Job(self._first[0], WRITE))
                 self._first.popleft()
-            job.result = _transact(connection, job)
+            value = _transact(connection, job)
             self.problem = None
+            job.result.set_result(value)
         except _AbandonedError:
             pass
         except BaseException as error:  # noqa: BLE001 the thread must outlive any failure of a job
             explained = self._explain(error)
             if isinstance(explained, LedgerBusyError) and explained is not error and self._can_try_again(job):
                 return connection if self.is_open else None
-            job.error = explained
-        self._left.discard(job)  # so that whoever is told sees that it waits no longer
-        job.end()
-        self._left.discard(job)  # its caller may have gone on just before the end
+            if job.decide():
+                job.result.set_exception(explained)
         return connection if self.is_open else None
 
     def _can_try_again(self, job: _Job[Any]) -> bool:
         """Keep a job that another process has prevented, if anybody still waits for it."""
-        if self._ends or not job.is_patient or job.is_decided:
+        if self._ends or not job.is_patient or job.result.running() or job.result.cancelled():
             return False
         self._again.append(job)
         self._again_at_s = time.monotonic() + AGAIN_S
@@ -313,15 +285,14 @@ class LedgerThread:
 
     def _ready(self, connection: sqlite3.Connection | None) -> sqlite3.Connection:
         """Open the ledger if necessary; refuse a file that has replaced the first one opened."""
-        if self.path is not None and self._file not in (None, ledger_file.identify(self.path)):
+        if self.path is not None and self._file not in (None, files.identify(self.path)):
             self._close(connection)
             raise LedgerError(
                 f"{self.path} was deleted or replaced while it was in use, so that nothing is recorded: put it back, "
                 "or start this program again"
             )
-        return connection or self._open()
-
-    def _open(self) -> sqlite3.Connection:
+        if connection is not None:
+            return connection
         ledger_file.load()
         self.is_open = True
         try:
@@ -330,7 +301,7 @@ class LedgerThread:
             self.is_open = False
             raise
         if self.path is not None:
-            self._file = ledger_file.identify(self.path)
+            self._file = files.identify(self.path)
         return connection
 
     def _close(self, connection: sqlite3.Connection | None) -> None:
@@ -343,24 +314,21 @@ class LedgerThread:
         explained = explanations.explain(error, self.path).with_traceback(None)
         if not isinstance(explained, LedgerBusyError):
             self.problem = str(explained)
-            self._warn_once(self.problem)
+            if self.problem not in self._warned:
+                self._warned.add(self.problem)
+                warn("%s", self.problem)
         return explained
-
-    def _warn_once(self, problem: str) -> None:
-        if problem not in self._warned:
-            self._warned.add(problem)
-            warn("%s", problem)
 
 
 def _transact(connection: sqlite3.Connection, job: _Job[T]) -> T:
-    if not job.begin:
-        return job.work(connection)
-    connection.execute(job.begin)
+    if job.begin:
+        connection.execute(job.begin)
     try:
         result = job.work(connection)
         if not job.decide():
             raise _AbandonedError  # noqa: TRY301 joins the other ways to fail
-        connection.execute("COMMIT")
+        if job.begin:
+            connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

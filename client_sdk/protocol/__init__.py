@@ -21,10 +21,11 @@ from client_sdk.protocol.errors import HearsayError, OutsideDomainError, Registr
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import CLOCK_SKEW_S, GRACE_S, Window, WindowKind
+from client_sdk.protocol.window import GRACE_S, Window, WindowKind
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.report import MAX_REPORTS, MAX_UPLOAD_BYTES, Report, Upload
-from client_sdk.protocol.wire.verdict import Refusal, Verdict
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
+from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
 
 __all__ = [
     "CLOCK_SKEW_S",

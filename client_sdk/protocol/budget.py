@@ -89,22 +89,16 @@ class Budget:
         return self.web_year_nanos is not None
 
     @property
+    def ceilings(self) -> dict[Ceiling, int]:
+        """The ceilings that there are, in billionths of epsilon or units of delta."""
+        month = {} if self.per_month_nanos is None else {Ceiling.PER_MONTH: self.per_month_nanos}
+        window, life = {Ceiling.PER_WINDOW: self.per_window_nanos}, {Ceiling.LIFETIME: self.lifetime_nanos}
+        return window | month | life | {Ceiling.DELTA: self.lifetime_attos}
+
+    @property
     def least_ceiling_nanos(self) -> int:
         """The most that a single report may cost."""
-        ceilings = (self.per_window_nanos, self.lifetime_nanos, self.per_month_nanos)
-        return min(ceiling for ceiling in ceilings if ceiling is not None)
-
-    def most(self, ceiling: Ceiling) -> int | None:
-        """Return a ceiling in billionths of epsilon, or units of delta; None if there is none."""
-        match ceiling:
-            case Ceiling.PER_WINDOW:
-                return self.per_window_nanos
-            case Ceiling.PER_MONTH:
-                return self.per_month_nanos
-            case Ceiling.LIFETIME:
-                return self.lifetime_nanos
-            case Ceiling.DELTA:
-                return self.lifetime_attos
+        return min(most for ceiling, most in self.ceilings.items() if ceiling is not Ceiling.DELTA)
 
     def exceeded(self, spent: Spent, cost: Cost) -> list[Ceiling]:
         """Return the ceilings that a cost exceeds after what was spent; none if it is allowed."""
@@ -114,9 +108,7 @@ class Budget:
             Ceiling.LIFETIME: spent.life_nanos + cost.nanos,
             Ceiling.DELTA: spent.life_attos + cost.attos,
         }
-        return [
-            ceiling for ceiling, total in totals.items() if (most := self.most(ceiling)) is not None and total > most
-        ]
+        return [ceiling for ceiling, most in self.ceilings.items() if totals[ceiling] > most]
 
 
 def attos_ceiling(delta: Fraction) -> int:

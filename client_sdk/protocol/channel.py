@@ -78,12 +78,7 @@ class Channel(ABC):
         return PURE
 
     def chance_beyond(self, ratio: Fraction) -> Fraction:  # noqa: ARG002 of one mechanism
-        """Return the chance that one report shifts odds by more than a ratio.
-
-        Args:
-            ratio: `worst_ratio`, or more.
-
-        """
+        """Return the chance that a report shifts odds beyond a ratio of at least `worst_ratio`."""
         return PURE
 
     @property
@@ -109,6 +104,8 @@ class Channel(ABC):
 
         Of more than `MOST_LIKELIEST` inputs the last ones may be left out.
         """
+        if self.says_truth:
+            return (symbol,)
         chances = [self.probability(symbol, given) for given in range(self.inputs)]
         greatest = max(chances)
         return [given for given, chance in enumerate(chances) if chance == greatest]

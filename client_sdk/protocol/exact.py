@@ -15,14 +15,14 @@ from math import nextafter
 PRECISION_DIGITS = 50
 """Decimal digits: 64-bit numerators need 20; the rest is room for the steps between."""
 
-_DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
+DOWN = Context(prec=PRECISION_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=PRECISION_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def exp_floor(exponent: Fraction) -> Fraction:
     """Return a rational no larger than e**exponent, by less than one part in 10**48."""
-    below = _DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    return Fraction(_DOWN.next_minus(_DOWN.exp(below)))
+    below = DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+    return Fraction(DOWN.next_minus(DOWN.exp(below)))
 
 
 def ln_ceiling(ratio: Fraction) -> Fraction:
@@ -38,16 +38,6 @@ def ln_ceiling(ratio: Fraction) -> Fraction:
         return Fraction(0)
     above = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
     return Fraction(_UP.next_plus(_UP.ln(above)))
-
-
-def root_floor(value: Fraction, degree: int) -> Fraction:
-    """Return a rational no larger than the ``degree``-th root of a value of at least 1.
-
-    The relative error is below one part in 10**46.
-    """
-    below = _DOWN.divide(Decimal(value.numerator), Decimal(value.denominator))
-    logarithm = _DOWN.next_minus(_DOWN.ln(below)) if below > 1 else Decimal(0)
-    return Fraction(_DOWN.next_minus(_DOWN.exp(_DOWN.divide(logarithm, Decimal(degree)))))
 
 
 def float_ceiling(value: Fraction) -> float:

@@ -20,6 +20,7 @@ from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window, WindowKind
+from client_sdk.protocol.window_steps import windows_until
 
 
 class Asked(Protocol):
@@ -89,7 +90,7 @@ def windows_left(metric: Metric, today: date | None) -> int | None:
     """
     if metric.expires is None or today is None:
         return None
-    return Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()).until(metric.expires)
+    return windows_until(Window.of(metric.window, datetime.combine(today, time(), UTC).timestamp()), metric.expires)
 
 
 def dearest_reports(registry: Asked, horizon: Horizon, today: date | None = None) -> list[MetricReports]:

@@ -33,10 +33,7 @@ class Metric:
     """One question of a registry.
 
     Attributes:
-        name: the app's name for it.
         purpose: a sentence that tells the user why the question is asked.
-        kind: what may be answered.
-        channel: how an answer becomes a symbol.
         window: how long a window is; there is one report per window.
         owner: the person or team responsible; may be empty.
         expires: the last day on which a window of the question may begin; it is asked until that

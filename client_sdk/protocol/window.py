@@ -18,12 +18,6 @@ configured otherwise.
 Three days let a device that is off over a weekend still report. A client offers a report as long.
 """
 
-CLOCK_SKEW_S = 600
-"""Seconds that a device's clock may be ahead of the collector's before its window counts as
-future."""
-
-MONTHS = 12
-
 LATEST_YEAR = 9998
 """The last year whose windows have an end: `datetime` ends with the year after it."""
 
@@ -41,8 +35,7 @@ class Window:
     """One window; its text is ``2026-11-20``, ``2026-W47`` or ``2026-11``.
 
     Attributes:
-        kind: day, week (ISO 8601, from Monday) or month.
-        first_day: its first UTC day.
+        kind: day, week (ISO 8601, from Monday) or month, in UTC.
         text: its name on the wire.
         starts_at: Unix seconds of its first instant.
         ends_at: Unix seconds of the first instant after it.
@@ -78,39 +71,15 @@ class Window:
             day -= timedelta(days=day.weekday())
         elif kind is WindowKind.MONTH:
             day = day.replace(day=1)
-        return _beginning(kind, day)
+        return _window(kind, day)
 
     @property
     def last_day(self) -> date:
         """Its last UTC day."""
         return _next_first_day(self.kind, self.first_day) - timedelta(days=1)
 
-    def later(self, windows: int) -> Window:
-        """Return the window that begins ``windows`` windows after this one, for at least 0.
-
-        Raises:
-            WindowError: if that is beyond the last date.
-
-        """
-        try:
-            if self.kind is WindowKind.MONTH:
-                years, month = divmod(self.first_day.month - 1 + windows, MONTHS)
-                first_day = date(self.first_day.year + years, month + 1, 1)
-            else:
-                first_day = self.first_day + windows * (_next_first_day(self.kind, self.first_day) - self.first_day)
-            return _parse(_text(self.kind, first_day))
-        except (ValueError, OverflowError):
-            raise WindowError(f"there is no window {windows} windows after {self}") from None
-
-    def until(self, last_day: date) -> int:
-        """Return how many windows begin from this one to a last day, both included."""
-        if self.kind is WindowKind.MONTH:
-            months = (last_day.year - self.first_day.year) * MONTHS + last_day.month - self.first_day.month
-            return max(0, months + 1)
-        days = 7 if self.kind is WindowKind.WEEK else 1
-        return max(0, (last_day - self.first_day).days // days + 1)
-
     @staticmethod
+    @lru_cache(maxsize=4096)
     def parse(text: str) -> Window:
         """Return the window that a text names. It ends after Unix time 0.
 
@@ -118,20 +87,15 @@ class Window:
             WindowError: if the text is not the canonical name of a window.
 
         """
-        return _parse(text)
-
-
-@lru_cache(maxsize=4096)
-def _parse(text: str) -> Window:
-    try:
-        window = Window(*_kind_and_first_day(text))
-    except (ValueError, OverflowError):
-        window = None
-    if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
-        raise WindowError(
-            "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
-        )
-    return window
+        try:
+            window = Window(*_kind_and_first_day(text))
+        except (ValueError, OverflowError):
+            window = None
+        if window is None or window.text != text or not (window.ends_at > 0 and window.first_day.year <= LATEST_YEAR):
+            raise WindowError(
+                "a window is a UTC day such as 2026-11-20, an ISO week such as 2026-W47 or a month such as 2026-11"
+            )
+        return window
 
 
 def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
@@ -142,10 +106,8 @@ def _kind_and_first_day(text: str) -> tuple[WindowKind, date]:
     return WindowKind.DAY, date.fromisoformat(text)
 
 
-@lru_cache(maxsize=512)
-def _beginning(kind: WindowKind, first_day: date) -> Window:
-    """Return the window; a device asks for the same few again and again."""
-    return Window(kind, first_day)
+_window = lru_cache(maxsize=512)(Window)
+"""The window of a kind and first day: a device asks for the same few again and again."""
 
 
 def _text(kind: WindowKind, first_day: date) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from client_sdk.host import detached
 from client_sdk.ledger import device, explanations, outbox, queue, retry_times
 from client_sdk.ledger import file as ledger_file
-from client_sdk.ledger.retry_times import Uniform, jitter
+from client_sdk.ledger.backoff import Uniform, jitter
 from client_sdk.ledger.thread import WRITE
 from client_sdk.results import LedgerBusyError, LedgerError
 from client_sdk.sending.timing import LIFE_S
@@ -173,7 +173,9 @@ def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
     if not device.agrees(connection):
         return False
     in_s = _leaves_in_s(connection, now_s)
-    return (in_s is not None and in_s <= LIFE_S) or retry_times.are_due(connection, now_s)
+    return (in_s is not None and in_s <= LIFE_S) or any(
+        retry.due_s <= now_s for retry in retry_times.pending(connection)
+    )
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:

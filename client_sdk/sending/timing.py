@@ -17,8 +17,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from client_sdk.ledger.backoff import Uniform, next_delay_s
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import Retry, Uniform, next_delay_s
+from client_sdk.ledger.retry_times import Retry
 
 APART_S = 900.0
 """An upload that was sent before leaves within a quarter of an hour after another upload, or after

@@ -12,17 +12,18 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import device, outbox, queue, retry_times, stops
-from client_sdk.ledger.retry_times import Retry, Uniform
+from client_sdk.ledger.backoff import Uniform
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.failure import Failure
-from client_sdk.protocol.wire.report import Upload
 from client_sdk.results import ClockError, warn
 from client_sdk.sending.responses import Acknowledged, AttemptOutcome, Rejected, Reply, Transient, explain, judge
 from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.answers.schedule import Schedule  # a helper has none
 
 
 class Departed(Enum):
@@ -34,21 +35,11 @@ class Departed(Enum):
 
 
 class Look(NamedTuple):
-    """The state of the ledger after an attempt.
-
-    Attributes:
-        pending: the uploads under way.
-        keeps_news: whether new reports wait because another upload takes their turn.
-        due_in_s: the seconds until something is due by the calendar; None if nothing will be,
-            infinite if the clock cannot be believed.
-        leaving: the next random instant at which a report leaves; None without one.
-        sent: what the attempt has sent.
-
-    """
+    """The state of the ledger after an attempt."""
 
     pending: list[Retry]
-    keeps_news: bool = False
-    due_in_s: float | None = None
+    keeps_news: bool = False  # because another upload takes the turn of new reports
+    due_in_s: float | None = None  # by the calendar; infinite if the clock cannot be believed
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
 
@@ -61,7 +52,6 @@ def look_for_news(
     connection: sqlite3.Connection,
     now_s: float,
     schedule: Schedule,
-    allowed: Callable[[], bool],
     *,
     hurried: bool,
 ) -> Found:
@@ -71,7 +61,7 @@ def look_for_news(
     """
     due_in_s = None
     schedule.withdraw(connection)
-    if allowed():
+    if schedule.agreement.consent:
         try:
             schedule.catch_up(connection, now_s)
             next_s = schedule.next_s(connection, now_s)
@@ -100,34 +90,24 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     clock: Callable[[], float],
     uniform: Uniform,
     *,
-    allowed: Callable[[], bool] = lambda: True,
     covers: Callable[[str], bool] = lambda _: True,
     before: Callable[[], object] = lambda: None,
     note: Callable[[str, Reply | Failure | None, AttemptOutcome, str | None], object] = lambda *_: None,
 ) -> Look:
     """Look for an upload, send it once if the user still agrees, and carry out the outcome.
 
-    Args:
-        run: does work within a transaction of its own.
-        look: what to look for, within a write transaction.
-        transport: the way to the collector.
-        clock: returns Unix seconds.
-        uniform: the source of jitter.
-        allowed: returns whether the user agrees to anything.
-        covers: returns whether the user agrees to a question, by its name.
-        before: what else to do between the transaction and the request.
-        note: told the upload's id, the reply, the outcome, and what a developer should know, before
-            the outcome is carried out.
-
+    ``run`` does work within a transaction of its own. ``before`` is done between the transaction
+    and the request. ``note`` is told the upload's id, the reply, the outcome, and what a developer
+    should know, before the outcome is carried out.
     """
     parcel, found = run(look)
     before()
     if parcel is None:
         return found  # type: ignore[no-any-return] # as it came out of the transaction
-    if not allowed() or not all(covers(report.metric) for report in Upload.decode(parcel.body).reports):
+    if not all(covers(report.metric) for report in parcel.reports):
         return Look(found.pending, sent=Departed.WITHHELD)
     reply = _post(transport, parcel.body)
-    outcome = judge(reply, parcel.reports, clock())
+    outcome = judge(reply, len(parcel.reports), clock())
     problem = explain(reply, outcome)
     note(parcel.id, reply, outcome, problem)
     settle = partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem)
@@ -157,7 +137,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
         case Transient(retry_after_s):
             retry_times.fail(connection, parcel.id, now_s, retry_after_s, uniform)
         case Rejected(status):
-            warn("the collector rejected an upload of %d reports with status %d", parcel.reports, status)
+            warn("the collector rejected an upload of %d reports with status %d", len(parcel.reports), status)
             outbox.reject(connection, parcel.id)
         case Acknowledged(verdict, stopped):
             for code in {refusal for _, refusal in verdict.refused}:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
-from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way, proxies_to
+from client_sdk.protocol.wire.base_url import proxies_to
 from client_sdk.protocol.wire.failure import Failure, failure_of
 from client_sdk.protocol.wire.stopped import STOPPED
+from client_sdk.sending.address import check_address
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.timing import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
@@ -56,25 +57,10 @@ class HttpTransport:
             allow_plain_http: whether the address may lead to another machine without TLS.
 
         Raises:
-            ValueError: if the address is no http or https URL, or has a query, a fragment, blanks
-                or a user name; if it leads to another machine without TLS and that is not allowed;
-                or if the secret is not printable ASCII without blanks.
-            TypeError: if the secret is no text.
+            ValueError, TypeError: as `client_sdk.sending.address.check_address` does.
 
         """
-        if not is_base_url(collector):  # not shown: it may hold a password
-            raise ValueError(
-                "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
-            )
-        if is_readable_on_the_way(collector) and not allow_plain_http:
-            raise ValueError(
-                "collector must be an https:// URL, unless it is on this machine: anybody on the way could read "
-                "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
-            )
-        if not isinstance(upload_key, str | None):
-            raise TypeError("upload_key must be a text, or None if the collector requires none")
-        if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
-            raise ValueError("upload_key must be printable ASCII without blanks")
+        check_address(collector, upload_key, allow_plain_http=allow_plain_http)
         self._url = collector.rstrip("/") + REPORTS_PATH
         self._proxies = proxies_to(collector)
         self._headers = _HEADERS if upload_key is None else {**_HEADERS, "Authorization": f"Bearer {upload_key}"}
@@ -133,7 +119,3 @@ def _read(response: requests.Response) -> bytes:
         if len(content) >= MAX_REPLY_BYTES:
             break
     return bytes(content[:MAX_REPLY_BYTES])
-
-
-def _is_token(text: str) -> bool:
-    return bool(text) and text.isascii() and text.isprintable() and " " not in text

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NoReturn
 from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
-from client_sdk.ledger.retry_times import Retry, Uniform, jitter
+from client_sdk.ledger.backoff import Uniform, jitter
+from client_sdk.ledger.retry_times import Retry
 from client_sdk.ledger.thread import BARE, LedgerThread
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.results import ClockError, Flushed, FlushOutcome, LedgerBusyError, LedgerError, warn
@@ -53,7 +54,6 @@ class Uploader:
         schedule: Schedule,
         *,
         clock: Callable[[], float],
-        allowed: Callable[[], bool],
         uniform: Uniform = jitter,
         watch: BudgetWatch | None = None,
     ) -> None:
@@ -62,9 +62,8 @@ class Uploader:
         Args:
             ledger_thread: the ledger.
             transport: the way to the collector.
-            schedule: does what is due by the calendar.
+            schedule: does what is due by the calendar, and knows what the user agrees to.
             clock: returns Unix seconds, for windows and dates.
-            allowed: returns whether the user agrees; called before every upload.
             uniform: the source of jitter.
             watch: tells the host how much of the budget is spent; None if nobody wants to know.
 
@@ -74,7 +73,6 @@ class Uploader:
         self._transport = transport
         self._schedule = schedule
         self._clock = clock
-        self._allowed = allowed
         self._departures = Departures(uniform)
         self._watch = watch
         self._changed = threading.Condition()
@@ -228,9 +226,7 @@ class Uploader:
                 hurried, self._hurried = self._hurried, False
             leaves_early = hurried or self._flushes > 0
         if news:
-            look_at = partial(
-                transactions.look_for_news, schedule=self._schedule, allowed=self._allowed, hurried=leaves_early
-            )
+            look_at = partial(transactions.look_for_news, schedule=self._schedule, hurried=leaves_early)
         else:
             look_at = partial(transactions.look_for_retry, schedule=self._schedule, retry=retry)
         try:
@@ -243,7 +239,6 @@ class Uploader:
             self._transport,
             self._clock,
             self._departures.uniform,
-            allowed=self._allowed,
             covers=self._schedule.agreement.is_covered,
             before=self._follow_up,
             note=self._note,
@@ -274,11 +269,11 @@ class Uploader:
 
     def _follow_up(self) -> None:
         """Do what the transactions left to do; what fails is done after the next attempt."""
-        if self._schedule.has_leftovers:
+        if self._schedule.dues.has_leftovers:
             with contextlib.suppress(LedgerBusyError):
                 self._ledger_thread.run(erase.empty_log, LEDGER_DEADLINE_S, begin=BARE)
-                self._schedule.has_leftovers = False
-        if self._watch is not None and self._allowed():
+                self._schedule.dues.has_leftovers = False
+        if self._watch is not None and self._schedule.agreement.consent:
             self._watch.look(self._ledger_thread)
 
     def _plan(self, pending: list[Retry], *, hurried: bool = False) -> None:

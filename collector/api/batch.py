@@ -14,7 +14,8 @@ from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
+from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 
@@ -85,7 +86,7 @@ def _decode_line(number: int, line: bytes) -> Upload | LineProblem:
     if len(line) > MAX_UPLOAD_BYTES:
         return _line_problem(number, Problem.BODY_TOO_LARGE, f"an upload has at most {MAX_UPLOAD_BYTES} bytes")
     try:
-        return Upload.decode(line)
+        return read_upload(line)
     except MalformedError as error:
         return _line_problem(number, BY_CODE[error.code], str(error))
 

@@ -11,7 +11,7 @@ from enum import Enum
 from http import HTTPStatus
 
 from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES, Malformed
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from client_sdk.protocol.wire.stopped import STOPPED
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.headers import SNAPSHOT_TAKEN

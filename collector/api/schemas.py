@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from client_sdk.protocol.window import WindowKind
-from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, MAX_SYMBOL, METRIC_NAME, UPLOAD_ID
+from client_sdk.protocol.wire.reading import MAX_SYMBOL, UPLOAD_ID
+from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME
 from client_sdk.protocol.wire.stopped import MAX_STOPPED
 from client_sdk.protocol.wire.verdict import Refusal
 from collector.api.batch import MAX_BULK_UPLOADS

@@ -11,7 +11,7 @@ from itertools import chain
 
 from flask import Blueprint, Flask, Response, current_app, request
 
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from collector.access_keys import AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
@@ -87,7 +87,7 @@ def post_reports() -> Response:
     service = _service()
     served = service.served()
     key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
-    upload = Upload.decode(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
+    upload = read_upload(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
     now_s = service.clock()
     judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
     if key is not None:

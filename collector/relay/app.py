@@ -16,7 +16,7 @@ from typing import Any
 from flask import Response
 
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
 from collector.api.batch import LineProblem
 from collector.api.body import require_type, too_large
@@ -146,7 +146,7 @@ class RelayApp:
             raise too_large(MAX_UPLOAD_BYTES)
         self._room.require()
         async with self._arrivals.receiving():
-            upload = Upload.decode(await _read_body(receive, length))
+            upload = read_upload(await _read_body(receive, length))
         line = upload.encode()  # nothing else of the request is held
         with self._room.taken(len(line)):
             answer = await self._mixer.deliver(upload.id, line)

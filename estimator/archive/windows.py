@@ -12,7 +12,8 @@ from typing import Final
 
 from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import CLOCK_SKEW_S, Window
+from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S
 from estimator.archive.folder import REPORT, Archive
 from estimator.errors import MissingLibraryError, ReportError, UnfitTallyError
 from estimator.formats.from_json import read_report

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.report import Upload
+from client_sdk.protocol.wire.reading import read_upload
 
 Rows = NDArray[np.int64]
 """Shape (observations, features)."""
@@ -85,7 +85,7 @@ def _features(bodies: Bodies) -> Iterator[tuple[str, Value]]:
         of = f"upload {number}"
         yield f"bytes of {of}", len(body)
         try:
-            upload = Upload.decode(body)
+            upload = read_upload(body)
         except MalformedError:
             yield f"all of {of}", body
             continue

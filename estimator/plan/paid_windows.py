@@ -22,6 +22,7 @@ from client_sdk.protocol.horizon import IN_WINDOW, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window, WindowKind
+from client_sdk.protocol.window_steps import later, windows_until
 from estimator.results.record import Record, says
 from estimator.words import plural
 
@@ -269,13 +270,13 @@ def _of_pace(registry: Registry, today: date) -> Iterator[str]:
 
 def _before(budget: Budget, today: date, day: date) -> int:
     """Return how many windows of the budget begin before the one that holds a day."""
-    return Window.on(budget.window, today).until(day) - 1
+    return windows_until(Window.on(budget.window, today), day) - 1
 
 
 def _by_month(kind: WindowKind, today: date, end: date) -> Counter[tuple[int, int]]:
     """Return how many windows of a day or later begin in each month until an end."""
     first = Window.on(kind, today)
-    days = [first.later(number).first_day for number in range(first.until(end))]
+    days = [later(first, number).first_day for number in range(windows_until(first, end))]
     return Counter((day.year, day.month) for day in days)
 
 

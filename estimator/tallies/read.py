@@ -1,7 +1,8 @@
 """Tallies, read strictly: NDJSON with one line for each metric, edition and window.
 
-Limits on what is read protect the job's memory from a collector, or from whoever answers in its place. Honest
-collections stay far below each limit. If a limit is reached nevertheless, read fewer windows.
+Limits on what is read protect the job's memory from a collector, or from whoever answers in its
+place. Honest collections stay far below each limit. If a limit is reached nevertheless, read fewer
+windows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire import strict_json
 from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.report import EDITION, MAX_SYMBOL, METRIC_NAME
+from client_sdk.protocol.wire.reading import MAX_SYMBOL
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from estimator.errors import TalliesError
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import INT64, Tally

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from client_sdk.protocol import Registry, Upload, Verdict
+from client_sdk.protocol import Registry, Verdict
+from client_sdk.protocol.wire.reading import read_upload
 from collector.api.operations import OPERATIONS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,7 +41,7 @@ def test_the_bodies_of_the_wires_page_are_read() -> None:
     upload, verdict = samples(DOCS / "reference" / "wire.md", "json")
     metric = STARTER.metric("dark_mode")
     body = upload.replace("EDITION", metric.edition).replace("WINDOW", "2026-W47")
-    assert [report.metric for report in Upload.decode(body.encode()).reports] == ["dark_mode", "dark_mode"]
+    assert [report.metric for report in read_upload(body.encode()).reports] == ["dark_mode", "dark_mode"]
     assert Verdict.decode(verdict.encode(), reports=2).accepted == 1
     assert json.loads(verdict)["refused"][0]["code"] == "window_closed"
 

@@ -24,7 +24,8 @@ from typing import NamedTuple
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.wire.report import Report, Upload
+from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.protocol.wire.report import Report
 from tests.support.core import hostile
 from tests.support.core.hostile import Life
 from tests.support.mutants.promises import ROOT, WrongProduct, environment
@@ -83,7 +84,7 @@ class Collector(ThreadingHTTPServer):
 
     def take(self, body: bytes) -> bytes:
         """Note an upload and return the verdict."""
-        reports = Upload.decode(body).reports
+        reports = read_upload(body).reports
         with self.lock:
             rows = read(self.ledger, "SELECT metric, edition, window FROM charges")
             self.requests.append(Request(time.time(), reports, frozenset(rows)))

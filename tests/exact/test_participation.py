@@ -14,6 +14,7 @@ import pytest
 from client_sdk.answers import participation
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
+from client_sdk.protocol.window_steps import windows_until
 from tests.support.devices.clients import ask
 from tests.support.devices.cohort import Charge, always, day_of, exceeded, live, on_random_days, secret_of
 from tests.support.laws.sampling import accepts_each
@@ -223,4 +224,4 @@ def test_as_many_questions_are_drawn_as_the_budget_has_answers() -> None:
 def test_windows_are_counted_as_long_as_one_begins_by_the_last_day(
     window: Window, last_day: date, windows: int
 ) -> None:
-    assert window.until(last_day) == windows
+    assert windows_until(window, last_day) == windows

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Window, WindowKind
+from client_sdk.protocol.window_steps import later
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 from tests.support.services.endless import EndlessAnswer, endless_server
 from tests.support.services.limits import limited
@@ -54,7 +55,7 @@ def tallies_without_end() -> Iterator[bytes]:
     yield HEAD + b"\r\n"
     window = Window.of(WindowKind.DAY, 0)
     for number in itertools.count():
-        yield line("dark_mode", [1, 2], window=window.later(number % 10_000).text, edition=f"{number // 10_000:012x}")
+        yield line("dark_mode", [1, 2], window=later(window, number % 10_000).text, edition=f"{number // 10_000:012x}")
 
 
 ENDLESS: dict[str, tuple[EndlessAnswer, str]] = {

@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
+from client_sdk.protocol.window_steps import later
 from estimator.tallies.read import MOST_REPORTS
 from tests.support.devices.definitions import (
     ACTIVITY,
@@ -139,7 +140,7 @@ def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: 
     text = registry_text(**KINDS[kind])
     metric = Registry.parse(text).metric("m")
     first, counts = Window.of(WindowKind.DAY, 0), [*windows_of_counts(metric.channel.symbols)]
-    lines = [tally(metric, first.later(day), of_window) for day, of_window in enumerate(counts)]
+    lines = [tally(metric, later(first, day), of_window) for day, of_window in enumerate(counts)]
     printed = json.loads(report(tmp_path, lines, text, *OPTIONS, "--with", "covariance", "--format", "json"))
     report(tmp_path, lines, text, *OPTIONS, "--output", str(tmp_path / "page.html"))
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(of_window) for of_window in counts]

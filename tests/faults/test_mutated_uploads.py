@@ -20,7 +20,7 @@ import redis
 from flask.testing import FlaskClient
 
 from client_sdk.protocol import Refusal, Window, window
-from client_sdk.protocol.wire import report
+from client_sdk.protocol.wire import reading
 from collector import create_app
 from collector.access_file import parse_access
 from collector.api.operations import JSON, NDJSON
@@ -156,9 +156,9 @@ def kept_bytes() -> int:
     """Return the memory that was allocated and not freed, except that of this test and of the
     bounded caches.
     """
-    report._check_known_names.cache_clear()
-    window._parse.cache_clear()
-    window._beginning.cache_clear()
+    reading._check_known_names.cache_clear()
+    Window.parse.cache_clear()
+    window._window.cache_clear()
     gc.collect()
     snapshot = tracemalloc.take_snapshot().filter_traces((tracemalloc.Filter(False, "*/tests/*"),))  # noqa: FBT003 exclude
     return sum(statistic.size for statistic in snapshot.statistics("filename"))

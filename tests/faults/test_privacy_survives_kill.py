@@ -19,6 +19,7 @@ from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Upload, Window
+from client_sdk.protocol.wire.reading import read_upload
 from tests.support.devices.clients import DAY_S, NOON, rows
 from tests.support.devices.mortal import ALIVE, DAYS, REGISTRY
 from tests.support.devices.states import State, key_of, reports_and_charges_go_together
@@ -73,7 +74,7 @@ def days_seen(data_dir: Path) -> float:
 def sent(folder: Path) -> Iterator[Upload]:
     """Yield everything that left the device, in any attempt."""
     log = folder / "log"
-    yield from (Upload.decode(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
+    yield from (read_upload(body) for body in log.read_bytes().splitlines()) if log.exists() else ()
 
 
 def check(folder: Path, state: State, before: dict[SlotKey, tuple[int, int, int]]) -> None:

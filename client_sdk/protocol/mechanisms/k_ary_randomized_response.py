@@ -8,7 +8,6 @@ section 3 (k-RR).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -23,13 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KAryRandomizedResponse(Channel):
-    """The channel on k symbols.
-
-    Attributes:
-        inputs: k, at least 2.
-        keep_numerator: the probability that the truth is reported, times 2**64.
-
-    """
+    """The channel on k symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "k-ary-randomized-response"
     says_truth: ClassVar[bool] = True
@@ -67,10 +60,6 @@ class KAryRandomizedResponse(Channel):
         if symbol == given:
             return Fraction(self.keep_numerator, COIN_SCALE)
         return Fraction(COIN_SCALE - self.keep_numerator, COIN_SCALE * (self.inputs - 1))
-
-    def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the symbol itself."""
-        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or one of the k - 1 others when the coin says lie.

@@ -6,7 +6,6 @@ coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -21,12 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse(Channel):
-    """The channel on two symbols.
-
-    Attributes:
-        keep_numerator: the probability that the truth is reported, times 2**64; above one half.
-
-    """
+    """The channel on two symbols: it keeps the truth with chance ``keep_numerator`` / 2**64."""
 
     name: ClassVar[str] = "randomized-response"
     says_truth: ClassVar[bool] = True
@@ -60,10 +54,6 @@ class RandomizedResponse(Channel):
         """Return P(symbol | given)."""
         keep = Fraction(self.keep_numerator, COIN_SCALE)
         return keep if symbol == given else 1 - keep
-
-    def likeliest(self, symbol: int) -> Sequence[int]:
-        """Return the symbol itself."""
-        return (symbol,)
 
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or its opposite when the coin says lie."""

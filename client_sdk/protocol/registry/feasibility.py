@@ -60,10 +60,7 @@ def shortages(budget: Budget, metrics: Mapping[str, Metric], today: date) -> lis
     """
     unexpired = [metric for metric in metrics.values() if not metric.has_expired(Window.on(metric.window, today))]
     sentences = []
-    for ceiling in Ceiling:
-        most = budget.most(ceiling)
-        if most is None or not unexpired:
-            continue
+    for ceiling, most in budget.ceilings.items() if unexpired else ():
         sums = list(_sums(budget, ceiling, unexpired))
         cost = max(sum(term.within(most) for term in terms) for _, terms in sums)
         if ceiling in budget.exceeded(Spent(), Cost(0, cost) if ceiling is Ceiling.DELTA else Cost(cost)):

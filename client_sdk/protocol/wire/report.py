@@ -1,49 +1,23 @@
-"""The wire: reports and uploads, read strictly.
-
-Bodies of version 1 are closed: an unknown field is an error, and a new field means version 2. No
-part of a malformed body is ever echoed.
-"""
+"""The wire: a report, and the upload in which reports travel."""
 
 from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache, partial
-from operator import itemgetter
-from typing import Any, NamedTuple
-
-from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.window import Window
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError, malformed
-from client_sdk.protocol.wire.strict_json import check_fields, load
-
-MAX_UPLOAD_BYTES = 65_536
-"""Bytes of one upload's body: 256 reports with the longest names fit."""
+from typing import NamedTuple
 
 MAX_REPORTS = 256
 """The most reports in one upload: a device's backlog of months, and a bound on one atomic step of
 the store."""
 
-MAX_SYMBOL = 2**53 - 1
-"""The largest integer that every JSON reader keeps exactly (RFC 8259, section 6)."""
-
 METRIC_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 EDITION = re.compile(r"[0-9a-f]{12}")
-UPLOAD_ID = re.compile(r"[0-9a-f]{32}")
-
-_REPORT_FIELDS = frozenset({"metric", "edition", "window", "symbol"})
-_UPLOAD_FIELDS = frozenset({"upload", "reports"})
 
 
 class Report(NamedTuple):
-    """One perturbed answer.
+    """One perturbed answer: the names of its metric and window, and the output symbol, from 0.
 
-    Attributes:
-        metric: the metric's name.
-        edition: 12 hex digits: what the report means.
-        window: the window's name.
-        symbol: the output symbol, from 0.
-
+    The edition, 12 hex digits, is what the report means.
     """
 
     metric: str
@@ -53,12 +27,9 @@ class Report(NamedTuple):
 
 
 class Upload(NamedTuple):
-    """Reports that travel together and are counted together.
+    """From 1 to 256 reports that travel together and are counted together.
 
-    Attributes:
-        id: 32 random hex digits, the same in every attempt to deliver these reports.
-        reports: from 1 to 256.
-
+    The id is 32 random hex digits, the same in every attempt to deliver these reports.
     """
 
     id: str
@@ -71,54 +42,3 @@ class Upload(NamedTuple):
             for report in self.reports
         ]
         return json.dumps({"upload": self.id, "reports": reports}, separators=(",", ":")).encode()
-
-    @classmethod
-    def decode(cls, body: bytes) -> Upload:
-        """Read the body of a request.
-
-        Raises:
-            MalformedError: if the body is not exactly an upload.
-
-        """
-        document = load(body)
-        check_fields(document, _UPLOAD_FIELDS, "body")
-        upload_id, reports = document["upload"], document["reports"]
-        if type(upload_id) is not str or not UPLOAD_ID.fullmatch(upload_id):
-            malformed(Malformed.INVALID_UPLOAD_ID, "upload", "must be 32 lower-case hex digits")
-        if type(reports) is not list or not 1 <= len(reports) <= MAX_REPORTS:
-            malformed(Malformed.INVALID_REPORTS, "reports", f"must be a list of 1 to {MAX_REPORTS} reports")
-        return cls(upload_id, tuple([_report(raw, index) for index, raw in enumerate(reports)]))
-
-
-_values = itemgetter(*Report._fields)
-_report_of = partial(tuple.__new__, Report)
-"""Does what ``Report._make`` does, in a third of the time."""
-
-
-def _report(raw: Any, index: int) -> Report:  # noqa: ANN401 what JSON holds
-    if type(raw) is not dict or raw.keys() != _REPORT_FIELDS:
-        check_fields(raw, _REPORT_FIELDS, f"reports[{index}]")
-    values = metric, edition, window, symbol = _values(raw)
-    names_are_texts = type(metric) is type(edition) is type(window) is str
-    try:
-        (_check_known_names if names_are_texts else _check_names)(metric, edition, window)
-    except MalformedError as error:
-        raise MalformedError(error.code, f"reports[{index}].{error.place}", error.problem) from None
-    if type(symbol) is not int or not 0 <= symbol <= MAX_SYMBOL:
-        malformed(Malformed.INVALID_SYMBOL, f"reports[{index}].symbol", "must be an integer from 0 to 2^53 - 1")
-    return _report_of(values)
-
-
-def _check_names(metric: Any, edition: Any, window: Any) -> None:  # noqa: ANN401 what JSON holds
-    if not isinstance(metric, str) or not METRIC_NAME.fullmatch(metric):
-        malformed(Malformed.INVALID_METRIC, "metric", "must be a name such as dark_mode")
-    if not isinstance(edition, str) or not EDITION.fullmatch(edition):
-        malformed(Malformed.INVALID_EDITION, "edition", "must be 12 lower-case hex digits")
-    try:
-        Window.parse(window if isinstance(window, str) else "")
-    except WindowError as error:
-        malformed(Malformed.INVALID_WINDOW, "window", str(error))
-
-
-_check_known_names = lru_cache(maxsize=4096)(_check_names)
-"""Devices send the same few names, so that nearly all are known to be good."""

@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 from client_sdk.protocol.wire.malformed import Malformed, malformed
 from client_sdk.protocol.wire.strict_json import check_fields, load
 
+CLOCK_SKEW_S = 600
+"""Seconds that a device's clock may be ahead of the collector's before its window counts as
+future."""
+
 
 class Refusal(StrEnum):
     """A report that is well formed but cannot be counted. The value is the code on the wire."""

@@ -20,6 +20,7 @@ from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.thread import READ
 from client_sdk.protocol import Refusal, Upload, Verdict
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending.responses import Reply
 from tests.support.services.processes import wait_until
 
@@ -186,7 +187,7 @@ class ScriptedTransport:
     @property
     def uploads(self) -> list[Upload]:
         """Every attempt, in order."""
-        return [Upload.decode(body) for body in self.bodies]
+        return [read_upload(body) for body in self.bodies]
 
     def answer(self, *answers: Answer) -> None:
         """Continue with another script."""
@@ -195,7 +196,7 @@ class ScriptedTransport:
     def post(self, body: bytes) -> Reply | Failure | None:
         """Note the body and answer."""
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        reply = answer(Upload.decode(body))
+        reply = answer(read_upload(body))
         self.bodies.append(body)
         return reply
 

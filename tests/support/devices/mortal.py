@@ -15,7 +15,7 @@ from typing import Final
 
 from client_sdk import Recorded, Telemetry, recorder
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol import Upload
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import DAY_S, NOON, SetClock, accept, ask, telemetry
 
@@ -53,7 +53,7 @@ class Wire:
         """Note the body; answer, except every third time."""
         os.write(self._log, body + b"\n")
         self._attempts += 1
-        return None if self._attempts % 3 == 0 else accept(Upload.decode(body))
+        return None if self._attempts % 3 == 0 else accept(read_upload(body))
 
 
 def die_after(steps: int) -> None:

@@ -16,11 +16,12 @@ from unittest import mock
 from client_sdk import HistoryEntry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import history, queue
+from client_sdk.ledger import contents, queue
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import timing, uploader
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.uploader import Uploader
@@ -79,7 +80,6 @@ class SimulatedDevice:
             self,
             Schedule(many(1), SystemCoins()),
             clock=lambda: self.now_s,
-            allowed=lambda: True,
             uniform=self._uniform,
         )
         self._uploader._thread = threading.current_thread()
@@ -109,25 +109,25 @@ class SimulatedDevice:
 
     def post(self, body: bytes) -> Reply | Failure | None:
         """Answer an attempt."""
-        upload = Upload.decode(body)
+        upload = read_upload(body)
         self.requests.append(Request(self.now_s, body, upload, self._apart_s, self._processes))
         self.during_exchange()
         return next(self._answers)(upload)
 
     def history(self) -> list[HistoryEntry]:
         """Return the reports that were sent."""
-        return self.ledger_thread.run(history.entries, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.history, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
         """Return the reports that were dropped."""
-        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""
 
         def work(connection: sqlite3.Connection) -> list[Report]:
             queued = [Report(*row) for row in connection.execute("SELECT metric, edition, window, symbol FROM queue")]
-            uploads = [Upload.decode(body) for (body,) in connection.execute("SELECT body FROM uploads")]
+            uploads = [read_upload(body) for (body,) in connection.execute("SELECT body FROM uploads")]
             return queued + [report for upload in uploads for report in upload.reports]
 
         return self.ledger_thread.run(work, LONG_S, begin=READ)

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client_sdk.ledger.charges import SlotKey
-from client_sdk.protocol import Report, Upload
+from client_sdk.protocol import Report
+from client_sdk.protocol.wire.reading import read_upload
 from tests.support.devices.clients import rows
 
 
@@ -27,7 +28,7 @@ class State(NamedTuple):
         return cls(
             {row[:3]: row[3:] for row in charges},
             [Report(*row) for row in rows(data_dir, "SELECT metric, edition, window, symbol FROM queue")],
-            [report for (body,) in bodies for report in Upload.decode(body).reports],
+            [report for (body,) in bodies for report in read_upload(body).reports],
             set(rows(data_dir, "SELECT metric, edition, window FROM history")),
             {window for (window,) in rows(data_dir, "SELECT window FROM slots")},
         )

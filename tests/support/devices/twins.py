@@ -19,7 +19,7 @@ import pytest
 
 from client_sdk import Registry, Reply, Telemetry, telemetry
 from client_sdk.answers.consent import Consent
-from client_sdk.ledger.retry_times import jitter
+from client_sdk.ledger.backoff import jitter
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, OutsideDomainError, Upload
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.sending import helper

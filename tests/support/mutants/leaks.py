@@ -124,7 +124,7 @@ def _outside(_: Telemetry, number: int) -> None:
 
 
 def _problem(device: Telemetry, number: int) -> None:
-    device._recorder.clock_problem = f"option {number} came late"
+    device._clock.problem = f"option {number} came late"
 
 
 def _helpers_arguments(patch: pytest.MonkeyPatch) -> None:

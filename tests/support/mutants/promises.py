@@ -277,7 +277,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     ),
     "busy answers are not counted": (
         "the user",
-        WrongProduct("client_sdk/recorder.py", "        Recorded.BUSY,\n", "", (EVERY_ANSWER,)),
+        WrongProduct("client_sdk/ledger/losses.py", "        Recorded.BUSY,\n", "", (EVERY_ANSWER,)),
     ),
     "the last report of a kind is not added": (
         "the sum of a few reports is exact",

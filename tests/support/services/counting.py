@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from client_sdk.protocol import Report, Upload, Verdict
+from client_sdk.protocol.wire.reading import read_upload
 
 
 class Counting:
@@ -37,7 +38,7 @@ def counting() -> Iterator[Counting]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            upload = Upload.decode(self.rfile.read(int(self.headers["Content-Length"])))
+            upload = read_upload(self.rfile.read(int(self.headers["Content-Length"])))
             collector.uploads.append(upload)
             verdict = Verdict(len(upload.reports)).encode()
             self.send_response(200)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from client_sdk.protocol import Refusal, Upload, Verdict
+from client_sdk.protocol.wire.reading import read_upload
 from tests.support.services.listening import listening
 
 TAG = "device-42"
@@ -102,7 +103,7 @@ class Exchange:
     @property
     def upload(self) -> Upload:
         """The upload of the first request. Raises if anything came after it."""
-        return Upload.decode(bytes(self.content.partition(b"\r\n\r\n")[2]))
+        return read_upload(bytes(self.content.partition(b"\r\n\r\n")[2]))
 
 
 class HostileCollector:

@@ -12,7 +12,8 @@ import pytest
 
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
 from client_sdk.answers.consent import Consent, consent_of, covers
-from client_sdk.protocol import RegistryError, Upload
+from client_sdk.protocol import RegistryError
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import helper
 from client_sdk.sending.helper import BriefLedger
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows
@@ -139,7 +140,7 @@ def test_withdrawing_a_purpose_drops_what_waits_of_it_and_nothing_else(tmp_path:
         assert _names(tmp_path, table) <= {"used"}, table
     assert rows(tmp_path, "SELECT SUM(nanos) FROM charges") == before
     assert not rows(tmp_path, "SELECT * FROM charges WHERE metric NOT IN ('', 'used') AND reported <> 1")
-    bodies = [Upload.decode(body).reports for (body,) in rows(tmp_path, "SELECT body FROM uploads")]
+    bodies = [read_upload(body).reports for (body,) in rows(tmp_path, "SELECT body FROM uploads")]
     assert [[report.metric for report in reports] for reports in bodies] == ([["used"]] if sent else [])
     transport.answer(accept)
     transport.bodies.clear()
@@ -286,7 +287,7 @@ def test_running_counts_in_memory_are_forgotten() -> None:
     with telemetry(None, registry=registry) as device:
         device.count("taps")
         device.consent = {"usage"}
-        assert device._schedule.counts._counts == {}
+        assert device._schedule.dues.counts._counts == {}
 
 
 def test_a_statement_lists_the_purposes_and_is_as_before_without_any() -> None:

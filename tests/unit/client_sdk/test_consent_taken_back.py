@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk import Recorded, Telemetry, telemetry
+from client_sdk import Recorded, Telemetry, consenting
 from client_sdk.answers.consent import Consent
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.sending.helper import Helper
@@ -94,14 +94,14 @@ def test_a_program_that_ends_after_a_start_without_consent_starts_no_helper(
 @contextlib.contextmanager
 def slow_ledger(_: Path) -> Iterator[None]:
     """Let no ledger thread open its file until the end."""
-    release, opened = threading.Event(), LedgerThread._open
+    release, opened = threading.Event(), LedgerThread._ready
 
-    def open_late(thread: LedgerThread) -> Any:
+    def open_late(thread: LedgerThread, connection: Any) -> Any:
         assert release.wait(60)
-        return opened(thread)
+        return opened(thread, connection)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LedgerThread, "_open", open_late)
+        patch.setattr(LedgerThread, "_ready", open_late)
         try:
             yield
         finally:
@@ -121,7 +121,7 @@ HINDRANCES: dict[str, Callable[[Path], contextlib.AbstractContextManager[None]]]
 def test_what_a_start_withdraws_is_dropped_whatever_the_user_says_next_and_however_slow_the_ledger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hindrance: str, ends: str, changes: list[Consent]
 ) -> None:
-    monkeypatch.setattr(telemetry, "READY_DEADLINE_S", 0.01)
+    monkeypatch.setattr(consenting, "READY_DEADLINE_S", 0.01)
     record_all(tmp_path)
     clock = SetClock(NOON + DAY_S)
     with contextlib.ExitStack() as hindered:
@@ -141,7 +141,7 @@ def test_what_a_start_withdraws_is_dropped_whatever_the_user_says_next_and_howev
 def test_a_start_without_consent_wipes_counts_and_keeps_reports_whatever_the_user_says_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hindrance: str
 ) -> None:
-    monkeypatch.setattr(telemetry, "READY_DEADLINE_S", 0.01)
+    monkeypatch.setattr(consenting, "READY_DEADLINE_S", 0.01)
     record_all(tmp_path)
     with device(tmp_path) as earlier:
         assert earlier.count("taps") is Recorded.COUNTED

@@ -83,7 +83,7 @@ def test_what_a_dropped_telemetry_has_lost_is_counted_in_the_file(tmp_path: Path
 def test_counts_of_lost_answers_outlive_a_transaction_that_fails(tmp_path: Path) -> None:
     telemetry(tmp_path, registry=EXPIRED).close()
     losses = Losses()
-    losses.add("expired")
+    losses.add(Recorded.EXPIRED)
     with telemetry(tmp_path, registry=EXPIRED) as device:
         ledger_thread = device._processes.current.ledger_thread
 

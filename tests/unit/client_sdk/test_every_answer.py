@@ -15,7 +15,8 @@ from client_sdk import Recorded, recorder
 from client_sdk.ledger import thread
 from client_sdk.ledger.charges import SlotKey
 from client_sdk.ledger.thread import READ
-from client_sdk.protocol import Refusal, Upload
+from client_sdk.protocol import Refusal
+from client_sdk.protocol.wire.reading import read_upload
 from tests.support.devices.clients import (
     DAY_S,
     Answer,
@@ -44,7 +45,7 @@ LOST = {"out_of_budget", "expired", "not_asked", "busy", "unavailable"}
 
 def unsettled(connection: sqlite3.Connection) -> set[SlotKey]:
     """Return the keys of the reports that wait in the file."""
-    uploads = [Upload.decode(body) for (body,) in connection.execute("SELECT body FROM uploads")]
+    uploads = [read_upload(body) for (body,) in connection.execute("SELECT body FROM uploads")]
     queued = set(connection.execute("SELECT metric, edition, window FROM queue").fetchall())
     return queued | {report[:3] for upload in uploads for report in upload.reports}
 

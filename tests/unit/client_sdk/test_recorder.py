@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from client_sdk import FlushOutcome, LedgerError, Recorded
-from client_sdk.recorder import checked
+from client_sdk.host.clock import Clock as OfHost
 from client_sdk.results import ClockError
 from tests.support.devices.clients import NOON, ScriptedTransport, telemetry
 
@@ -36,12 +36,12 @@ EACH = pytest.mark.parametrize(("name", "clock"), WRONG)
 @EACH
 def test_what_a_clock_gave_instead_of_seconds_is_named(name: str, clock: Clock) -> None:
     with pytest.raises(ClockError, match=rf"no number of Unix seconds \({name}\)"):
-        checked(clock)()
+        OfHost(clock)()
 
 
 @pytest.mark.parametrize("now", [int(NOON), NOON, Decimal(NOON), math.inf])
 def test_any_number_is_taken_as_seconds(now: Any) -> None:
-    assert checked(lambda: now)() == now
+    assert OfHost(lambda: now)() == now
 
 
 @EACH

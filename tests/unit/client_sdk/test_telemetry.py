@@ -526,7 +526,7 @@ def test_forgetting_in_memory_wipes_too() -> None:
 def test_forgetting_while_another_process_holds_the_ledger_says_to_try_again(
     used: Telemetry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("client_sdk.disclosure.FORGET_DEADLINE_S", 1.0)
+    monkeypatch.setattr("client_sdk.consenting.FORGET_DEADLINE_S", 1.0)
     with write_lock_held(tmp_path), pytest.raises(LedgerError, match="again"):
         used.forget()
     assert used.consent is False

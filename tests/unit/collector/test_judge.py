@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
+from client_sdk.protocol.window_steps import later
 from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, judge, judge_all
 from collector.judgement import Judgement
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, upload
@@ -67,7 +68,7 @@ def test_what_may_be_counted_at_one_time_is_looked_for_at_all_times_within_a_wee
 
 
 def test_an_upload_of_every_window_there_is_is_looked_for_in_few_places() -> None:
-    days = [Window.parse("2026-07-15").later(after) for after in range(MAX_REPORTS)]
+    days = [later(Window.parse("2026-07-15"), after) for after in range(MAX_REPORTS)]
     sent = upload(*(report("nothing", window=day.text, edition="0" * 12) for day in days))
     assert len(judged(sent).ends) <= 1 + (GRACE_S + IDS_OUTLIVE_S + 2 * CLOCKS_APART_S) // 86_400 + 1
 

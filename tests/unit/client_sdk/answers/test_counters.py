@@ -173,7 +173,7 @@ def test_a_count_of_a_window_that_no_collector_takes_any_more_costs_nothing(tmp_
 def test_a_count_whose_report_was_rolled_back_is_reported_by_the_next_transaction() -> None:
     registry = counting()
     schedule, ledger_thread = Schedule(registry, SystemCoins()), LedgerThread(None, lambda: open_memory("acme"))
-    schedule.counts.add(registry.metric("m"), TODAY, 4)
+    schedule.dues.counts.add(registry.metric("m"), TODAY, 4)
 
     def begin_and_fail(connection: Any) -> None:
         schedule.catch_up(connection, TODAY.ends_at)
@@ -188,7 +188,7 @@ def test_a_count_whose_report_was_rolled_back_is_reported_by_the_next_transactio
         lambda connection: connection.execute("SELECT symbol FROM queue").fetchall(), LONG_S, begin=BARE
     )
     assert queued == [(4,)]
-    assert schedule.counts.ended(registry, TODAY.ends_at) == []
+    assert schedule.dues.counts.ended(registry, TODAY.ends_at) == []
     ledger_thread.close(LONG_S)
 
 
@@ -233,7 +233,7 @@ def test_opting_out_forgets_what_was_counted(tmp_path: Path, persist: str) -> No
         device.count("m", MARKED)
         device.forget()
         assert not holds(tmp_path)
-        assert device._schedule.counts.ended(marked(persist), TODAY.ends_at) == []
+        assert device._schedule.dues.counts.ended(marked(persist), TODAY.ends_at) == []
 
 
 WITHOUT = ask('[metric.yes]\nkind = "boolean"')

@@ -16,7 +16,7 @@ from client_sdk.answers import reporting
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, outbox
+from client_sdk.ledger import charges, contents, outbox, slots
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
 from tests.support.devices.clients import DAY_S, FILLED, NOON, SetClock, ask, telemetry
@@ -82,7 +82,7 @@ def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_le
     assert queue(connection) == before
     assert [window for window, _, _ in before] == [TODAY.text] * 2
     assert outbox.new_parcel(connection, TODAY.ends_at - 1) is None
-    assert charges.open_slots(connection) == []
+    assert slots.open_slots(connection) == []
 
 
 @pytest.mark.parametrize("later_s", [0, GRACE_S - 1, GRACE_S, 9 * DAY_S])
@@ -106,9 +106,9 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     parcel = outbox.new_parcel(connection, TODAY.ends_at + RELEASE_SPREAD_S)
     assert parcel is not None
     if comes_back:
-        refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(parcel.reports))
-        outbox.settle(connection, parcel.id, Verdict(parcel.reports, refused), TODAY.ends_at, uniform=min)
-        assert outbox.waiting(connection) > 0
+        refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(len(parcel.reports)))
+        outbox.settle(connection, parcel.id, Verdict(len(parcel.reports), refused), TODAY.ends_at, uniform=min)
+        assert contents.waiting(connection) > 0
     before = queue(connection)
     randomized = schedule.randomize(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
     assert (

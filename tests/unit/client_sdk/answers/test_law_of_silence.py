@@ -29,7 +29,8 @@ from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase, outbox, retry_times, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
-from client_sdk.protocol import GRACE_S, Coins, Metric, Refusal, Registry, Upload, Verdict, Window
+from client_sdk.protocol import GRACE_S, Coins, Metric, Refusal, Registry, Verdict, Window
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.results import ClockError
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 from tests.support.laws.coins import SteadyCoins
@@ -191,7 +192,7 @@ class Device:
             if definition.persist:
                 counters.add_persistent(self.connection, definition, window, added)
             else:
-                schedule.counts.add(definition, window, added)
+                schedule.dues.counts.add(definition, window, added)
 
     @property
     def shape(self) -> list[list[tuple[Any, ...]]]:
@@ -210,7 +211,7 @@ class Device:
         for table in tables:
             names = self.connection.execute(f"SELECT DISTINCT metric FROM {table}")  # noqa: S608 one of these
             assert all(schedule.agreement.is_covered(name) for (name,) in names), table
-        assert all(schedule.agreement.is_covered(name) for _, name, _ in schedule.counts._counts)
+        assert all(schedule.agreement.is_covered(name) for _, name, _ in schedule.dues.counts._counts)
 
     def send(self, schedule: Schedule, clock_s: float, outcome: Refusal | Lost | None) -> None:
         """Send all that may leave, refused uploads first.
@@ -229,7 +230,7 @@ class Device:
     def _deliver(
         self, schedule: Schedule, parcel: outbox.Parcel, clock_s: float, outcome: Refusal | Lost | None
     ) -> None:
-        reports = Upload.decode(parcel.body).reports
+        reports = read_upload(parcel.body).reports
         assert schedule.agreement.consent is True or all(
             schedule.agreement.is_covered(report.metric) for report in reports
         )

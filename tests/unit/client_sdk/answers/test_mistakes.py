@@ -178,7 +178,7 @@ def counted(device: Telemetry) -> int:
 
     def read(connection: sqlite3.Connection) -> int:
         in_file = connection.execute("SELECT count FROM counts").fetchall()
-        ((count,),) = in_file or [(count,) for count in device._schedule.counts._counts.values()]
+        ((count,),) = in_file or [(count,) for count in device._schedule.dues.counts._counts.values()]
         return int(count)
 
     return device._processes.current.ledger_thread.run(read, 60.0)

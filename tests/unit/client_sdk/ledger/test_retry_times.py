@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from client_sdk.ledger.retry_times import BACKOFF_CEILING_S, next_delay_s
+from client_sdk.ledger.backoff import BACKOFF_CEILING_S, next_delay_s
 
 
 @pytest.mark.parametrize("failures", [0, 1, 2, 9, 10, 50, 10**6])

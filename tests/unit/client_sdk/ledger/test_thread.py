@@ -77,7 +77,7 @@ def test_an_error_shows_no_frame_of_the_ledger_thread(ledger_thread: LedgerThrea
     with pytest.raises(LedgerError, match="it is broken") as caught:
         ledger_thread.run(fail, LONG_S)
     names = [entry.name for entry in caught.traceback]
-    assert names[-1] == "run"
+    assert not {"_serve", "_do", "_transact", "fail"} & set(names)
     assert caught.value.__context__ is None
 
 

@@ -19,6 +19,7 @@ from client_sdk.protocol import (
     WindowKind,
 )
 from client_sdk.protocol.wire.malformed import Malformed
+from client_sdk.protocol.wire.reading import read_upload
 from tests.support.vectors import vectors
 
 REGISTRIES_INVALID = vectors("registries_invalid")
@@ -46,17 +47,17 @@ def test_every_mistake_of_an_invalid_registry_is_named_by_its_place(vector: dict
 
 @pytest.mark.parametrize("vector", [case for case in UPLOADS if "upload" in case], ids=named)
 def test_a_valid_upload_is_read_and_written_as_the_vector_says(vector: dict[str, Any]) -> None:
-    upload = Upload.decode(body_of(vector))
+    upload = read_upload(body_of(vector))
     reports = tuple(Report(**fields) for fields in vector["upload"]["reports"])
     assert upload == Upload(vector["upload"]["upload"], reports)
     assert (upload.encode() == body_of(vector)) is vector["canonical"]
-    assert Upload.decode(upload.encode()) == upload
+    assert read_upload(upload.encode()) == upload
 
 
 @pytest.mark.parametrize("vector", [case for case in UPLOADS if "malformed" in case], ids=named)
 def test_a_malformed_upload_is_refused_by_the_code_and_place_of_the_vector(vector: dict[str, Any]) -> None:
     with pytest.raises(MalformedError) as caught:
-        Upload.decode(body_of(vector))
+        read_upload(body_of(vector))
     assert {"code": caught.value.code, "place": caught.value.place} == vector["malformed"]
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import Recorded
+from client_sdk.ledger.backoff import jitter
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import jitter
 from client_sdk.per_process import REQUEST_DEADLINE_S
 from client_sdk.protocol import Report
 from client_sdk.sending.timing import Departures

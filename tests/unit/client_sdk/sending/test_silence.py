@@ -10,7 +10,8 @@ import pytest
 from client_sdk import Recorded
 from client_sdk.cli import main as forget_all
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.protocol import Upload, Window, WindowKind
+from client_sdk.protocol import Window, WindowKind
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending.timing import LONGEST_REST_S
 from tests.support.devices.clients import (
     DAY_S,
@@ -71,7 +72,7 @@ def test_so_it_has_where_the_network_fails_now_and_then(tmp_path: Path) -> None:
 def test_every_window_has_one_report_of_each_question(tmp_path: Path) -> None:
     transport = ScriptedTransport()
     observed(tmp_path, 0.4, {"m": True}, transport)
-    reports = [report for body in transport.bodies for report in Upload.decode(body).reports]
+    reports = [report for body in transport.bodies for report in read_upload(body).reports]
     days = [Window.of(WindowKind.DAY, NOON + day * DAY_S).text for day in range(4)]
     assert sorted((report.window, report.metric) for report in reports) == [
         (day, name) for day in days for name in "mn"
@@ -155,7 +156,7 @@ def test_a_device_that_was_off_tells_no_more_when_it_comes_back(tmp_path: Path, 
         with telemetry(folder, registry=FILLED, clock=clock, transport=transport, coins=SteadyCoins(0.0)) as device:
             clock.now_s += HOUR_S * 7
             device.flush(timeout_s=60)
-        reports = [report for body in transport.bodies for report in Upload.decode(body).reports]
+        reports = [report for body in transport.bodies for report in read_upload(body).reports]
         return sorted(f"{report.metric} {report.window}" for report in reports)
 
     assert sent(tmp_path / "silent", recorded=False) == sent(tmp_path / "recorded", recorded=True)

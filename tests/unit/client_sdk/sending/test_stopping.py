@@ -16,6 +16,7 @@ from client_sdk.ledger import outbox, queue, stops
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, decode, encode
 from client_sdk.sending.helper import BriefLedger, send
 from client_sdk.sending.responses import Reply
@@ -244,7 +245,7 @@ def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stoppe
         stops.learn(connection, [("m", edition), ("m2", edition)])
         outbox.drop_stopped(connection)
         bodies = connection.execute("SELECT body FROM uploads").fetchall()
-    assert [sorted(report.metric for report in Upload.decode(body).reports) for (body,) in bodies] == [["m", "n"]]
+    assert [sorted(report.metric for report in read_upload(body).reports) for (body,) in bodies] == [["m", "n"]]
 
 
 def test_the_helper_that_sends_for_a_program_learns_of_a_stop(tmp_path: Path) -> None:

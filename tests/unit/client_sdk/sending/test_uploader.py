@@ -13,10 +13,10 @@ import pytest
 from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import history, outbox, queue
+from client_sdk.ledger import contents, queue
+from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
-from client_sdk.ledger.retry_times import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
@@ -70,22 +70,23 @@ class Device:
         self,
         transport: ScriptedTransport,
         uniform: Uniform = at_once,
-        allowed: Callable[[], bool] = lambda: True,
+        agrees: bool = True,  # noqa: FBT001,FBT002 as the others
         clock: Callable[[], float] = lambda: NOON,
     ) -> None:
         self.transport = transport
         self.ledger_thread = LedgerThread(None, lambda: open_memory("acme"))
         schedule = Schedule(many(1), SystemCoins())
-        self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, allowed=allowed, uniform=uniform)
+        schedule.agreement.consent = agrees
+        self.uploader = Uploader(self.ledger_thread, transport, schedule, clock=clock, uniform=uniform)
 
     def queue(self, report: Report = REPORT) -> None:
         self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
-        return self.ledger_thread.run(outbox.waiting, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        return self.ledger_thread.run(history.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(contents.dropped, LONG_S, begin=READ)
 
     def close(self) -> None:
         self.uploader.stop()
@@ -97,10 +98,10 @@ class Device:
 def device(
     *answers: Answer,
     uniform: Uniform = at_once,
-    allowed: Callable[[], bool] = lambda: True,
+    agrees: bool = True,
     clock: Callable[[], float] = lambda: NOON,
 ) -> Iterator[Device]:
-    simulated = Device(ScriptedTransport(*answers), uniform, allowed, clock)
+    simulated = Device(ScriptedTransport(*answers), uniform, agrees, clock)
     try:
         yield simulated
     finally:
@@ -179,7 +180,6 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
             first.transport,
             Schedule(many(1), SystemCoins()),
             clock=clock,
-            allowed=lambda: True,
             uniform=in_days,
         )
         first.transport.answer(accept)
@@ -373,7 +373,7 @@ def test_a_report_waits_for_a_random_instant_before_it_leaves() -> None:
 
 
 def test_without_consent_nothing_is_sent() -> None:
-    with device(allowed=lambda: False) as phone:
+    with device(agrees=False) as phone:
         phone.queue()
         assert not phone.uploader.flush(0.3)
         assert phone.transport.bodies == []
@@ -438,7 +438,7 @@ def test_a_ledger_that_cannot_be_used_ends_a_flush_early() -> None:
 
     ledger_thread = LedgerThread(None, fail)  # type: ignore[arg-type]  # it never returns
     schedule = Schedule(many(1), SystemCoins())
-    uploader = Uploader(ledger_thread, ScriptedTransport(), schedule, clock=lambda: NOON, allowed=lambda: True)
+    uploader = Uploader(ledger_thread, ScriptedTransport(), schedule, clock=lambda: NOON)
     assert not uploader.flush(LONG_S)
     uploader.stop()
     uploader.join(LONG_S)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk import Registry
-from client_sdk.protocol import Upload
+from client_sdk.protocol.wire.reading import read_upload
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life, play, without_ceilings
 from estimator.audit.features import observe, tabulate
@@ -54,7 +54,7 @@ def test_a_device_sends_one_report_a_metric_and_window_however_small_its_budget(
     life = Life(tuple({"load": 9, "dark_mode": True} for _ in range(MONTH)), metric.window)
     windows = play(without_ceilings(poor), life)
     assert [len(bodies) for bodies in windows] == [1] * MONTH
-    uploads = [Upload.decode(body) for (body,) in windows]
+    uploads = [read_upload(body) for (body,) in windows]
     assert [{report.metric for report in upload.reports} for upload in uploads] == [{"load", "dark_mode"}] * MONTH
     assert len({report.window for upload in uploads for report in upload.reports}) == 2 * MONTH
 
@@ -65,7 +65,7 @@ def test_an_expired_metric_is_still_played_and_means_the_same() -> None:
     registry = chosen(old, ())
     assert registry.metric("dark_mode").edition == old.metric("dark_mode").edition
     ((body,),) = play(registry, Life(({"dark_mode": True},), registry.budget.window))
-    assert len(Upload.decode(body).reports) == 1
+    assert len(read_upload(body).reports) == 1
 
 
 def test_what_is_in_the_bytes_is_observed() -> None:
@@ -74,7 +74,7 @@ def test_what_is_in_the_bytes_is_observed() -> None:
     seen = {feature.name: value for feature, value in observe([[body, b"not JSON"]]).items()}
     assert seen["uploads"] == 2
     assert seen["bytes of upload 0"] == len(body)
-    assert seen["id of upload 0"] == Upload.decode(body).id
+    assert seen["id of upload 0"] == read_upload(body).id
     assert seen["order of upload 0"] in (("dark_mode", "os"), ("os", "dark_mode"))
     assert {"symbol 1 of os", "place of os in upload 0"} < set(seen)
     assert seen["all of upload 1"] == b"not JSON"

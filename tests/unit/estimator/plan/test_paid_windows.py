@@ -14,6 +14,7 @@ from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
+from client_sdk.protocol.window_steps import later, windows_until
 from client_sdk.testing import FakeClock, KeptUploads
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes
 from estimator.plan.plan import Plan, PlanRequest, make_plan
@@ -126,7 +127,7 @@ def _plan(registry: Registry) -> Plan:
 
 def _windows(metric: Metric) -> list[Window]:
     first = Window.on(metric.window, TODAY)
-    return [first.later(number) for number in range(first.until(date(2027, 1, 20)))]
+    return [later(first, number) for number in range(windows_until(first, date(2027, 1, 20)))]
 
 
 def _first(metric: Metric, paid: PaidWindows | None) -> list[Window]:

@@ -25,7 +25,7 @@ from client_sdk.protocol import (
     Window,
     WindowKind,
 )
-from client_sdk.protocol.wire.report import MAX_SYMBOL
+from client_sdk.protocol.wire.reading import MAX_SYMBOL, read_upload
 
 MARK = "zzmarkedzz"
 UPLOAD = Upload("0123456789abcdef" * 2, (Report("dark_mode", "3fb1c02a77d9", "2026-11-20", 1),))
@@ -80,7 +80,7 @@ def decoded_or_refused(decode: Callable[[], T]) -> T | MalformedError:
 @given(uploads)
 def test_an_upload_comes_back_from_the_wire_and_has_the_same_bytes_every_time(upload: Upload) -> None:
     body = upload.encode()
-    decoded = Upload.decode(body)
+    decoded = read_upload(body)
     assert decoded == upload
     assert decoded.encode() == upload.encode() == body
 
@@ -103,13 +103,13 @@ def test_a_verdict_comes_back_from_the_wire_and_accounts_for_every_report(verdic
 @example(b"\xff\xfe")
 @example(b"")
 def test_any_bytes_are_an_upload_or_malformed_and_never_crash_the_decoder(body: bytes) -> None:
-    upload = decoded_or_refused(lambda: Upload.decode(body))
+    upload = decoded_or_refused(lambda: read_upload(body))
     if isinstance(upload, MalformedError):
         assert upload.code
         assert upload.place
         assert upload.problem
     else:
-        assert Upload.decode(upload.encode()) == upload
+        assert read_upload(upload.encode()) == upload
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ def marked(**changes: object) -> bytes:
 )
 def test_nothing_of_a_malformed_body_is_in_the_error_or_in_what_is_chained_to_it(body: bytes) -> None:
     with pytest.raises(MalformedError) as caught:
-        Upload.decode(body)
+        read_upload(body)
     assert MARK not in f"{caught.value} {caught.value.code} {caught.value.place} {caught.value.problem}".lower()
     assert MARK not in shown_with_its_chain(caught.value).lower()
 

@@ -1,0 +1,171 @@
+"""What the user agrees to, from the start on, and what follows if they decide otherwise.
+
+It sets the consent that `client_sdk.telemetry` and `client_sdk.recorder` ask for before they take
+an answer. It sees no answer and no report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from client_sdk.answers.consent import Consent, consent_of
+from client_sdk.disclosure import Disclosure
+from client_sdk.ledger import erase
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
+from client_sdk.recorder import Recorder
+from client_sdk.results import LedgerBusyError, LedgerError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+FORGET_DEADLINE_S = 30.0
+"""How long wiping may take: it rewrites the file, and the user wants it done."""
+
+
+READY_DEADLINE_S = 1.0
+"""How long making a `Telemetry` waits for the secret, if questions need it: so that their first
+answer need not. Opening a ledger takes 30 ms on an idle machine."""
+
+
+class Consenting(Disclosure):
+    """The part of a `client_sdk.Telemetry` that knows what its user agrees to."""
+
+    _recorder: Recorder
+    _head_start_s: float
+    _is_forgotten: bool
+
+    @property
+    def consent(self) -> bool | frozenset[str]:
+        """The user's consent: True, False, or a set of purposes; false for good after `forget`.
+
+        Set it when the user decides otherwise. To set it to False, or to an empty set, is to
+        `forget`. Of a purpose that is not in a new set, everything that waits is dropped, as
+        `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
+        filled in from the next window on.
+
+        >>> telemetry.consent
+        True
+
+        Raises:
+            LedgerError: on setting it, as `forget` does; the new consent holds all the same.
+            TypeError: on setting it to what is neither a bool nor a set of texts.
+            ValueError: on agreeing again after `forget`: make a new `Telemetry`.
+
+        """
+        return self._schedule.agreement.consent
+
+    @consent.setter
+    def consent(self, consent: bool | AbstractSet[str]) -> None:
+        """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
+        agreed, before = consent_of(consent), self.consent
+        if agreed is False:
+            self.forget()
+            return
+        if self._is_forgotten:
+            raise ValueError("the user has opted out of this Telemetry; make a new one")
+        self._schedule.agreement.consent = agreed
+        ledger_thread = self._processes.current.ledger_thread
+        if before is False and self._path is not None:  # without consent it was opened without making a secret
+            ledger_thread.reopen()
+        ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
+        if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
+            self._insist(_nothing)
+            if self._path is not None:
+                self._insist(erase.scrub, begin=BARE)
+        if before is False:
+            self._begin()
+
+    def forget(self) -> None:
+        """Opt out: wipe queue, history, counts and secret; what was spent stays spent.
+
+        Of windows that are over, the file then holds only what they cost in sum, without the
+        questions and the days. From now on this object has no consent, even if an error is raised.
+
+        >>> telemetry.forget()
+        >>> telemetry.consent
+        False
+
+        Raises:
+            LedgerError: if not everything could be wiped; the message says what to do. If another
+                process used the ledger for half a minute, call this again.
+
+        """
+        self._schedule.agreement.consent = False
+        self._is_forgotten = True
+        self._schedule.forget()
+        process = self._processes.current
+        process.uploader.stop()
+        process.losses.clear()
+        process.mistakes.clear()
+        if self._path is None:
+            self._insist(erase.wipe)
+            return
+        process.ledger_thread.reopen(FORGET_DEADLINE_S)  # it may be about to make the file
+        if ledger_file.exists(self._path):
+            self._insist(erase.wipe)
+            self._insist(erase.scrub, begin=BARE)
+        erase.remove_leftovers(self._path)
+
+    def _start(self, agreed: Consent) -> None:
+        """Carry out what the user agrees to when a program starts."""
+        if self._path is not None:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._agree_at_start(self._path, agreed)
+        if agreed:
+            self._begin()
+
+    def _agree_at_start(self, path: Path, agreed: Consent) -> None:
+        """Let the ledger know what the user agrees to, before anything that follows from it.
+
+        What is withdrawn by it is withdrawn when this returns, unless another process or the disk
+        is slow; then it is before anything else is written.
+        """
+        is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
+        if agreed or is_there:
+            ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
+        if agreed is not True and is_there:
+            ledger_thread.run_or_leave(_nothing, READY_DEADLINE_S, _nothing)
+            ledger_thread.prepare(erase.empty_log, begin=BARE)
+
+    def _begin(self) -> None:
+        """Do what is due, and send what is left, now that the user agrees to something."""
+        if self._path is not None or self._schedule.dues.looks_ahead:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                self._prepare()
+        if self._path is not None:
+            self._processes.current.uploader.start(self._head_start_s)
+        elif self._schedule.dues.looks_ahead:
+            self._processes.current.uploader.expect()
+
+    def _prepare(self) -> None:
+        """Open the ledger soon and do what is first and due; a brief program takes part."""
+        ledger_thread = self._processes.current.ledger_thread
+        ledger_thread.prepare(begin=WRITE)
+        if self._schedule.dues.looks_ahead:
+            ledger_thread.prepare(partial(self._recorder.catch_up, clock_s=self._clock.instant()), begin=WRITE)
+        if any(metric.channel.permanent_nanos for metric in self._registry.metrics.values()):
+            ledger_thread.run(self._schedule.learn_secret, READY_DEADLINE_S, begin=READ)
+        else:
+            ledger_thread.prepare(self._schedule.learn_secret)
+
+    def _insist(self, work: Callable[[sqlite3.Connection], None], **options: str) -> None:
+        """Do work on the ledger for the user, as soon as no other process holds it."""
+        until_s = time.monotonic() + FORGET_DEADLINE_S
+        while True:
+            try:
+                return self._run(work, until_s - time.monotonic(), **options)
+            except LedgerBusyError:
+                if time.monotonic() + AGAIN_S >= until_s:
+                    raise
+            time.sleep(AGAIN_S)
+
+
+def _nothing(_: object) -> None:
+    """Do nothing in a transaction: what is to be done first is done before it."""
