@@ -26,7 +26,7 @@ class StoreReader:
 
     def __init__(self, store: RedisStore) -> None:
         """Take the store, which must be prepared."""
-        self._store = store.handle
+        self._store = store.shards
 
     def properties(self) -> StoreProperties:
         """Return the properties of the store."""

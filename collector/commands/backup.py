@@ -77,7 +77,7 @@ def export_store(
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
         store.prepare(Purpose.READ)
         on_ids = stack.enter_context(progress("uploads written"))
-        owner = app_of(store.handle)
+        owner = app_of(store.shards)
         _require_same("the store", owner, served)
         lines = backup(StoreReader(store), owner or served, on_ids, summary.add)
         if to is None:
@@ -126,12 +126,12 @@ def import_store(  # noqa: PLR0913 the options, by name
             memory_bytes = store_memory_bytes or embedded_limit_bytes()
             url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
         store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
-        require_room(store.handle, contents.digest, contents.demand)
+        require_room(store.shards, contents.digest, contents.demand)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
         has_changed = restore.restore(path, contents, StoreFiller(store), on_ids)
         if app is not None:
-            agree_on_app(store.handle, app)
+            agree_on_app(store.shards, app)
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"
     click.echo(
         f"{imported} are in the store" if has_changed else f"{imported} were in the store already: nothing was changed"

@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from collector.plural import plural
 from collector.redis_servers.command import PackedCommand
 from collector.redis_servers.connection import Connection
+from collector.redis_servers.failure import TooFewCopiesError
 from collector.redis_servers.server import Replicas, history, parse_info
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -21,10 +22,6 @@ themselves only once a second. So ask again, soon at first.
 """
 
 REPLICATION = PackedCommand.of("", "INFO", "replication").command
-
-
-class TooFewCopiesError(RedisError):
-    """A write was made, but too few replicas have it on disk yet."""
 
 
 def require_copies(connection: Connection, replicas: Replicas) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collector.errors import ConfigError
 from collector.store import keys
-from collector.store.handle import StoreHandle
 from collector.store.schema import APP_FIELD
+from collector.store.shards import Shards
 
 
-def app_of(store: StoreHandle) -> str | None:
+def app_of(store: Shards) -> str | None:
     """Return the app's name, or None if no version that writes it has served the store."""
     return store.facts().get(APP_FIELD)
 
@@ -32,7 +32,7 @@ def require_app(owner: str | None, app: str) -> None:
         )
 
 
-def agree_on_app(store: StoreHandle, app: str, *, renames: bool = False) -> None:
+def agree_on_app(store: Shards, app: str, *, renames: bool = False) -> None:
     """Write the app's name to a store that has none yet, or that is to be renamed.
 
     Raises:

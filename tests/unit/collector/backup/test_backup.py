@@ -23,9 +23,9 @@ from collector.backup.store_reader import StoreReader
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
 from collector.store import keys
-from collector.store.handle import StoreHandle
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA, Purpose
+from collector.store.shards import Shards
 from collector.store.store_protocol import CountedUpload
 from collector.store.stored_grace import agree_on_grace
 from collector.upkeep.redis_retirement import RedisRetirement
@@ -94,7 +94,7 @@ def put(path: Path, target: RedisStore) -> bool:
 
 def state(store: RedisStore) -> tuple[object, ...]:
     """Return everything that a backup must hold."""
-    parts = [StoreReader(store).cut(shard, {}) for shard in range(store.shards)]
+    parts = [StoreReader(store).cut(shard, {}) for shard in range(store.layout.shards)]
     ids = {
         (member, stored.bucket.latest_end)
         for part in parts
@@ -150,7 +150,7 @@ def test_ids_are_remembered_for_as_long_as_before(opened: Opener, tmp_path: Path
 
     def expiries(store: RedisStore) -> set[tuple[int, int]]:
         reader = StoreReader(store)
-        buckets = [stored.bucket for shard in range(store.shards) for stored in reader.buckets(shard)]
+        buckets = [stored.bucket for shard in range(store.layout.shards) for stored in reader.buckets(shard)]
         return {(bucket.latest_end, bucket.expires_at) for bucket in buckets}
 
     assert expiries(new) == expiries(old)
@@ -252,7 +252,7 @@ def test_a_tally_that_is_retired_during_an_export_is_whole_or_missing(opened: Op
 class BreakingHandle:
     """A store that stops answering after a number of steps."""
 
-    def __init__(self, handle: StoreHandle, steps: int) -> None:
+    def __init__(self, handle: Shards, steps: int) -> None:
         self._handle = handle
         self._steps = steps
 
@@ -269,7 +269,7 @@ class BreakingHandle:
 
 def breaking(store: RedisStore, steps: int) -> StoreFiller:
     filler = StoreFiller(store)
-    vars(filler)["_store"] = BreakingHandle(store.handle, steps)
+    vars(filler)["_store"] = BreakingHandle(store.shards, steps)
     return filler
 
 
@@ -317,7 +317,7 @@ def test_of_two_imports_that_begin_at_once_one_is_refused(opened: Opener, monkey
     monkeypatch.setattr(second, "_is_empty", overtaken)
     with pytest.raises(ConfigError, match="the import of another backup into the store was begun"):
         second.begin("another backup")
-    assert store.handle.facts()["importing"] == "one backup"
+    assert store.shards.facts()["importing"] == "one backup"
 
 
 def test_a_backup_is_put_once_even_if_the_store_has_counted_since(opened: Opener, tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_a_store_may_grow_from_one_server_to_a_cluster_and_go_back(
     count(old, sent[:200])
     old.close(Window.parse("2026-11-19"))
     put(written(old, tmp_path / "backup"), grown)
-    assert grown.shards == 64
+    assert grown.layout.shards == 64
     assert state(grown) == state(old)
     assert all(counted.is_duplicate for counted in count(grown, sent[:200]))
     path = tmp_path / "of the cluster"
