@@ -63,7 +63,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("client_sdk/sending/transport.py:post", "sends the bytes within a deadline"),
     ),
     "upload_to_tally": (
-        Step("collector/http/routes.py:post_reports", "receives the request and checks its key"),
+        Step("collector/http/routes.py:count_upload", "receives the request and checks its key"),
         Step("collector/api/body.py:read_body", "reads the bytes, up to the limit"),
         Step("client_sdk/protocol/wire/report.py:decode", "reads them strictly", by="collector/http/routes.py"),
         Step(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from hashlib import sha256
 from itertools import chain
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
 
@@ -37,6 +38,8 @@ A smaller one is a few kilobytes at most.
 GREETING = "This is a Hearsay collector: it counts perturbed reports. /v1/openapi.json describes what it answers.\n"
 
 _EXTENSION = "hearsay"
+
+UPLOADS_PATH = "/v1/reports"
 
 routes = Blueprint("collector", __name__)
 
@@ -81,20 +84,24 @@ def get_root() -> Response:
     return Response(GREETING, mimetype=TEXT)
 
 
-@routes.post("/v1/reports")
-def post_reports() -> Response:
-    """Count one upload."""
-    service = _service()
+def count_upload(environ: Mapping[str, Any], service: Service) -> bytes:
+    """Count the upload of a WSGI request, and return the body of the response."""
     served = service.served()
-    key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
-    upload = Upload.decode(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
+    key = None if served.access.uploads_are_open else require_key(environ, served.access, Role.UPLOAD)
+    upload = Upload.decode(read_body(environ, JSON, MAX_UPLOAD_BYTES))
     now_s = service.clock()
     judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
     if key is not None:
         judgement = judgement._replace(allowance=key.allowance(now_s))
     counted = service.store.count(judgement)
     service.counters.add_counted(counted)
-    return Response(counted.verdict.encode(), mimetype=JSON)
+    return counted.verdict.encode()
+
+
+@routes.post(UPLOADS_PATH)
+def post_reports() -> Response:
+    """Count one upload."""
+    return Response(count_upload(request.environ, _service()), mimetype=JSON)
 
 
 @routes.post("/v1/uploads")
