@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from itertools import chain
 from typing import Any
@@ -17,8 +17,7 @@ from collector.access_keys import AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of
-from collector.api.openapi import openapi_document
-from collector.api.operations import JSON, NDJSON, TEXT
+from collector.api.operations import DOCUMENT, JSON, NDJSON, TEXT
 from collector.api.problem import Problem, ProblemError
 from collector.http.authorization import require_key
 from collector.http.batches import count_batch
@@ -127,7 +126,7 @@ def get_registry() -> Response:
 @routes.get("/v1/openapi.json")
 def get_openapi() -> Response:
     """Show the OpenAPI document."""
-    return _tagged(_openapi_body())
+    return _tagged(DOCUMENT)
 
 
 @routes.get("/v1/tallies")
@@ -161,11 +160,6 @@ def get_readyz() -> Response:
     """Say whether the store takes uploads."""
     _service().store.require_writable()
     return Response("ready\n", mimetype=TEXT)
-
-
-@cache
-def _openapi_body() -> bytes:
-    return json.dumps(openapi_document(), separators=(",", ":")).encode()
 
 
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
