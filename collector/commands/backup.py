@@ -13,9 +13,7 @@ from client_sdk.protocol.same_file import replaces_another_kind
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.fields import LineError
-from collector.backup.format import decode
-from collector.backup.lines import BackupError, Header
+from collector.backup.lines import BackupError, Header, LineError, decode
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
 from collector.backup.summary import Summary

@@ -11,8 +11,18 @@ import pytest
 import redis
 
 from client_sdk.protocol import Registry
-from collector.backup.format import MOST_SYMBOLS, encode
-from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
+from collector.backup.lines import (
+    MOST_SYMBOLS,
+    BackupError,
+    BackupLine,
+    Bucket,
+    ClosedWindows,
+    Editions,
+    End,
+    Header,
+    TallyLine,
+    encode,
+)
 from collector.backup.restore import check, restore
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.errors import ConfigError
