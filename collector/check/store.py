@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -47,8 +47,7 @@ FORGETFUL = {
 Each has its value, and what happens otherwise.
 """
 
-MEANING = {
-    Durability.MEMORY: "in the store's memory: if it crashes, the last acknowledged uploads are lost",
+MEANING: Mapping[Durability | None, str] = {
     Durability.FSYNC: "on the store's disk",
     Durability.REPLICATED: "on the disks of the store and of its replicas",
 }

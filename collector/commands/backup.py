@@ -31,7 +31,7 @@ from collector.embedded.store import EmbeddedStore
 from collector.errors import require, require_option
 from collector.plural import plural
 from collector.redis_servers.machine_memory import embedded_limit_bytes
-from collector.required_settings import IN_MEMORY
+from collector.required_settings import NO_PROMISE
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
@@ -72,7 +72,7 @@ def export_store(
     summary = Summary()
     with contextlib.ExitStack() as stack:
         url = embedded_url(data_dir, stack) if redis_url is None else redis_url
-        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+        store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
         store.prepare(Purpose.READ)
         on_ids = stack.enter_context(progress("uploads written"))
         owner = app_of(store.shards)
@@ -123,7 +123,7 @@ def import_store(  # noqa: PLR0913 the options, by name
         if url is None:  # refused while a collector runs
             memory_bytes = store_memory_bytes or embedded_limit_bytes()
             url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
-        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+        store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
         require_room(store.shards, contents.digest, contents.demand)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))

@@ -27,7 +27,7 @@ from collector.redis_servers.connection import CLASSES, Connection, TlsConnectio
 from collector.redis_servers.failure import unavailable
 from collector.redis_servers.server import Address, Replicas
 from collector.redis_servers.url import NO_URL, require_url
-from collector.required_settings import Durability, Promise
+from collector.required_settings import Promise
 
 Answer = TypeVar("Answer")
 
@@ -162,9 +162,9 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether replicas may take over that must have what is read.
 
-        Under ``memory`` nobody counts on replicas.
+        Where nothing is promised, nobody counts on replicas.
         """
-        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
+        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have what a server answered about the shard of a tag.

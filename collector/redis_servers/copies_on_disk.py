@@ -1,7 +1,7 @@
 """The wait until writes are on the disks of a server and of its replicas.
 
 With ``--copies`` no write is acknowledged before that. Nor is what was read given out, if replicas
-may take over: with ``--copies``, and on a cluster unless durability is ``memory``.
+may take over: with ``--copies``, and on a cluster.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from collector.check.result import Level
 from collector.check.store import check_store
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance
-from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
+from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
 from collector.store.app_name import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
@@ -286,7 +286,7 @@ def test_a_backup_of_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Pat
         count_upload(counting)
     url = as_user(cluster, BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER], missing)
     with (
-        store_of(cluster, url, IN_MEMORY) as store,
+        store_of(cluster, url, NO_PROMISE) as store,
         pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
     ):
         back_up(store, tmp_path / "backup.ndjson")
@@ -308,7 +308,7 @@ def test_a_restore_into_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: 
     cluster.empty()
     url = as_user(cluster, RESTORE_USER, [*RULES_OF_RESTORES, *RULES_OF_RESTORES_ON_A_CLUSTER], missing)
     with (
-        store_of(cluster, url, IN_MEMORY) as store,
+        store_of(cluster, url, NO_PROMISE) as store,
         pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
     ):
         put_back(store, file)

@@ -12,7 +12,7 @@ import redis
 from client_sdk.protocol import Verdict, Window
 from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance, Judgement
-from collector.required_settings import IN_MEMORY, Durability, Promise
+from collector.required_settings import NO_PROMISE, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.redis_store import RedisStore
@@ -104,10 +104,10 @@ def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
         with pytest.raises(ConfigError, match=rf"{setting} {usual} \(now {value}\)"):
             store.prepare()
         if memory_is_enough:
-            RedisStore(embedded_url, IN_MEMORY).prepare()
+            RedisStore(embedded_url, NO_PROMISE).prepare()
         else:
             with pytest.raises(ConfigError, match=setting):
-                RedisStore(embedded_url, IN_MEMORY).prepare()
+                RedisStore(embedded_url, NO_PROMISE).prepare()
     finally:
         client.config_set(setting, usual)
     store.disconnect()
