@@ -22,8 +22,7 @@ from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
 from collector.live_config.reload import Reloader
-from collector.live_config.shared_state import Board
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Board, Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.health import Health
@@ -33,7 +32,7 @@ from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
 from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.redis_servers.memory import MemoryWatch
 from collector.redis_servers.server import memory_of
-from collector.store.app_name import agree_on_app
+from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from collector.backup.cut import ShardCut, StoreProperties
 from collector.backup.lines import (
     BackupError,
     BackupLine,
@@ -17,7 +16,7 @@ from collector.backup.lines import (
     TallyLine,
     encode,
 )
-from collector.backup.store_reader import StoreReader
+from collector.backup.store_reader import ShardCut, StoreProperties, StoreReader
 
 
 def backup(

@@ -20,7 +20,7 @@ from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
 from collector.required_settings import Durability, Promise
 from collector.store import keys
-from collector.store.app_name import require_app
+from collector.store.preparation import require_app
 from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name

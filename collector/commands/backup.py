@@ -13,10 +13,9 @@ from client_sdk.protocol.same_file import replaces_another_kind
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.lines import BackupError, Header, LineError, decode
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
-from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
 from collector.commands.options import (
     cluster_option,
@@ -32,7 +31,7 @@ from collector.errors import require, require_option
 from collector.plural import plural
 from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.required_settings import NO_PROMISE
-from collector.store.app_name import agree_on_app, app_of
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
 
@@ -161,3 +160,29 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
         raise BackupError(
             f"{what} is of the app {owner}, and the registry of {served}: name the registry of {owner}, or none"
         )
+
+
+class Summary:
+    """Counts the contents of a backup.
+
+    An upload that came during the export may be counted twice.
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty backup."""
+        self._ids = self._tallies = self._windows = 0
+
+    def add(self, line: BackupLine) -> None:
+        """Count the contents of a line."""
+        match line:
+            case Bucket(members=members):
+                self._ids += len(members)
+            case TallyLine():
+                self._tallies += 1
+            case ClosedWindows(windows=windows):
+                self._windows += len(windows)
+
+    def __str__(self) -> str:
+        """Return the summary."""
+        ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
+        return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"

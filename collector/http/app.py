@@ -15,15 +15,14 @@ from client_sdk.protocol.window import GRACE_S
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.stopped import STOPPED, encode
 from collector.api.headers import with_headers
-from collector.api.operations import JSON
+from collector.api.operations import JSON, OPERATIONS
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.http.latency import with_latency
 from collector.http.routes import UPLOADS_PATH, Service, count_upload, install
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.log import Event
-from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.monitoring.counters import OTHER, PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.store.store_protocol import TallyStore
 
 if TYPE_CHECKING:
@@ -180,3 +179,35 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
 """Problems that the framework itself finds, by status."""
+
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
+
+
+def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
+    """Return the application with its requests counted by operation and duration.
+
+    A body is complete when it is returned, so the duration includes it.
+    """
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began_ns = time.perf_counter_ns()
+        try:
+            return _complete(application(environ, start_response))
+        finally:
+            name = _NAMES.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), OTHER)
+            counters.observe(name, time.perf_counter_ns() - began_ns)
+
+    return answer
+
+
+def _complete(body: Iterable[bytes]) -> list[bytes]:
+    """Return the parts of a body as a list, which the server can send together with the head."""
+    try:
+        return list(body)
+    finally:
+        if hasattr(body, "close"):
+            body.close()

@@ -13,16 +13,15 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol.wire.report import MAX_UPLOAD_BYTES, Upload
-from collector.access_keys import AccessKey, Role
+from collector.access_keys import Access, AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of
 from collector.api.operations import DOCUMENT, JSON, NDJSON, TEXT
 from collector.api.problem import Problem, ProblemError
-from collector.http.authorization import require_key
 from collector.http.batches import count_batch
 from collector.judge import judge, judge_all
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
 from collector.store.strata import folded, own_editions
@@ -99,7 +98,7 @@ def count_upload(environ: Mapping[str, Any], service: Service) -> bytes:
 
 @routes.post(UPLOADS_PATH)
 def post_reports() -> Response:
-    """Count one upload."""
+    """Count one upload. `app` does so before Flask; other methods of the path find this route."""
     return Response(count_upload(request.environ, _service()), mimetype=JSON)
 
 
@@ -208,3 +207,30 @@ def _lines(tallies: Iterator[StoredTally]) -> Iterator[str]:
             **_counts(tally.counts),
         }
         yield json.dumps(line, separators=(",", ":")) + "\n"
+
+
+_NEEDS = {
+    Role.UPLOAD: "reporting here needs an upload key",
+    Role.READ: "reading tallies needs a read key, or the collector's read token",
+    Role.RELAY: "handing on uploads needs a relay key",
+}
+
+
+def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
+    """Return the key that a WSGI request bears.
+
+    Raises:
+        ProblemError: 401 if the request bears no known key, 403 if its key has another role.
+
+    """
+    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    key = access.find(secret.strip()) if scheme.lower() == "bearer" else None
+    if key is None:
+        raise ProblemError(
+            Problem.UNAUTHORIZED,
+            f"{_NEEDS[role]}: send the header 'Authorization: Bearer SECRET'",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if key.role is not role:
+        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key is for something else")
+    return key

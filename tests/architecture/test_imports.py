@@ -46,7 +46,7 @@ ONLY_IMPORTERS = {
         *(f"collector/redis_servers/{name}.py" for name in ("copies_on_disk", "failure", "probe", "router")),
         "collector/store/shards.py",
     },
-    "prometheus_client": {"collector/monitoring/prometheus.py", "collector/monitoring/processes.py"},
+    "prometheus_client": {"collector/monitoring/prometheus.py"},
 }
 
 AUDIT, PUBLIC_SDK = "estimator/audit/black_box.py", "client_sdk"

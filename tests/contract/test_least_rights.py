@@ -22,7 +22,7 @@ from collector.check.store import check_store
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance
 from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
-from collector.store.app_name import agree_on_app, app_of
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
 from collector.store.stored_grace import agree_on_grace

@@ -21,7 +21,7 @@ from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
 from collector.api.headers import ALWAYS, SNAPSHOT_TAKEN
 from collector.api.operations import NDJSON, OPERATIONS
 from collector.api.problem import BY_CODE, MEDIA_TYPE, Problem
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from tests.support.services.collecting import NOON, REGISTRY
 from tests.support.services.conforming import DOCUMENT, PROBLEMS_OF_NONE, conforming_client, require_valid
 from tests.support.services.memory_store import MemoryStore

@@ -13,12 +13,11 @@ import redis
 
 from client_sdk.protocol import Upload, Verdict, Window
 from collector.backup import restore
-from collector.backup.cut import BucketState, ShardCut, StoredBucket
 from collector.backup.export import backup
 from collector.backup.lines import BackupError, Bucket, Editions, End, TallyLine, encode
 from collector.backup.restore import read_backup
 from collector.backup.store_filler import StoreFiller
-from collector.backup.store_reader import StoreReader
+from collector.backup.store_reader import BucketState, ShardCut, StoredBucket, StoreReader
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
 from collector.store import keys

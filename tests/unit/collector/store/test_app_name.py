@@ -14,7 +14,7 @@ from collector.errors import ConfigError
 from collector.live_config.reload import require_additive
 from collector.required_settings import ON_DISK
 from collector.store import keys
-from collector.store.app_name import agree_on_app, app_of
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD
 from tests.support.services.cluster import Cluster
