@@ -26,7 +26,7 @@ from collector.api.batch import MAX_BULK_UPLOADS
 from collector.embedded.store import EmbeddedStore
 from collector.judge import judge
 from collector.judgement import Judgement
-from collector.required_settings import IN_MEMORY
+from collector.required_settings import NO_PROMISE
 from collector.store.redis_store import RedisStore
 
 IDS = (100_000, 1_000_000)
@@ -90,7 +90,7 @@ def store_in_memory(folder: Path) -> Iterator[tuple[RedisStore, str]]:
     """
     with EmbeddedStore(folder / "store") as embedded:
         redis.Redis.from_url(embedded.url).config_set("appendonly", "no")
-        store = RedisStore(embedded.url, IN_MEMORY)
+        store = RedisStore(embedded.url, NO_PROMISE)
         store.prepare()
         yield store, embedded.url
 

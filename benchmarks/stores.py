@@ -55,10 +55,9 @@ def measure_stores() -> str:
     with tempfile.TemporaryDirectory(prefix="hearsay-bench-") as name, contextlib.ExitStack() as running:
         folder = Path(name)
         settings = {
-            "`memory`, one server": running.enter_context(on_servers(folder / "memory", "memory")),
-            "`fsync`, one server": running.enter_context(on_servers(folder / "fsync", "fsync")),
+            "`fsync`, one server": running.enter_context(on_servers(folder / "fsync")),
             "`replicated`, a server and its replica": running.enter_context(
-                on_servers(folder / "replicated", "replicated", replicas=1)
+                on_servers(folder / "replicated", "--durability", "replicated", replicas=1)
             ),
             f"`fsync`, a cluster of {MASTERS} masters": running.enter_context(on_cluster(folder / "cluster")),
         }
@@ -111,22 +110,20 @@ def _file_bytes(setting: Setting) -> int:
 
 
 @contextlib.contextmanager
-def on_servers(folder: Path, durability: str, *, replicas: int = 0) -> Iterator[Setting]:
+def on_servers(folder: Path, *options: str, replicas: int = 0) -> Iterator[Setting]:
     """Run a collector on one server and its replicas."""
-    file = {"appendonly": "no"} if durability == "memory" else {}
     with contextlib.ExitStack() as running:
         ports = [free_port() for _ in range(1 + replicas)]
         copies: list[dict[str, str]] = [{}, *[{"replicaof": f"127.0.0.1 {ports[0]}"}] * replicas]
         stores = dict(
-            running.enter_context(server(folder / str(port), port, SETTINGS | file | copy))
+            running.enter_context(server(folder / str(port), port, SETTINGS | copy))
             for port, copy in zip(ports, copies, strict=True)
         )
         wait_until(
             lambda: _in_step(next(iter(stores.values())), replicas), what="a replica to be in step with its server"
         )
-        with running_collector(
-            *(REGISTRY, folder / "data", "--redis", f"redis://127.0.0.1:{ports[0]}", "--durability", durability)
-        ) as collector:
+        url = f"redis://127.0.0.1:{ports[0]}"
+        with running_collector(REGISTRY, folder / "data", "--redis", url, *options) as collector:
             yield Setting(_port(collector.url), stores)
 
 

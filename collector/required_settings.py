@@ -53,7 +53,7 @@ def require_promise(
         raise ConfigError(f"the store is version {version}; --durability replicated needs 7.2 or later")
     if is_cluster and parts < OLDEST_VERSION_WITH_COPIES:
         raise ConfigError(f"the store is version {version}; a cluster needs 7.2 or later")
-    writes_through = promise.durability is not Durability.MEMORY
+    writes_through = promise.durability is not None
     required = NO_EVICTION | (WRITE_THROUGH if writes_through else {}) | (PART_COVERAGE if is_cluster else {})
     wrong = {name: value for name, value in required.items() if settings.get(name) != value}
     if wrong:
@@ -67,10 +67,7 @@ def require_promise(
 def _why(wrong: Mapping[str, str]) -> str:
     why = ""
     if wrong.keys() & WRITE_THROUGH.keys():
-        why += (
-            ". With --durability memory it may answer before it writes to disk, and a crash of it loses what "
-            "it acknowledged last"
-        )
+        why += ". Otherwise it may answer before it writes to disk, and a crash of it loses what it acknowledged last"
     if wrong.keys() & PART_COVERAGE.keys():
         why += ". With full coverage required, one lost node of the cluster stops all uploads, not only its own"
     return why
@@ -80,31 +77,29 @@ class Durability(StrEnum):
     """Where the counted reports are when an upload is acknowledged.
 
     ``fsync``: on the store's disk. ``replicated``: on the disks of replicas too, so that no report
-    is lost with a server. ``memory``: in the store's memory. If the store crashes, it may lose what
-    it acknowledged last.
+    is lost with a server.
     """
 
     FSYNC = "fsync"
     REPLICATED = "replicated"
-    MEMORY = "memory"
 
 
 class Promise(NamedTuple):
     """What an acknowledgement promises.
 
     Attributes:
-        durability: where the counted reports are.
+        durability: where the counted reports are; None for a command that acknowledges none.
         copies: how many replicas have them on disk; 0 unless ``replicated``.
 
     """
 
-    durability: Durability
+    durability: Durability | None
     copies: int = 0
 
 
 ON_DISK = Promise(Durability.FSYNC)
 
-IN_MEMORY = Promise(Durability.MEMORY)
+NO_PROMISE = Promise(None)
 
 
 def promised(durability: Durability, copies: int, redis_url: str | None) -> Promise:

@@ -22,8 +22,7 @@ from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
 from collector.live_config.reload import Reloader
-from collector.live_config.shared_state import Board
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Board, Served
 from collector.log import Event, configure
 from collector.monitoring.counters import WorkerCounters, new_sheet
 from collector.monitoring.health import Health
@@ -33,7 +32,7 @@ from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
 from collector.redis_servers.machine_memory import embedded_limit_bytes
 from collector.redis_servers.memory import MemoryWatch
 from collector.redis_servers.server import memory_of
-from collector.store.app_name import agree_on_app
+from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import TallyStore
 from collector.store.stored_grace import agree_on_grace
@@ -162,7 +161,7 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         store = open_store()
         store.prepare()
         agree_on_grace(store, config.grace_s)
-        agree_on_app(store.handle, registry.app, renames=config.renames_app)
+        agree_on_app(store.shards, registry.app, renames=config.renames_app)
         admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts)
 
@@ -175,7 +174,7 @@ def admit(store: RedisStore, registry: Registry) -> None:
         StoreUnavailableError: if it does not answer.
 
     """
-    require_memory(store.handle, registry)
+    require_memory(store.shards, registry)
     store.remember_editions(own_editions(registry))
 
 
@@ -191,8 +190,8 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     board = Board.with_state(served)
     reloader = Reloader(served, config.registry, config.access_file, board.post, partial(admit, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
-    memory_used = MemoryWatch(lambda: store.handle.ask_servers(memory_of))
-    look_at_clocks = ClockWatch(lambda: store.handle.ask_servers(clock_ahead_s))
+    memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
+    look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))
     open_reports = _open_reports(config, store)
 
     def every_tick() -> ServerState:
@@ -201,7 +200,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
         look_at_clocks()
         return ServerState(is_noted, memory_used(), open_reports())
 
-    maintenance = Maintenance(store, store.handle.logs(), grace_s=config.grace_s, every_tick=every_tick)
+    maintenance = Maintenance(store, store.shards.logs(), grace_s=config.grace_s, every_tick=every_tick)
     with _metrics(config, lambda: maintenance.health._replace(store_restarts=running.restarts())) as counts:
         maintenance.start()
         reloader.start()

@@ -83,8 +83,8 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         ),
         Step("collector/store/count_script.py:count_command", "writes the call of the script that counts once"),
         Step(
-            "collector/store/handle.py:StoreHandle",
-            "holds the router and the connections of one store",
+            "collector/store/shards.py:Shards",
+            "knows the router and the servers of one store",
             by="collector/store/redis_store.py",
         ),
         Step("collector/redis_servers/router.py:Router", "finds the server that holds the shard, and tries again"),

@@ -5,7 +5,7 @@ Nothing served here is a page, and no browser should take it for one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -33,16 +33,23 @@ def utc_of(instant_s: int) -> str:
     return f"{datetime.fromtimestamp(instant_s, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def with_headers(application: WSGIApplication) -> WSGIApplication:
+def with_headers(
+    application: WSGIApplication, further: Callable[[WSGIEnvironment], list[tuple[str, str]]] = lambda _: []
+) -> WSGIApplication:
     """Return the application with these headers.
 
     Extending the list once costs less than one call for each header.
+
+    Args:
+        application: answers requests.
+        further: returns other headers of the response to a request.
+
     """
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         def start(status: str, headers: list[tuple[str, str]], *error: object) -> object:
             has_own = any(name == "Cache-Control" for name, _ in headers)
-            return start_response(status, headers + (ALWAYS if has_own else NOT_CACHED), *error)  # type: ignore[arg-type]
+            return start_response(status, [*headers, *(ALWAYS if has_own else NOT_CACHED), *further(environ)], *error)  # type: ignore[arg-type]
 
         return application(environ, start)  # type: ignore[arg-type]
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 
-from collector.backup.cut import ShardCut, StoreProperties
-from collector.backup.format import encode
-from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
-from collector.backup.store_reader import StoreReader
+from collector.backup.lines import (
+    BackupError,
+    BackupLine,
+    Bucket,
+    ClosedWindows,
+    Editions,
+    End,
+    Header,
+    TallyLine,
+    encode,
+)
+from collector.backup.store_reader import ShardCut, StoreProperties, StoreReader
 
 
 def backup(
@@ -55,7 +63,7 @@ def _lines(reader: StoreReader, app: str | None, on_ids: Callable[[int], None]) 
         cuts.append(cut)
     yield ClosedWindows(tuple(sorted(frozenset.intersection(*(cut.closed for cut in cuts)))))
     # after the cuts: it holds the editions of all that they count
-    yield Editions(reader.own_editions())
+    yield Editions(dict(sorted(reader.own_editions().items())))
     yield from _tallies(reader, properties, cuts)
     if reader.servers() != servers:
         raise BackupError("a server of the store has restarted or changed meanwhile: take the backup again")

@@ -1,19 +1,59 @@
-"""The lines of a backup, as data."""
+"""The lines of a backup: tagged records, which msgspec writes as JSON and reads strictly. Pure.
+
+Within a format number no meaning ever changes. A file of a later format is refused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
-from client_sdk.protocol.errors import HearsayError
-from collector.store.store_protocol import OwnEditions
+import msgspec
+from msgspec import Meta, Struct
+
+from client_sdk.protocol.errors import HearsayError, WindowError
+from client_sdk.protocol.mechanisms.designs import MAX_GEOMETRY_SYMBOLS
+from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from collector.store.packed_verdict import MOST_BYTES, unpack
+
+FORMAT: Final = 1
+
+ID_BYTES: Final = 16
+
+MOST_SYMBOLS: Final = MAX_GEOMETRY_SYMBOLS
+"""No channel has more symbols."""
+
+MOST_SHARDS: Final = 2**14
+"""A cluster has this many slots, and a shard lies on one slot."""
+
+MAX_COUNT: Final = 2**63 - 1
+"""What a counter of the store can hold."""
+
+LATEST_S: Final = 2**38
+"""Unix seconds: after the year 9999, the last year of a window, and after every grace."""
+
+LONGEST_LINE: Final = 32 * MOST_SYMBOLS
+"""Bytes: a symbol of 8 digits, a count of 19 and their punctuation.
+
+This leaves room for the rest of the line.
+"""
+
+_OWN_EDITION: Final = rf"\A{METRIC_NAME.pattern}:{EDITION.pattern}\Z"
+
+WholeNumber: TypeAlias = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
+Instant: TypeAlias = Annotated[int, Meta(ge=0, le=LATEST_S)]
+EditionText: TypeAlias = Annotated[str, Meta(pattern=rf"\A{EDITION.pattern}\Z")]
 
 
 class BackupError(HearsayError):
     """A backup that cannot be used. The text says which line is wrong, and why."""
 
 
-class Header(NamedTuple):
+class LineError(ValueError):
+    """What is wrong with one line."""
+
+
+class Header(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="header"):
     """The first line: the properties of the store.
 
     Attributes:
@@ -22,16 +62,23 @@ class Header(NamedTuple):
         grace_s: seconds after its end during which a window took reports, or None if the store has
             never served.
         app: the app's name, or None if it was unknown.
+        format: the number of the backup's format.
 
     """
 
-    schema: int
-    shards: int
-    grace_s: int | None
+    schema: WholeNumber
+    shards: Annotated[int, Meta(ge=1, le=MOST_SHARDS)]
+    grace_s: WholeNumber | None
     app: str | None
+    format: int = FORMAT
+
+    def __post_init__(self) -> None:
+        """Refuse another format."""
+        if self.format != FORMAT:
+            raise ValueError(OTHER_FORMAT)
 
 
-class Bucket(NamedTuple):
+class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="uploads"):
     """Remembered uploads.
 
     Attributes:
@@ -42,18 +89,28 @@ class Bucket(NamedTuple):
 
     """
 
-    latest_end: int
-    expires_at: int
-    members: tuple[bytes, ...]
+    latest_end: Instant
+    expires_at: Instant
+    members: tuple[Annotated[bytes, Meta(min_length=ID_BYTES + 1, max_length=ID_BYTES + MOST_BYTES)], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse an upload that was never counted like this."""
+        for member in self.members:
+            unpack(member[ID_BYTES:])
 
 
-class ClosedWindows(NamedTuple):
+class ClosedWindows(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="closed"):
     """The names of all closed windows, including those whose tallies were retired."""
 
     windows: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse a name that is none."""
+        for window in self.windows:
+            _require_window(window)
 
-class Editions(NamedTuple):
+
+class Editions(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="editions"):
     """The editions that the store remembers, so that small strata stay folded in a restored one.
 
     Attributes:
@@ -61,10 +118,10 @@ class Editions(NamedTuple):
 
     """
 
-    own: OwnEditions
+    own: dict[Annotated[str, Meta(pattern=_OWN_EDITION)], EditionText]
 
 
-class TallyLine(NamedTuple):
+class TallyLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="tally"):
     """A tally, summed over all shards.
 
     Attributes:
@@ -77,11 +134,17 @@ class TallyLine(NamedTuple):
 
     """
 
-    metric: str
-    edition: str
+    metric: Annotated[str, Meta(pattern=rf"\A{METRIC_NAME.pattern}\Z")]
+    edition: EditionText
     window: str
-    symbols: int
-    counts: Mapping[int, int]
+    symbols: Annotated[int, Meta(ge=1, le=MOST_SYMBOLS)]
+    counts: dict[WholeNumber, Annotated[int, Meta(ge=1, le=MAX_COUNT)]]
+
+    def __post_init__(self) -> None:
+        """Refuse a symbol that is not of the alphabet, and a window that is none."""
+        _require_window(self.window)
+        if max(self.counts, default=0) >= self.symbols:
+            raise ValueError("counts has a symbol beyond the alphabet")
 
     @property
     def name(self) -> str:
@@ -89,7 +152,7 @@ class TallyLine(NamedTuple):
         return f"{self.metric}:{self.edition}:{self.window}"
 
 
-class End(NamedTuple):
+class End(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", tag="end"):
     """The last line. A file without it was cut.
 
     Attributes:
@@ -98,8 +161,54 @@ class End(NamedTuple):
 
     """
 
-    lines: int
-    sha256: str
+    lines: WholeNumber
+    sha256: Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 
 
 BackupLine: TypeAlias = Header | Bucket | ClosedWindows | Editions | TallyLine | End
+
+OTHER_FORMAT: Final = f"is of another format than {FORMAT}; use the version of Hearsay that wrote it, or a later one"
+
+
+class _OfAnyFormat(Struct, tag_field="line", tag="header"):
+    """What the header of every format has."""
+
+    format: int
+
+
+_DECODER: Final[msgspec.json.Decoder[BackupLine]] = msgspec.json.Decoder(BackupLine)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def encode(line: BackupLine) -> bytes:
+    """Return the bytes of a line, with its line end."""
+    return _ENCODER.encode(line) + b"\n"
+
+
+def decode(raw: bytes) -> BackupLine:
+    """Read a line.
+
+    Raises:
+        LineError: saying what is wrong with it.
+
+    """
+    try:
+        return _DECODER.decode(raw)
+    except msgspec.ValidationError as error:
+        raise LineError(OTHER_FORMAT if _is_of_another_format(raw) else f"is damaged: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise LineError("is not JSON, or is cut") from None
+
+
+def _is_of_another_format(raw: bytes) -> bool:
+    try:
+        return msgspec.json.decode(raw, type=_OfAnyFormat).format != FORMAT
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _require_window(text: str) -> None:
+    try:
+        Window.parse(text)
+    except WindowError:
+        raise ValueError("names a window that does not exist") from None

@@ -13,9 +13,19 @@ from typing import NamedTuple
 from client_sdk.protocol.registry.registry import Registry
 from collector.backup.alphabets import Alphabets
 from collector.backup.demand import Demand
-from collector.backup.fields import LineError
-from collector.backup.format import LONGEST_LINE, decode
-from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Editions, End, Header, TallyLine
+from collector.backup.lines import (
+    LONGEST_LINE,
+    BackupError,
+    BackupLine,
+    Bucket,
+    ClosedWindows,
+    Editions,
+    End,
+    Header,
+    LineError,
+    TallyLine,
+    decode,
+)
 from collector.backup.store_filler import StoreFiller
 
 IDS_AT_ONCE = 2**19

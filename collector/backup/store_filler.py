@@ -15,9 +15,9 @@ from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import parse_info
 from collector.store import keys
 from collector.store.count_script import ID_BYTES
-from collector.store.handle import StoreHandle
 from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
+from collector.store.shards import Shards
 from collector.store.store_protocol import OwnEditions
 from collector.store.tally_memory import free_bytes
 
@@ -32,7 +32,7 @@ WINDOWS_A_COMMAND = 1000
 """Other commands wait while so many are added, and a server limits the words of a command."""
 
 
-def require_room(store: StoreHandle, digest: str, demand: Demand) -> None:
+def require_room(store: Shards, digest: str, demand: Demand) -> None:
     """Refuse a backup that does not fit into a store's memory, before anything is written.
 
     An import that was begun had room, and has taken some of it since.
@@ -51,7 +51,7 @@ def require_room(store: StoreHandle, digest: str, demand: Demand) -> None:
     facts = store.facts()
     if digest in (facts.get(IMPORTING), facts.get(IMPORTED)):
         return
-    needed_bytes = demand.total_bytes(int(facts.get(SHARDS_FIELD, store.shards_of_new)))
+    needed_bytes = demand.total_bytes(int(facts.get(SHARDS_FIELD, store.number_of_new)))
     of_tallies = Memory.of(parse_info(store.run(0, "INFO", "memory")))
     for needed, room in (
         (demand.tally_bytes, max(0, of_tallies.most_bytes - of_tallies.used_bytes)),
@@ -69,7 +69,7 @@ class StoreFiller:
 
     def __init__(self, store: RedisStore) -> None:
         """Take the store, which must be prepared."""
-        self._store = store.handle
+        self._store = store.shards
         self._reader = StoreReader(store)
 
     def begin(self, digest: str) -> bool:
@@ -104,7 +104,7 @@ class StoreFiller:
         waiting: dict[tuple[int, int, int], list[bytes]] = defaultdict(list)
         for bucket in buckets:
             for member in bucket.members:
-                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.shards)
+                shard = keys.shard_of(member[:ID_BYTES].hex(), self._store.number)
                 waiting[shard, bucket.latest_end, bucket.expires_at].append(member)
         for (shard, latest_end, expires_at), members in waiting.items():
             base = f"{keys.of_shard(shard, keys.IDS)}:{latest_end}:"
@@ -117,7 +117,7 @@ class StoreFiller:
         """Close windows in every shard."""
         names = list(windows)
         for start in range(0, len(names), WINDOWS_A_COMMAND):
-            for shard in range(self._store.shards):
+            for shard in range(self._store.number):
                 part = names[start : start + WINDOWS_A_COMMAND]
                 self._store.run(shard, "SADD", keys.of_shard(shard, keys.CLOSED), *part)
 
@@ -147,7 +147,7 @@ class StoreFiller:
         """
         elsewhere = (
             self._store.run(shard, "EXISTS", keys.of_shard(shard, keys.TALLIES))
-            for shard in range(1, self._store.shards)
+            for shard in range(1, self._store.number)
         )
         if not set(self._store.index()).issubset(tallies) or any(elsewhere):
             raise ConfigError(COUNTED_MEANWHILE)
@@ -160,7 +160,7 @@ class StoreFiller:
         return not any(
             any(self._store.run(shard, "EXISTS", keys.of_shard(shard, name)) for name in names)
             or next(self._reader.buckets(shard), None)
-            for shard in range(self._store.shards)
+            for shard in range(self._store.number)
         )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
-from collector.backup.cut import BucketState, ShardCut, StoredBucket, StoreProperties
 from collector.backup.lines import Bucket
 from collector.backup.redis_scripts import CUT, READ_BUCKETS
 from collector.errors import ConfigError
@@ -17,6 +17,64 @@ from collector.store.redis_store import RedisStore
 from collector.store.schema import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
 from collector.store.store_protocol import OwnEditions
 
+BucketState: TypeAlias = tuple[int, int]
+"""When a bucket expires, and how many uploads it holds.
+
+Uploads are only added, so this shows every change.
+"""
+
+
+class StoreProperties(NamedTuple):
+    """The properties of a store.
+
+    Attributes:
+        schema: the store's schema.
+        shards: how many shards it has.
+        grace_s: seconds after its end during which a window takes reports, or None if the store has
+            never served.
+
+    """
+
+    schema: int
+    shards: int
+    grace_s: int | None
+
+
+class StoredBucket(NamedTuple):
+    """A bucket of remembered uploads as it was read.
+
+    Attributes:
+        key: its key in the store.
+        bucket: its contents.
+
+    """
+
+    key: bytes
+    bucket: Bucket
+
+    @property
+    def state(self) -> BucketState:
+        """The state by which a change is noticed."""
+        return self.bucket.expires_at, len(self.bucket.members)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardCut:
+    """A shard at one instant.
+
+    Attributes:
+        changed: the buckets that are new, or have changed, since they were read.
+        closed: names of the windows that are closed in the shard.
+        index: number of symbols of each tally that has a part in the shard, by the tally's name.
+        open_counts: the shard's part of each tally whose window is open, by the tally's name.
+
+    """
+
+    changed: tuple[StoredBucket, ...]
+    closed: frozenset[str]
+    index: Mapping[str, int]
+    open_counts: Mapping[str, tuple[int, ...]]
+
 
 class StoreReader:
     """Reads a store, which may be counting. It needs no right to write.
@@ -26,7 +84,7 @@ class StoreReader:
 
     def __init__(self, store: RedisStore) -> None:
         """Take the store, which must be prepared."""
-        self._store = store.handle
+        self._store = store.shards
 
     def properties(self) -> StoreProperties:
         """Return the properties of the store."""

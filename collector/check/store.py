@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -20,8 +20,7 @@ from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
 from collector.required_settings import Durability, Promise
 from collector.store import keys
-from collector.store.app_name import require_app
-from collector.store.handle import StoreHandle
+from collector.store.preparation import require_app
 from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
 from collector.store.shard_identity import require_facts, shards_to_name
@@ -48,8 +47,7 @@ FORGETFUL = {
 Each has its value, and what happens otherwise.
 """
 
-MEANING = {
-    Durability.MEMORY: "in the store's memory: if it crashes, the last acknowledged uploads are lost",
+MEANING: Mapping[Durability | None, str] = {
     Durability.FSYNC: "on the store's disk",
     Durability.REPLICATED: "on the disks of the store and of its replicas",
 }
@@ -85,7 +83,7 @@ def check_store(
         grace_s: seconds after its end during which a window is to take reports.
 
     """
-    store = opened.handle
+    store = opened.shards
     try:
         store.require_promise()
         yield CheckResult(Level.OK, "store", _server_summary(store.ask_servers(_server)))
@@ -108,16 +106,16 @@ def check_store(
         yield CheckResult(Level.FAILED, "store", str(error))
 
 
-def _written(store: StoreHandle) -> CheckResult:
+def _written(store: Shards) -> CheckResult:
     """Check whether every shard takes a write: that of a key that means nothing and is removed.
 
     Raises:
         StoreUnavailableError: if one does not.
 
     """
-    shards, numbers = Shards(store.router), range(store.shards_of_new)
-    shards.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
-    shards.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
+    numbers = range(store.number_of_new)
+    store.ask(numbers, lambda shard: ("SET", keys.of_shard(shard, keys.CHECK), "", "EX", LEFT_BEHIND_S))
+    store.ask(numbers, lambda shard: ("UNLINK", keys.of_shard(shard, keys.CHECK)))
     return CheckResult(Level.OK, "write", "the store took a write")
 
 
@@ -199,17 +197,17 @@ def check_tally_memory(needed: TallyMemory, free: Sequence[int]) -> CheckResult:
     return CheckResult(Level.OK, "room", str(needed))
 
 
-def _tally_memory(store: StoreHandle, registry: Registry) -> TallyMemory:
+def _tally_memory(store: Shards, registry: Registry) -> TallyMemory:
     """Return the memory of a window: an imported store keeps the shards of the exported one."""
     shards = store.facts().get(SHARDS_FIELD)
     if shards is None:
-        return TallyMemory.of(registry, store.shards_of_new, is_new=True)
+        return TallyMemory.of(registry, store.number_of_new, is_new=True)
     return TallyMemory.of(registry, int(shards))
 
 
 def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Iterator[CheckResult]:
-    store = opened.handle
-    named = store.shard_names(store.shards_of_new)
+    store = opened.shards
+    named = store.names(store.number_of_new)
     facts = store.facts()
     try:
         require_facts(facts, named)
@@ -219,11 +217,11 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
             return
         require_usable(facts)
         store.adopt(facts)
-        shards_to_name(facts, store.shard_names(store.shards))
+        shards_to_name(facts, store.names(store.number))
     except ConfigError as error:
         yield CheckResult(Level.FAILED, "schema", str(error))
         return
-    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.shards} shards")
+    yield CheckResult(Level.OK, "schema", f"the store has schema {facts[SCHEMA_FIELD]} and {store.number} shards")
     if NAMED_FIELD not in facts:
         text = "the loss of a shard would not be noticed yet: the shards get the store's name when a collector starts"
         yield CheckResult(Level.WARNING, "shards", text)
@@ -239,7 +237,7 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
         yield from _editions(store, registry)
 
 
-def _editions(store: StoreHandle, registry: Registry) -> Iterator[CheckResult]:
+def _editions(store: Shards, registry: Registry) -> Iterator[CheckResult]:
     known = own_editions(registry).keys()
     counted = {name.rpartition(":")[0] for name in store.index()}
     for metric, edition in (name.split(":") for name in sorted(counted - known)):

@@ -11,9 +11,9 @@ import click
 from collector.commands.open_store import require_embedded
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.embedded.store import EmbeddedStore
-from collector.required_settings import IN_MEMORY
-from collector.store.handle import StoreHandle
+from collector.required_settings import NO_PROMISE
 from collector.store.lost_shards import accept_lost_shards
+from collector.store.shards import Shards
 
 
 @click.command("accept-loss", epilog=examples("hearsay-collector accept-loss --data-dir hearsay-data"))
@@ -32,7 +32,7 @@ def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> N
             require_embedded(data_dir)
             embedded = stack.enter_context(EmbeddedStore(data_dir, accepts_losses=True))
             losses, url = embedded.losses, embedded.url
-        store = StoreHandle(url, IN_MEMORY, is_cluster=is_cluster)
+        store = Shards(url, NO_PROMISE, is_cluster=is_cluster)
         losses = [*losses, *accept_lost_shards(store)]
         for loss in losses:
             click.echo(f"accepted: {loss}")

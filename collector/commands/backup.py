@@ -13,12 +13,9 @@ from client_sdk.protocol.same_file import replaces_another_kind
 from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
-from collector.backup.fields import LineError
-from collector.backup.format import decode
-from collector.backup.lines import BackupError, Header
+from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
-from collector.backup.summary import Summary
 from collector.commands.open_store import embedded_url
 from collector.commands.options import (
     cluster_option,
@@ -33,8 +30,8 @@ from collector.embedded.store import EmbeddedStore
 from collector.errors import require, require_option
 from collector.plural import plural
 from collector.redis_servers.machine_memory import embedded_limit_bytes
-from collector.required_settings import IN_MEMORY
-from collector.store.app_name import agree_on_app, app_of
+from collector.required_settings import NO_PROMISE
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
 
@@ -74,10 +71,10 @@ def export_store(
     summary = Summary()
     with contextlib.ExitStack() as stack:
         url = embedded_url(data_dir, stack) if redis_url is None else redis_url
-        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
+        store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
         store.prepare(Purpose.READ)
         on_ids = stack.enter_context(progress("uploads written"))
-        owner = app_of(store.handle)
+        owner = app_of(store.shards)
         _require_same("the store", owner, served)
         lines = backup(StoreReader(store), owner or served, on_ids, summary.add)
         if to is None:
@@ -125,13 +122,13 @@ def import_store(  # noqa: PLR0913 the options, by name
         if url is None:  # refused while a collector runs
             memory_bytes = store_memory_bytes or embedded_limit_bytes()
             url = stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
-        store = RedisStore(url, IN_MEMORY, is_cluster=is_cluster)
-        require_room(store.handle, contents.digest, contents.demand)
+        store = RedisStore(url, NO_PROMISE, is_cluster=is_cluster)
+        require_room(store.shards, contents.digest, contents.demand)
         store.prepare(Purpose.IMPORT)
         on_ids = stack.enter_context(progress("uploads put", contents.ids))
         has_changed = restore.restore(path, contents, StoreFiller(store), on_ids)
         if app is not None:
-            agree_on_app(store.handle, app)
+            agree_on_app(store.shards, app)
     imported = f"{plural(contents.ids, 'remembered upload')} and {plural(contents.tallies, 'tally', 'tallies')}"
     click.echo(
         f"{imported} are in the store" if has_changed else f"{imported} were in the store already: nothing was changed"
@@ -163,3 +160,29 @@ def _require_same(what: str, owner: str | None, served: str | None) -> None:
         raise BackupError(
             f"{what} is of the app {owner}, and the registry of {served}: name the registry of {owner}, or none"
         )
+
+
+class Summary:
+    """Counts the contents of a backup.
+
+    An upload that came during the export may be counted twice.
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty backup."""
+        self._ids = self._tallies = self._windows = 0
+
+    def add(self, line: BackupLine) -> None:
+        """Count the contents of a line."""
+        match line:
+            case Bucket(members=members):
+                self._ids += len(members)
+            case TallyLine():
+                self._tallies += 1
+            case ClosedWindows(windows=windows):
+                self._windows += len(windows)
+
+    def __str__(self) -> str:
+        """Return the summary."""
+        ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
+        return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"

@@ -94,7 +94,7 @@ cluster_option = click.option(
 durability_option = click.option(
     "--durability",
     **member_option(Durability, Durability.FSYNC),
-    help="Where a report is before it is acknowledged: on disk, on the disks of replicas too, or in memory.",
+    help="Where a report is before it is acknowledged: on disk, or on the disks of replicas too.",
 )
 
 copies_option = click.option(

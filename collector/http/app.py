@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
-from flask import Flask, Response, request
+from flask import Flask, Response
 from werkzeug.exceptions import HTTPException
 
 from client_sdk.protocol.window import GRACE_S
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.stopped import STOPPED, encode
 from collector.api.headers import with_headers
+from collector.api.operations import OPERATIONS
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.http.latency import with_latency
 from collector.http.routes import Service, install
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.log import Event
-from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.monitoring.counters import OTHER, PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.store.store_protocol import TallyStore
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 RETRY_AFTER_S = 5
 """Seconds to stay away while the store is down: about as long as it takes to start again."""
@@ -41,6 +46,12 @@ The access file may raise it at any time.
 
 PREFLIGHT_MAX_AGE_S = 86_400
 """Seconds for which a browser may cache the answer to a preflight request."""
+
+PREFLIGHT = (
+    ("Access-Control-Allow-Methods", "POST"),
+    ("Access-Control-Allow-Headers", "Authorization, Content-Type"),
+    ("Access-Control-Max-Age", str(PREFLIGHT_MAX_AGE_S)),
+)
 
 _log = logging.getLogger(__name__)
 
@@ -79,81 +90,62 @@ def create_app(  # noqa: PLR0913 the collector's settings, by name
         counters=counters,
     )
     install(app, service)
-    _handle_errors(app, clock, counters)
 
-    app.wsgi_app = with_latency(with_headers(app.wsgi_app), counters)  # type: ignore[method-assign, assignment] # as in Flask's own documentation
-    if cors_origins:
-        _allow_origins(app, cors_origins)
-    _name_stopped_questions(app, served)
+    app.register_error_handler(Exception, partial(_respond, clock=clock, counters=counters))
+    application = with_headers(app.wsgi_app, lambda environ: _headers(environ, served(), cors_origins))
+    app.wsgi_app = with_latency(application, counters)  # type: ignore[method-assign, assignment] # as in Flask's own documentation
     return app
 
 
-def _name_stopped_questions(app: Flask, served: Callable[[], Served]) -> None:
-    """Let every response list the stopped questions, whatever the request and its sender."""
-
-    @app.after_request
-    def name_stopped_questions(response: Response) -> Response:
-        stopped = served().registry.stopped
-        if stopped:
-            response.headers[STOPPED] = encode(stopped)
-            response.headers.add("Access-Control-Expose-Headers", STOPPED)
-        return response
-
-
-def _allow_origins(app: Flask, origins: tuple[str, ...]) -> None:
-    @app.after_request
-    def allow_origin(response: Response) -> Response:
-        response.headers.add("Vary", "Origin")
-        origin = request.headers.get("Origin")
-        if origin not in origins:
-            return response
-        response.headers["Access-Control-Allow-Origin"] = origin
-        response.headers.add("Access-Control-Expose-Headers", "Retry-After")
-        if request.method == "OPTIONS":
-            response.headers["Access-Control-Allow-Methods"] = "POST"
-            response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type"
-            response.headers["Access-Control-Max-Age"] = str(PREFLIGHT_MAX_AGE_S)
-        return response
+def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the headers of a response that depend on the state and on who asks."""
+    headers = []
+    if served.registry.stopped:  # whatever the request and its sender
+        headers += [(STOPPED, encode(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
+    if not origins:
+        return headers
+    headers.append(("Vary", "Origin"))
+    origin = environ.get("HTTP_ORIGIN")
+    if origin in origins:
+        headers += [("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", "Retry-After")]
+        if environ["REQUEST_METHOD"] == "OPTIONS":
+            headers += PREFLIGHT
+    return headers
 
 
-def _handle_errors(app: Flask, clock: Callable[[], float], counters: WorkerCounters) -> None:
-    @app.errorhandler(ProblemError)
-    def on_problem(error: ProblemError) -> Response:
-        counters.add(PROBLEMS, error.problem.code)
-        return error.response()
-
-    @app.errorhandler(MalformedError)
-    def on_malformed(error: MalformedError) -> Response:
-        return on_problem(ProblemError(BY_CODE[error.code], str(error)))
-
-    @app.errorhandler(StoreUnavailableError)
-    def on_store_down(_: StoreUnavailableError) -> Response:
+def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCounters) -> Response:
+    """Return the problem document of a request that failed, and count it."""
+    if isinstance(error, StoreUnavailableError):
         # Nothing is logged: a line would tell when uploads came. Maintenance logs once that the
         # store is down.
         counters.add(STORE_ERRORS)
-        return on_problem(ProblemError(Problem.STORE_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}))
-
-    @app.errorhandler(StoreFullError)
-    def on_store_full(_: StoreFullError) -> Response:
-        counters.add(STORE_ERRORS)
-        return on_problem(ProblemError(Problem.STORE_FULL, headers={"Retry-After": str(FULL_RETRY_AFTER_S)}))
-
-    @app.errorhandler(QuotaExceededError)
-    def on_quota_exceeded(_: QuotaExceededError) -> Response:
-        until_s = min(int(DAY_S - clock() % DAY_S) + 1, MAX_RETRY_AFTER_S)
-        return on_problem(ProblemError(Problem.QUOTA_EXCEEDED, headers={"Retry-After": str(until_s)}))
-
-    @app.errorhandler(HTTPException)
-    def on_http_error(error: HTTPException) -> Response:
-        kept = {name: value for name, value in error.get_headers() if name == "Allow"}
-        return on_problem(ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept))
-
-    @app.errorhandler(Exception)
-    def on_bug(error: Exception) -> Response:
+    problem = _problem(error, clock)
+    if problem.problem is Problem.INTERNAL_ERROR:
         # The log line names our code. It never holds the request, its address or its body (see
         # collector.log).
         _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
-        return on_problem(ProblemError(Problem.INTERNAL_ERROR))
+    counters.add(PROBLEMS, problem.problem.code)
+    return problem.response()
+
+
+def _problem(error: Exception, clock: Callable[[], float]) -> ProblemError:
+    match error:
+        case ProblemError():
+            return error
+        case MalformedError():
+            return ProblemError(BY_CODE[error.code], str(error))
+        case HTTPException():  # what the framework itself finds
+            kept = {name: value for name, value in error.get_headers() if name == "Allow"}
+            return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept)
+        case StoreFullError():
+            problem, retry_after_s = Problem.STORE_FULL, FULL_RETRY_AFTER_S
+        case StoreUnavailableError():
+            problem, retry_after_s = Problem.STORE_UNAVAILABLE, RETRY_AFTER_S
+        case QuotaExceededError():
+            problem, retry_after_s = Problem.QUOTA_EXCEEDED, min(int(DAY_S - clock() % DAY_S) + 1, MAX_RETRY_AFTER_S)
+        case _:
+            return ProblemError(Problem.INTERNAL_ERROR)
+    return ProblemError(problem, headers={"Retry-After": str(retry_after_s)})
 
 
 _HTTP_PROBLEMS: dict[int | None, Problem] = {
@@ -161,3 +153,35 @@ _HTTP_PROBLEMS: dict[int | None, Problem] = {
     HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
 }
 """Problems that the framework itself finds, by status."""
+
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
+
+
+def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
+    """Return the application with its requests counted by operation and duration.
+
+    A body is complete when it is returned, so the duration includes it.
+    """
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began_ns = time.perf_counter_ns()
+        try:
+            return _complete(application(environ, start_response))
+        finally:
+            name = _NAMES.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), OTHER)
+            counters.observe(name, time.perf_counter_ns() - began_ns)
+
+    return answer
+
+
+def _complete(body: Iterable[bytes]) -> list[bytes]:
+    """Return the parts of a body as a list, which the server can send together with the head."""
+    try:
+        return list(body)
+    finally:
+        if hasattr(body, "close"):
+            body.close()

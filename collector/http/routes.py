@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from itertools import chain
+from typing import Any
 
 from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
-from collector.access_keys import AccessKey, Role
+from collector.access_keys import Access, AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES
 from collector.api.body import read_body
 from collector.api.headers import SNAPSHOT_TAKEN, utc_of
-from collector.api.openapi import openapi_document
-from collector.api.operations import JSON, NDJSON, TEXT
+from collector.api.operations import DOCUMENT, JSON, NDJSON, TEXT
 from collector.api.problem import Problem, ProblemError
-from collector.http.authorization import require_key
 from collector.http.batches import count_batch
 from collector.judge import judge, judge_all
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.monitoring.counters import WorkerCounters
 from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
 from collector.store.strata import folded, own_editions
@@ -120,7 +119,7 @@ def get_registry() -> Response:
 @routes.get("/v1/openapi.json")
 def get_openapi() -> Response:
     """Show the OpenAPI document."""
-    return _tagged(_openapi_body())
+    return _tagged(DOCUMENT)
 
 
 @routes.get("/v1/tallies")
@@ -154,11 +153,6 @@ def get_readyz() -> Response:
     """Say whether the store takes uploads."""
     _service().store.require_writable()
     return Response("ready\n", mimetype=TEXT)
-
-
-@cache
-def _openapi_body() -> bytes:
-    return json.dumps(openapi_document(), separators=(",", ":")).encode()
 
 
 def _snapshot(service: Service, closed: frozenset[str]) -> Snapshot:
@@ -207,3 +201,30 @@ def _lines(tallies: Iterator[StoredTally]) -> Iterator[str]:
             **_counts(tally.counts),
         }
         yield json.dumps(line, separators=(",", ":")) + "\n"
+
+
+_NEEDS = {
+    Role.UPLOAD: "reporting here needs an upload key",
+    Role.READ: "reading tallies needs a read key, or the collector's read token",
+    Role.RELAY: "handing on uploads needs a relay key",
+}
+
+
+def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> AccessKey:
+    """Return the key that a WSGI request bears.
+
+    Raises:
+        ProblemError: 401 if the request bears no known key, 403 if its key has another role.
+
+    """
+    scheme, _, secret = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
+    key = access.find(secret.strip()) if scheme.lower() == "bearer" else None
+    if key is None:
+        raise ProblemError(
+            Problem.UNAUTHORIZED,
+            f"{_NEEDS[role]}: send the header 'Authorization: Bearer SECRET'",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    if key.role is not role:
+        raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key is for something else")
+    return key

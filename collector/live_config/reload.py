@@ -14,7 +14,7 @@ from client_sdk.protocol.registry.registry import Registry
 from collector.access_file import load_access
 from collector.access_keys import Access
 from collector.errors import ConfigError
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.log import Event
 
 LOOK_S = 1.0

@@ -1,4 +1,4 @@
-"""Shares the state that is served between the main process, which writes it, and the workers."""
+"""What a collector serves: shared between the main process, which writes it, and the workers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,37 @@ import mmap
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from multiprocessing.reduction import DupFd
 from typing import Any
 
+from client_sdk.protocol.registry.registry import Registry
+from collector.access_keys import Access
+from collector.api.registry_document import registry_document
 from collector.errors import ConfigError
-from collector.live_config.state import Served
 from collector.unlinked_file import unlinked_file
+
+
+@dataclass(frozen=True)
+class Served:
+    """One state. It is replaced as a whole, never changed.
+
+    Attributes:
+        registry: the definitions.
+        access: the keys.
+
+    """
+
+    registry: Registry
+    access: Access
+
+    @cached_property
+    def document(self) -> bytes:
+        """The registry as a JSON document that anybody may read."""
+        return registry_document(self.registry)
+
 
 DIGEST_BYTES = 32
 

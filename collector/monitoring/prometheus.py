@@ -1,6 +1,10 @@
 """Prometheus metrics of all workers, on an address of their own.
 
-This module and `processes` are the only importers of prometheus_client.
+This module is the only importer of prometheus_client.
+
+What each process uses is a series of its own: a sum over the processes would fall when a worker
+ends, and Prometheus would read that as a counter that began anew. A worker's name is that of its
+row: the next worker in the row continues the series, with another start time.
 
 They are for the operator of the service: counts of uploads, perturbed reports and requests, and
 nothing about a single one.
@@ -10,12 +14,13 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from itertools import accumulate
 
-from prometheus_client import CollectorRegistry, make_wsgi_app, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -30,9 +35,9 @@ from collector.monitoring.counters import (
     STORE_ERRORS,
     UPLOADS,
     Totals,
+    worker_pids,
 )
 from collector.monitoring.health import Health
-from collector.monitoring.processes import process_families, worker_processes
 from collector.monitoring.shared_rows import Sheet
 
 _COUNTERS = (
@@ -154,3 +159,22 @@ def _gauges(health: Health) -> Iterator[Metric]:
     build = GaugeMetricFamily("hearsay_build_info", "Always 1.", labels=("version", "python"))
     build.add_metric((version("hearsay-ldp"), platform.python_version()), 1)
     yield build
+
+
+def worker_processes(sheet: Sheet) -> dict[str, int]:
+    """Return the pid of each worker, by a name that its successor takes over."""
+    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(sheet), 1)}
+
+
+def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
+    """Yield the ``process_*`` metrics of processes, each labelled with its name.
+
+    A process that has ended has none. Systems without ``/proc`` have none at all.
+    """
+    families: dict[str, Metric] = {}
+    for name, pid in processes.items():
+        for family in ProcessCollector(pid=partial(int, pid), registry=None).collect():
+            known = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                known.add_sample(sample.name, {"process": name}, sample.value)
+    yield from families.values()

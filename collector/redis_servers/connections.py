@@ -12,6 +12,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import redis
 from redis.crc import key_slot
@@ -22,10 +23,13 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from collector.errors import ConfigError
 from collector.plural import plural
 from collector.redis_servers import server
-from collector.redis_servers.connection import Connection
+from collector.redis_servers.connection import CLASSES, Connection, TlsConnection
+from collector.redis_servers.failure import unavailable
 from collector.redis_servers.server import Address, Replicas
 from collector.redis_servers.url import NO_URL, require_url
-from collector.required_settings import Durability, Promise
+from collector.required_settings import Promise
+
+Answer = TypeVar("Answer")
 
 CONNECT_TIMEOUT_S = 2.0
 ANSWER_TIMEOUT_S = 5.0
@@ -79,7 +83,7 @@ class Connections:
 
         """
         pool = _pool_of(url)
-        self._class = pool.connection_class
+        self._class = CLASSES[pool.connection_class]
         self._settings = pool.connection_kwargs
         self._promise = promise
         self._is_cluster = is_cluster
@@ -129,9 +133,9 @@ class Connections:
     def connect(self, address: Address) -> Connection:
         """Return a new connection to a server, without any check."""
         place = {} if address is None else {"host": address[0], "port": address[1]}
-        opened = self._class(**self._settings | place)
-        opened.connect()
-        return Connection(opened, ANSWER_TIMEOUT_S)
+        connection: Connection = self._class(**self._settings | place)
+        connection.connect()  # type: ignore[no-untyped-call] # redis-py's
+        return connection
 
     def open(self, address: Address) -> Connection:
         """Return a new connection, set up, to a server that keeps the promise.
@@ -158,9 +162,9 @@ class Connections:
     def is_replicated(self) -> bool:
         """Whether replicas may take over that must have what is read.
 
-        Under ``memory`` nobody counts on replicas.
+        Where nothing is promised, nobody counts on replicas.
         """
-        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not Durability.MEMORY)
+        return bool(self._promise.copies) or (self._is_cluster and self._promise.durability is not None)
 
     def replicas_to_confirm(self, connection: Connection, tag: str) -> Replicas:
         """Return the replicas that must have what a server answered about the shard of a tag.
@@ -187,18 +191,57 @@ class Connections:
             known: nodes to ask, in this order; the server of the URL comes last.
 
         Raises:
-            RedisError: if none of them answers.
+            StoreUnavailableError: if none of them answers.
 
         """
         for address in known:
             with contextlib.suppress(RedisError), self.briefly(address) as connection:
                 return self._beside(connection, address)
-        with self.briefly(None) as connection:
-            return self._beside(connection, None)
+        try:
+            with self.briefly(None) as connection:
+                return self._beside(connection, None)
+        except RedisError as error:
+            raise unavailable(error) from error
+
+    def ask_every_server(self, known: Sequence[Address], question: Callable[[Connection], Answer]) -> list[Answer]:
+        """Return every server's answer to a question, each over a new connection.
+
+        Raises:
+            StoreUnavailableError: if a server does not answer.
+
+        """
+        answers = []
+        for address in self.servers(known):
+            try:
+                with self.briefly(address) as connection:
+                    answers.append(question(connection))
+            except RedisError as error:
+                raise unavailable(error) from error
+        return answers
+
+    def require_promise(self, known: Sequence[Address]) -> tuple[Address, ...]:
+        """Make sure that every server keeps the promise.
+
+        Returns:
+            The nodes of the cluster; none if it is a single server.
+
+        Raises:
+            ConfigError: if a server is too old or cannot keep the promise.
+            StoreUnavailableError: if a server does not answer.
+
+        """
+        try:
+            self.open(None).close()
+            nodes = tuple(self.servers(known)) if self._is_cluster else ()
+            for address in nodes:
+                self.open(address).close()
+        except RedisError as error:
+            raise unavailable(error) from error
+        return nodes
 
     def _beside(self, connection: Connection, address: Address) -> list[Address]:
         if self._is_cluster:
-            return server.nodes(connection, self._host_of(address), by_tls=issubclass(self._class, redis.SSLConnection))
+            return server.nodes(connection, self._host_of(address), by_tls=self._class is TlsConnection)
         return [None, *(server.replicas(connection) or ())]
 
     @contextlib.contextmanager

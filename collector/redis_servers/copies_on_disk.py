@@ -1,7 +1,7 @@
 """The wait until writes are on the disks of a server and of its replicas.
 
 With ``--copies`` no write is acknowledged before that. Nor is what was read given out, if replicas
-may take over: with ``--copies``, and on a cluster unless durability is ``memory``.
+may take over: with ``--copies``, and on a cluster.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from redis.exceptions import RedisError
 from collector.plural import plural
 from collector.redis_servers.command import PackedCommand
 from collector.redis_servers.connection import Connection
+from collector.redis_servers.failure import TooFewCopiesError
 from collector.redis_servers.server import Replicas, history, parse_info
 
 COPIES_WAITS_MS = tuple(2**power for power in range(2, 11))
@@ -21,10 +22,6 @@ themselves only once a second. So ask again, soon at first.
 """
 
 REPLICATION = PackedCommand.of("", "INFO", "replication").command
-
-
-class TooFewCopiesError(RedisError):
-    """A write was made, but too few replicas have it on disk yet."""
 
 
 def require_copies(connection: Connection, replicas: Replicas) -> None:

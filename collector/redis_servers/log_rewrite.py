@@ -12,7 +12,6 @@ from redis.exceptions import RedisError, ResponseError
 
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.connections import Connections
-from collector.redis_servers.every_server import addresses
 from collector.redis_servers.server import Address, ask, info, setting
 
 
@@ -33,14 +32,14 @@ class Logs:
             those that had to wait.
 
         """
-        servers = addresses(self._connections, self._nodes)
+        servers = self._connections.servers(self._nodes)
         due = self._waiting.intersection(servers) or servers
         self._waiting = {address for address in due if self._ask(address, _is_busy)}
         return not self._waiting
 
     def log_rewrite_failed(self) -> bool:
         """Return whether the last rewrite failed on any server, for example on a full disk."""
-        return any(self._ask(address, _has_failed) for address in addresses(self._connections, self._nodes))
+        return any(self._ask(address, _has_failed) for address in self._connections.servers(self._nodes))
 
     def _ask(self, address: Address, question: Callable[[Connection], bool]) -> bool:
         """Return a server's answer, or False if it does not answer."""

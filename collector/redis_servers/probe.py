@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from collector.redis_servers.connections import Connections
 from collector.redis_servers.server import ask
-from collector.required_settings import IN_MEMORY
+from collector.required_settings import NO_PROMISE
 
 Measured = TypeVar("Measured")
 
@@ -29,7 +29,7 @@ def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | No
         The measurement, or None if the process did not answer both times.
 
     """
-    connections = Connections(url, IN_MEMORY, is_cluster=False)
+    connections = Connections(url, NO_PROMISE, is_cluster=False)
     try:
         with connections.briefly(None) as connection:
             ask(connection, "PING")

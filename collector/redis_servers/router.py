@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from redis.exceptions import (
     AskError,
@@ -22,12 +22,12 @@ from redis.exceptions import (
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.redis_servers.call import Answered, Call
-from collector.redis_servers.command import PackedCommand
+from collector.plural import plural
+from collector.redis_servers.command import PackedCommand, even_when_full
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.connections import Connections
-from collector.redis_servers.copies_on_disk import TooFewCopiesError, require_copies
-from collector.redis_servers.pipeline import Sent, receive, send, unavailable, write_after_reading
+from collector.redis_servers.copies_on_disk import are_on_disk, require_copies
+from collector.redis_servers.failure import TooFewCopiesError, unavailable
 from collector.redis_servers.server import Address
 
 ROUNDS = 9
@@ -44,6 +44,58 @@ Each pause is twice as long as the one before; all are about a second.
 
 TRIES = 2
 """How often a server is tried whose connection broke, for the connection may have been stale."""
+
+ASKING = PackedCommand.of("", "ASKING").command
+
+Answered: TypeAlias = dict[tuple[Address, Connection], set[str]]
+"""Who has answered, over which connection, and the tags that this was about."""
+
+
+class _Sent(NamedTuple):
+    """A command in the batch for one server.
+
+    Attributes:
+        place: index of the request in its call.
+        is_asking: whether its slot is still moving to that server.
+
+    """
+
+    place: int
+    is_asking: bool
+
+
+class _Call:
+    """The progress of one call.
+
+    Attributes:
+        requests: the requests of the call.
+        answered: the servers that answered, their connections, and the tags they answered about.
+        answers: for each request, the answer or error so far.
+        pending: indexes of the requests to send in the next round.
+        asking: for some pending requests, the server to which their slot is still moving.
+        lost: the servers that failed, with one entry for each failure.
+        lost_before: the servers that had failed before this round.
+        is_moving: whether a slot was moving in this round.
+
+    """
+
+    def __init__(self, requests: Sequence[PackedCommand], answered: Answered) -> None:
+        """Begin with everything to be sent."""
+        self.requests = requests
+        self.answered = answered
+        self.answers: list[Any] = [None] * len(requests)
+        self.pending = list(range(len(requests)))
+        self.asking: dict[int, Address] = {}
+        self.lost: list[Address] = []
+        self.lost_before: frozenset[Address] = frozenset()
+        self.is_moving = False
+
+    def begin_round(self) -> None:
+        """Forget what the round before left to do."""
+        self.pending = []
+        self.asking = {}
+        self.lost_before = frozenset(self.lost)
+        self.is_moving = False
 
 
 class Router:
@@ -108,7 +160,7 @@ class Router:
             means that the write is on disk, on as many servers as promised.
 
         """
-        call = Call(requests, {} if answered is None else answered)
+        call = _Call(requests, {} if answered is None else answered)
         pause_s = FIRST_PAUSE_S
         for _ in range(ROUNDS):
             self._exchange(call)
@@ -121,26 +173,27 @@ class Router:
             call.answers[index] = StoreUnavailableError("a slot of the store is moving; try again later")
         return call.answers
 
-    def confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
+    def confirm(self, answered: Answered, name: str) -> None:
         """Wait until every replica that could take over from a server has what it answered.
 
         Args:
-            address: the server.
-            connection: the connection over which it answered.
-            tags: prefixes of the shards that it answered about.
-            name: the name of the key to write for that, without a prefix.
+            answered: the servers that answered, and what about.
+            name: the name of the key to write for that, without a shard's prefix.
 
         Raises:
-            StoreUnavailableError: if the connection is gone, or replicas do not have the
-                answers in time.
+            StoreUnavailableError: if a connection is gone, or replicas do not have the answers in
+                time.
 
         """
-        if not self._connections.is_replicated:
-            return
+        if self._connections.is_replicated:
+            for (address, connection), tags in answered.items():
+                self._confirm(address, connection, sorted(tags), name)
+
+    def _confirm(self, address: Address, connection: Connection, tags: Sequence[str], name: str) -> None:
         if self._connections.opened(address) is not connection:
             raise StoreUnavailableError("a connection to the store broke while it was read; ask again")
         try:
-            tag = write_after_reading(connection, tags, name)
+            tag = _write_after_reading(connection, tags, name)
             require_copies(connection, self._connections.replicas_to_confirm(connection, tag))
         except RedisError as error:
             self._connections.drop(address)
@@ -149,7 +202,7 @@ class Router:
             self._connections.drop(address)
             raise
 
-    def _exchange(self, call: Call) -> None:
+    def _exchange(self, call: _Call) -> None:
         """Send the pending requests and settle those that are answered."""
         batches = self._batches(call)
         sent: list[tuple[Address, Connection]] = []
@@ -157,43 +210,50 @@ class Router:
             for address, batch in batches.items():
                 try:
                     connection = self._connections.own(address)
-                    send(connection, call.requests, batch)
+                    _send(connection, call.requests, batch)
                     sent.append((address, connection))
                 except (RedisError, ConfigError) as error:
                     self._lose(call, address, batch, error)
             for address, connection in sent:
                 batch = batches[address]
                 try:
-                    answers = receive(connection, batch, self._copies)
+                    answers = _receive(connection, batch, self._copies)
                 except RedisError as error:
                     self._lose(call, address, batch, error)
                 else:
                     for (index, _), answer in zip(batch, answers, strict=True):
                         self._settle(call, address, index, answer)
-                    call.note_answered(address, connection, batch)
+                    self._note_answered(call, address, connection, batch)
         except BaseException:
             # an unread answer would be taken for the answer to a later command
             self._connections.drop_all()
             raise
 
-    def _batches(self, call: Call) -> dict[Address, list[Sent]]:
+    @staticmethod
+    def _note_answered(call: _Call, address: Address, connection: Connection, batch: list[_Sent]) -> None:
+        """Note which server answered for which shards, except where it redirected."""
+        tags = {call.requests[index].tag for index, _ in batch if not isinstance(call.answers[index], Exception)}
+        if tags:
+            call.answered.setdefault((address, connection), set()).update(tags)
+
+    def _batches(self, call: _Call) -> dict[Address, list[_Sent]]:
         """Return each server's batch: its requests, and whether their slot is still moving."""
-        batches: dict[Address, list[Sent]] = {}
+        batches: dict[Address, list[_Sent]] = {}
         for index in call.pending:
             is_asking = index in call.asking
             address = call.asking[index] if is_asking else self._home(call, call.requests[index].tag)
-            batches.setdefault(address, []).append(Sent(index, is_asking))
+            batches.setdefault(address, []).append(_Sent(index, is_asking))
         call.begin_round()
         return batches
 
-    def _home(self, call: Call, tag: str) -> Address:
+    def _home(self, call: _Call, tag: str) -> Address:
         """Return the server that has a tag's keys, or else a server that may know."""
         home = self._homes.get(tag)
         if home is not None:
             return home
         return min((*self._nodes, *self._homes.values(), None), key=call.lost.count)
 
-    def _lose(self, call: Call, address: Address, batch: list[Sent], error: RedisError | ConfigError) -> None:
+    def _lose(self, call: _Call, address: Address, batch: list[_Sent], error: RedisError | ConfigError) -> None:
         """Forget a server that failed, and retry its requests once, perhaps elsewhere."""
         self._forget(call, address)
         if isinstance(error, RedisTimeoutError):
@@ -205,7 +265,7 @@ class Router:
             else:
                 call.pending.append(index)
 
-    def _settle(self, call: Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
+    def _settle(self, call: _Call, address: Address, index: int, answer: Any) -> None:  # noqa: ANN401 the server decides
         """Record an answer, or put its request back among the pending ones."""
         call.answers[index] = answer
         if not isinstance(answer, RedisError):
@@ -227,8 +287,66 @@ class Router:
             return
         call.pending.append(index)
 
-    def _forget(self, call: Call, address: Address) -> None:
+    def _forget(self, call: _Call, address: Address) -> None:
         self._connections.drop(address)
         known = self._homes.copy()  # at once: other threads learn homes meanwhile
         self._homes = {tag: home for tag, home in known.items() if home != address}
         call.lost.append(address)
+
+
+def _send(connection: Connection, requests: Sequence[PackedCommand], batch: Sequence[_Sent]) -> None:
+    """Send a batch of commands in a row."""
+    commands = []
+    for place, is_asking in batch:
+        commands += [ASKING] * is_asking
+        commands.append(requests[place].command)
+    connection.send(b"".join(commands))
+
+
+def _receive(connection: Connection, batch: Sequence[_Sent], copies: int) -> list[Any]:
+    """Return the answers to a batch. An error that concerns one command only is an answer too.
+
+    They wait until the promised copies are on disk. If those do not come in time, an error stands
+    in place of each answer that is none.
+
+    Args:
+        connection: the connection over which the batch was sent.
+        batch: the commands that were sent.
+        copies: the number of replicas that must have the writes on disk.
+
+    """
+    answers = []
+    for _, is_asking in batch:
+        if is_asking:
+            connection.receive()
+        answers.append(connection.receive_any())
+    if not copies or are_on_disk(connection, copies):
+        return answers
+    error = TooFewCopiesError(f"a write is not yet on disk on {plural(copies, 'replica')}")
+    return [answer if isinstance(answer, RedisError) else error for answer in answers]
+
+
+def _write_after_reading(connection: Connection, tags: Sequence[str], name: str) -> str:
+    """Let a server make a write on one of its shards, and return the shard's tag.
+
+    What the server answered earlier on this connection came before the write.
+
+    Args:
+        connection: the connection over which it answered.
+        tags: prefixes of the shards that it answered for; slots of these may be moving to another
+            server.
+        name: the name of the key to write, without the prefix.
+
+    Raises:
+        RedisError: if it does not take writes for any of them.
+
+    """
+    answer: Any = None
+    for tag in tags:
+        connection.send(PackedCommand.of(tag, *even_when_full("SET", tag + name, "")).command)
+        answer = connection.receive_any()
+        if not isinstance(answer, RedisError):
+            return tag
+        if not isinstance(answer, AskError):
+            break
+    raise answer

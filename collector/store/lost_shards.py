@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collector.redis_servers.command import even_when_full
 from collector.store import keys
-from collector.store.handle import StoreHandle
 from collector.store.schema import NAME_FIELD, NAMED, NAMED_FIELD, SCHEMA, SCHEMA_FIELD, SHARDS_FIELD
 from collector.store.shard_identity import name_to_go_on_with, numbered
+from collector.store.shards import Shards
 
 
-def accept_lost_shards(store: StoreHandle) -> list[str]:
+def accept_lost_shards(store: Shards) -> list[str]:
     """Make lost shards empty shards of the store again.
 
     Their names are written last, and nothing is counted there before. Running collectors go on by
@@ -25,8 +25,8 @@ def accept_lost_shards(store: StoreHandle) -> list[str]:
     """
     store.require_promise()
     facts = store.facts()
-    shards = int(facts.get(SHARDS_FIELD, store.shards_of_new))
-    shard_names = store.shard_names(shards)
+    shards = int(facts.get(SHARDS_FIELD, store.number_of_new))
+    shard_names = store.names(shards)
     name = name_to_go_on_with(facts, shard_names)
     if name is None or (NAMED_FIELD not in facts and facts.get(NAME_FIELD) == name):
         # naming is not finished
@@ -35,7 +35,7 @@ def accept_lost_shards(store: StoreHandle) -> list[str]:
     losses = []
     if lost:
         _close_where_lost(store, lost, [shard for shard in range(shards) if shard not in lost])
-        store.name_shards(lost, name)
+        store.name(lost, name)
         losses.append(f"{numbered(lost)} of {shards}, with the tallies and remembered uploads on them")
     if NAMED_FIELD not in facts:
         store.run_on_facts(*even_when_full("HSETNX", keys.STORE, SCHEMA_FIELD, SCHEMA))
@@ -45,7 +45,7 @@ def accept_lost_shards(store: StoreHandle) -> list[str]:
     return losses
 
 
-def _close_where_lost(store: StoreHandle, lost: list[int], left: list[int]) -> None:
+def _close_where_lost(store: Shards, lost: list[int], left: list[int]) -> None:
     """Close on lost shards what the others have closed.
 
     Otherwise windows closed early would take reports again.

@@ -1,8 +1,8 @@
 """The tally store on a Redis or Valkey server, or on a cluster of them.
 
 One upload is one script on one hash slot. The script looks the upload id up, counts every report
-and remembers which ones counted, or does none of it. `keys` lists what is kept where, `handle`
-sends the commands, `servers.router` finds the server.
+and remembers which ones counted, or does none of it. `keys` lists what is kept where, `shards`
+sends the commands, `redis_servers.router` finds the server.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from itertools import groupby
 from client_sdk.protocol.window import Window
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Judgement
-from collector.redis_servers.command import PackedCommand, even_when_full
+from collector.redis_servers.command import even_when_full
+from collector.redis_servers.router import Answered
 from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer
-from collector.store.handle import StoreHandle
 from collector.store.preparation import prepare
-from collector.store.reading import Reading
 from collector.store.schema import Purpose
 from collector.store.shards import ONE_SERVER, Layout, Shards
 from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
@@ -31,7 +30,7 @@ class RedisStore:
     """A TallyStore on a Redis or Valkey server or cluster.
 
     Attributes:
-        handle: sends commands to the store.
+        shards: sends commands to the store.
 
     """
 
@@ -40,39 +39,32 @@ class RedisStore:
     ) -> None:
         """Name the server; nothing is sent before the first use.
 
-        See `StoreHandle` for the arguments.
+        See `Shards` for the arguments.
 
         Raises:
             ConfigError: if the URL is not valid.
 
         """
-        self.handle = StoreHandle(url, promise, is_cluster=is_cluster, layout=layout)
-        self._router = self.handle.router
-        self._shards = Shards(self._router)
+        self.shards = Shards(url, promise, is_cluster=is_cluster, layout=layout)
 
     @property
     def layout(self) -> Layout:
         """What is known of the store."""
-        return self.handle.layout
-
-    @property
-    def shards(self) -> int:
-        """The number of shards that the store was created with."""
-        return self.handle.shards
+        return self.shards.layout
 
     def disconnect(self) -> None:
         """Close this thread's connections; the next use opens them again."""
-        self.handle.disconnect()
+        self.shards.disconnect()
 
     def prepare(self, purpose: Purpose = Purpose.USE) -> None:
         """Make the store ready; see `preparation.prepare`."""
-        prepare(self.handle, purpose)
+        prepare(self.shards, purpose)
 
     def count(self, judgement: Judgement) -> CountedUpload:
         """See TallyStore."""
         while True:
             request = count_command(judgement, self.layout.shards, self.layout.name)
-            outcome = read_answer(self._router.ask(request), judgement)
+            outcome = read_answer(self.shards.router.ask(request), judgement)
             if isinstance(outcome, QuotaExceededError):
                 raise outcome
             if isinstance(outcome, CountedUpload):
@@ -85,9 +77,11 @@ class RedisStore:
         outcomes: dict[int, Outcome] = {}
         pending = dict(enumerate(judgements))
         while pending:
-            requests = [count_command(judgement, self.shards, self.layout.name) for judgement in pending.values()]
+            requests = [
+                count_command(judgement, self.layout.shards, self.layout.name) for judgement in pending.values()
+            ]
             late = {}
-            for (index, judgement), answer in zip(pending.items(), self._router.ask_all(requests), strict=True):
+            for (index, judgement), answer in zip(pending.items(), self.shards.router.ask_all(requests), strict=True):
                 outcome = answer if isinstance(answer, StoreUnavailableError) else read_answer(answer, judgement)
                 if isinstance(outcome, frozenset):
                     late[index] = judgement.without(outcome)
@@ -102,31 +96,31 @@ class RedisStore:
         If a shard cannot be reached, the other shards close the window; it is not closed yet.
         """
         # an earlier closer may not have waited until replicas had it
-        closing = Reading(self._router)
-        Shards(closing).ask_own(
-            self.layout, lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text)
+        answered: Answered = {}
+        self.shards.ask_own(
+            lambda shard: even_when_full("SADD", keys.of_shard(shard, keys.CLOSED), window.text), answered
         )
-        closing.confirm()
+        self.shards.confirm(answered)
 
     def closed_windows(self) -> frozenset[str]:
         """See TallyStore. A window is closed when every shard has closed it."""
-        return frozenset.intersection(*self._members(self._shards, keys.CLOSED))
+        return frozenset.intersection(*self._members(keys.CLOSED))
 
     def half_closed_windows(self) -> frozenset[str]:
         """See TallyStore. A closing may be under way."""
-        closed = list(self._members(self._shards, keys.CLOSED))
+        closed = list(self._members(keys.CLOSED))
         return frozenset().union(*closed) - frozenset.intersection(*closed)
 
     def tallied_windows(self) -> frozenset[str]:
         """See TallyStore."""
-        return frozenset().union(*self._members(self._shards, keys.WINDOWS))
+        return frozenset().union(*self._members(keys.WINDOWS))
 
     def closed_tallies(self, closed: frozenset[str]) -> Iterator[StoredTally]:
         """See TallyStore."""
         # a master that was lost since may have reported them as closed
-        reading = Reading(self._router)
-        still_closed = closed.intersection(*self._members(Shards(reading), keys.CLOSED))
-        yield from self._tallies(reading, lambda window: window in still_closed, closed=True)
+        answered: Answered = {}
+        still_closed = closed.intersection(*self._members(keys.CLOSED, answered))
+        yield from self._tallies(answered, lambda window: window in still_closed, closed=True)
 
     def open_tallies(self, left_out: frozenset[str]) -> Iterator[StoredTally]:
         """Yield the present tallies of all windows but some, each marked as open.
@@ -134,21 +128,20 @@ class RedisStore:
         They are complete only if the iterator reaches its end. Nobody who sees them may see an
         earlier or a later state of them: that is what `open_snapshot` is for.
         """
-        return self._tallies(Reading(self._router), lambda window: window not in left_out, closed=False)
+        return self._tallies({}, lambda window: window not in left_out, closed=False)
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         """See TallyStore. All collectors on a store share one look."""
-        reading = Reading(self._router)
-        look_up = PackedCommand.of(keys.prefix(0), "GET", keys.SNAPSHOT)
-        kept = reading.ask(look_up)
+        answered: Answered = {}
+        kept = self._look(answered)
         if kept is None:
             tallies = [
                 (tally.metric, tally.edition, tally.window, tally.counts) for tally in self.open_tallies(left_out)
             ]
             fresh = json.dumps({"taken_s": int(now_s), "tallies": tallies})
-            self.handle.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
-            kept = reading.ask(look_up) or fresh
-        reading.confirm()
+            self.shards.run(0, *even_when_full("SET", keys.SNAPSHOT, fresh, "NX", "EX", interval_s))
+            kept = self._look(answered) or fresh
+        self.shards.confirm(answered)
         look = json.loads(kept)
         tallies_of_look = (
             StoredTally(metric, edition, window, closed=False, counts=tuple(counts))
@@ -158,49 +151,58 @@ class RedisStore:
 
     def own_editions(self) -> OwnEditions:
         """See TallyStore. What a failover takes back is not shown, rather than shown unfolded."""
-        return self.handle.own_editions()
+        return self.shards.own_editions()
 
     def remember_editions(self, editions: OwnEditions) -> None:
         """See TallyStore."""
-        self.handle.remember_editions(editions)
+        self.shards.remember_editions(editions)
 
     def require_writable(self) -> None:
         """See TallyStore. A write that changes nothing is refused like any other write."""
-        self._shards.require_any_writable(self.layout)
+        self.shards.require_any_writable()
 
-    def _tallies(self, reading: Reading, is_included: Callable[[str], bool], *, closed: bool) -> Iterator[StoredTally]:
-        """Yield tallies, and confirm the reading at the end.
+    def _look(self, answered: Answered) -> str | bytes | None:
+        """Return the last look at open windows, or None if it is too old."""
+        look: bytes | None
+        (look,) = self.shards.ask((0,), lambda _: ("GET", keys.SNAPSHOT), answered)
+        return look
+
+    def _tallies(
+        self, answered: Answered, is_included: Callable[[str], bool], *, closed: bool
+    ) -> Iterator[StoredTally]:
+        """Yield tallies, and confirm what was answered at the end.
 
         A tally that is being retired may be incomplete. It is left out with all of its question in
         that window: if the others were shown without a small stratum, an earlier reading would say
         what it was. Names that left the index before it was read here are still going afterwards,
         unless the whole question has left it by then.
         """
-        shards = Shards(reading)
-        index = self.handle.index(shards)
-        going = {_asked(name) for names in self._members(shards, keys.GOING) for name in names}
+        index = self.shards.index(answered)
+        going = {_asked(name) for names in self._members(keys.GOING, answered) for name in names}
         for (metric, window), group in groupby(sorted(index, key=_asked), key=_asked):
             if is_included(window) and (metric, window) not in going:
                 names = sorted(group)
-                counts = [self._counts(shards, name, index[name]) for name in names]
-                if all(map(self.handle.is_indexed, names)):
+                counts = [self._counts(name, index[name], answered) for name in names]
+                if all(map(self.shards.is_indexed, names)):
                     for name, each in zip(names, counts, strict=True):
                         yield StoredTally(metric, name.split(":")[1], window, closed, each)
         # Only a reader who reaches the end knows that all was complete, and stays so: a shard may
         # have been lost meanwhile, or a replica may not have what its master answered.
-        shards.require_own(self.layout)
-        reading.confirm()
+        self.shards.require_own(answered)
+        self.shards.confirm(answered)
 
-    def _counts(self, shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
+    def _counts(self, name: str, symbols: int, answered: Answered) -> tuple[int, ...]:
         counts = [0] * symbols
-        for packed in shards.ask(range(self.shards), lambda shard: ("GET", keys.tally(shard, name))):
+        for packed in self.shards.ask(
+            range(self.layout.shards), lambda shard: ("GET", keys.tally(shard, name)), answered
+        ):
             for symbol, (count,) in enumerate(struct.iter_unpack(">q", packed or b"")):
                 counts[symbol] += count
         return tuple(counts)
 
-    def _members(self, shards: Shards, name: str) -> Iterator[frozenset[str]]:
+    def _members(self, name: str, answered: Answered | None = None) -> Iterator[frozenset[str]]:
         """Yield the members of a set, shard by shard."""
-        for members in shards.ask_own(self.layout, lambda shard: ("SMEMBERS", keys.of_shard(shard, name))):
+        for members in self.shards.ask_own(lambda shard: ("SMEMBERS", keys.of_shard(shard, name)), answered):
             yield frozenset(member.decode() for member in members)
 
 

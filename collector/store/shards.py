@@ -1,15 +1,29 @@
-"""Questions to all shards of a store, each of which must still belong to the store."""
+"""The shards of a store on Redis or Valkey: commands to them, to the store's facts and its servers.
+
+Every shard must still belong to the store. `RedisStore` counts and reads through this module, and
+whatever else is done to a store (preparing, backup, retirement, checks) goes through it too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from collector.errors import StoreUnavailableError
+from redis.exceptions import AskError, ClusterDownError
+
+from collector.errors import ConfigError, StoreUnavailableError
 from collector.redis_servers.command import PackedCommand, even_when_full
-from collector.redis_servers.server import Address
+from collector.redis_servers.connection import Connection
+from collector.redis_servers.connections import Answer, Connections
+from collector.redis_servers.log_rewrite import Logs
+from collector.redis_servers.router import Answered, Router
+from collector.redis_servers.server import Address, ask
+from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
+from collector.store.count_script import COUNT_UPLOAD
+from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD
 from collector.store.shard_identity import numbered
+from collector.store.store_protocol import OwnEditions
 
 Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]
 """Returns the command for a shard, given the shard's number."""
@@ -25,6 +39,9 @@ CLUSTER_SHARDS = 64
 
 It can grow to as many nodes; reading a tally adds up as many parts.
 """
+
+EDITIONS_A_COMMAND = 1000
+"""A script takes some thousands of arguments, and a registry may have more editions."""
 
 
 class Layout(NamedTuple):
@@ -46,103 +63,237 @@ class Layout(NamedTuple):
 ONE_SERVER = Layout()
 
 
-class Asks(Protocol):
-    """Sends commands to the servers that hold their keys: a Router, or a Reading."""
-
-    def ask_all(self, requests: Sequence[PackedCommand], /) -> list[Any]:
-        """Return their answers or StoreUnavailableErrors in order."""
-
-
 class Shards:
-    """Asks the shards of a store.
+    """Sends commands to one store.
 
-    Every method raises StoreUnavailableError if a shard does not answer.
+    Every method that asks raises StoreUnavailableError if there is no answer, or the answer is an
+    error. What is read with an `Answered` counts only once `confirm` has returned.
+
+    Attributes:
+        layout: what is known of the store.
+        router: finds the server that has a key.
+        number_of_new: the number of shards that a new store gets here.
+
     """
 
-    def __init__(self, router: Asks) -> None:
-        """Take what finds the shards."""
-        self._router = router
+    def __init__(
+        self, url: str, promise: Promise = ON_DISK, *, is_cluster: bool = False, layout: Layout = ONE_SERVER
+    ) -> None:
+        """Name the server; nothing is sent before the first use.
 
-    def ask(self, shards: Iterable[int], command: Command) -> list[Any]:
+        Args:
+            url: where the server listens, or any node of the cluster.
+            promise: what an acknowledgement promises.
+            is_cluster: whether the server is a node of a cluster.
+            layout: what is known of the store; `prepare` finds out.
+
+        Raises:
+            ConfigError: if the URL is not valid.
+
+        """
+        self.layout = layout
+        self._expected_name = layout.name
+        self._connections = Connections(url, promise, is_cluster=is_cluster, set_up=self._set_up)
+        self.router = Router(self._connections, promise.copies)
+        self.router.learn(layout.nodes)
+        self.number_of_new = CLUSTER_SHARDS if is_cluster else SHARDS
+
+    @property
+    def number(self) -> int:
+        """The number of shards that the store was created with."""
+        return self.layout.shards
+
+    def disconnect(self) -> None:
+        """Close this thread's connections; the next command opens them again."""
+        self._connections.drop_all()
+
+    def expect_any(self) -> None:
+        """Accept servers of any store until the next call of `adopt`."""
+        self._expected_name = ""
+
+    def adopt(self, facts: Mapping[str, str]) -> None:
+        """Use the store that these facts describe, and refuse any other from now on."""
+        name = facts[NAME_FIELD] if NAMED_FIELD in facts else ""
+        self.layout = self.layout._replace(shards=int(facts[SHARDS_FIELD]), name=name)
+        self._expected_name = name
+
+    def require_promise(self) -> None:
+        """Make sure that every server keeps the promise, and learn where the servers are.
+
+        Raises:
+            ConfigError: if a server is too old or cannot keep the promise.
+
+        """
+        nodes = self._connections.require_promise(self.layout.nodes)
+        self.layout = self.layout._replace(nodes=nodes)
+        self.router.learn(nodes)
+
+    def run(self, shard: int, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
+        """Return the answer to a command on the keys of one shard."""
+        return self.router.ask(PackedCommand.of(keys.prefix(shard), *command))
+
+    def run_on_facts(self, *command: str | bytes | int) -> Any:  # noqa: ANN401 the server decides
+        """Return the answer to a command on the store's facts."""
+        return self.router.ask(PackedCommand.of(keys.STORE, *command))
+
+    def ask(self, shards: Iterable[int], command: Command, answered: Answered | None = None) -> list[Any]:
         """Return the answers of shards, whether or not they belong to the store.
 
         All are asked, even if one does not answer.
         """
-        requests = [PackedCommand.of(keys.prefix(shard), *command(shard)) for shard in shards]
-        return self._answers(requests)
+        return self._answers([PackedCommand.of(keys.prefix(shard), *command(shard)) for shard in shards], answered)
 
-    def ask_own(self, layout: Layout, command: Command) -> list[Any]:
+    def ask_own(self, command: Command, answered: Answered | None = None) -> list[Any]:
         """Return every shard's answer.
 
         Raises:
             StoreUnavailableError: also if a shard no longer belongs to the store.
 
         """
-        answers = self._answers(_with_names(layout, command))
+        answers = self._answers(self._with_names(command), answered)
         # a shard that has its name now had it when it answered before
-        _require_own(layout, answers[1::2])
+        self._require_named(answers[1::2])
         return answers[::2]
 
-    def require_any_writable(self, layout: Layout) -> None:
+    def confirm(self, answered: Answered) -> None:
+        """Make sure that no failover takes back what was answered.
+
+        A master that was cut off answers for a while before it knows, and a lone master may hold
+        what no replica has. What it answered may be lost with it. So a reader lets the same servers
+        make a write, over the same connections, and waits until their replicas have it. Then they
+        also have everything that came before it, including what was read.
+
+        Raises:
+            StoreUnavailableError: if a connection over which a server answered is gone, or its
+                replicas do not have the answer in time.
+
+        """
+        self.router.confirm(answered, keys.READ)
+
+    def require_own(self, answered: Answered | None = None) -> None:
+        """Make sure that every shard still is the store's; then earlier reads were complete."""
+        self._require_named(self.ask(range(self.number), _name_of, answered))
+
+    def require_any_writable(self) -> None:
         """Make sure that at least one shard takes writes and still belongs to the store."""
-        answers = self._router.ask_all(
-            _with_names(layout, lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
+        answers = self.router.ask_all(
+            self._with_names(lambda shard: ("SET", keys.of_shard(shard, keys.NEVER), "", "XX"))
         )
         refusals = {
             shard: answer for shard, answer in enumerate(answers[::2]) if isinstance(answer, StoreUnavailableError)
         }
-        if len(refusals.keys() | set(_lost(layout, answers[1::2]))) < layout.shards:
+        if len(refusals.keys() | set(self._lost(answers[1::2]))) < self.number:
             return
         if refusals:
             raise next(iter(refusals.values()))
-        _require_own(layout, answers[1::2])
-
-    def require_own(self, layout: Layout) -> None:
-        """Make sure that every shard still is the store's; then earlier reads were complete."""
-        _require_own(layout, self.ask(range(layout.shards), _name_of))
+        self._require_named(answers[1::2])
 
     def names(self, shards: int) -> list[str | None]:
         """Return the store name that each shard carries, or None for a shard without a name."""
         return [None if name is None else name.decode() for name in self.ask(range(shards), _name_of)]
 
     def name(self, shards: Sequence[int], name: str) -> None:
-        """Write a name to those of the given shards that carry none."""
+        """Write the store's name to those of the given shards that carry none."""
         self.ask(shards, lambda shard: even_when_full("SET", keys.of_shard(shard, keys.NAME), name, "NX"))
 
-    def _answers(self, requests: Sequence[PackedCommand]) -> list[Any]:
-        answers = self._router.ask_all(requests)
+    def facts(self) -> dict[str, str]:
+        """Return the store's facts (see `keys.STORE`). They are empty if it was never used."""
+        return _decoded(self.run_on_facts("HGETALL", keys.STORE))
+
+    def own_editions(self) -> dict[str, str]:
+        """Return what the store remembers of all editions that were ever served; see `strata`."""
+        return _decoded(self.router.ask(PackedCommand.of(keys.EDITIONS, "HGETALL", keys.EDITIONS)))
+
+    def remember_editions(self, editions: OwnEditions) -> None:
+        """Remember editions for good; those that are remembered stay as they are."""
+        fresh = sorted(editions.items() - self.own_editions().items())
+        for start in range(0, len(fresh), EDITIONS_A_COMMAND):
+            words = [word for pair in fresh[start : start + EDITIONS_A_COMMAND] for word in pair]
+            self.router.ask(PackedCommand.of(keys.EDITIONS, *even_when_full("HSET", keys.EDITIONS, *words)))
+
+    def index(self, answered: Answered | None = None) -> dict[str, int]:
+        """Return the number of symbols of every tally by its name, METRIC:EDITION:WINDOW."""
+        index: dict[str, int] = {}
+        for flat in self.ask_own(lambda shard: ("HGETALL", keys.of_shard(shard, keys.TALLIES)), answered):
+            index |= {name: int(symbols) for name, symbols in _decoded(flat).items()}
+        return index
+
+    def is_indexed(self, name: str) -> bool:
+        """Return whether a tally, METRIC:EDITION:WINDOW, is in the index.
+
+        If it is, counts of it that were read before this call were complete.
+        """
+        return any(self.ask(range(self.number), lambda shard: ("HEXISTS", keys.of_shard(shard, keys.TALLIES), name)))
+
+    def ask_servers(self, question: Callable[[Connection], Answer]) -> list[Answer]:
+        """Return the answer of every server, replicas included, each over a new connection."""
+        return self._connections.ask_every_server(self.layout.nodes, question)
+
+    def logs(self) -> Logs:
+        """Return the append-only files of the store's servers."""
+        return Logs(self._connections, self.layout.nodes)
+
+    def _set_up(self, connection: Connection) -> None:
+        """Prepare a fresh connection: check the store's name, load the counting script.
+
+        Raises:
+            ConfigError: if the server holds another store, or an empty one.
+            RedisError: if the server does not answer.
+
+        """
+        if self._expected_name and not _may_have_name(connection, self._expected_name):
+            raise ConfigError(
+                "the store is not the one that this collector started with: it is empty, or was replaced by "
+                "another; bring the first one back, or restart the collector if it is meant to use this one"
+            )
+        ask(connection, "SCRIPT", "LOAD", COUNT_UPLOAD)
+
+    def _answers(self, requests: Sequence[PackedCommand], answered: Answered | None) -> list[Any]:
+        answers = self.router.ask_all(requests, answered)
         for answer in answers:
             if isinstance(answer, StoreUnavailableError):
                 raise answer
         return answers
+
+    def _with_names(self, command: Command) -> list[PackedCommand]:
+        """Return a command for each shard, each followed by a question for the shard's name."""
+        return [
+            PackedCommand.of(keys.prefix(shard), *words)
+            for shard in range(self.number)
+            for words in (command(shard), _name_of(shard))
+        ]
+
+    def _lost(self, shard_names: Sequence[bytes | None]) -> list[int]:
+        """Return the shards that do not belong to the store.
+
+        If the store's name is not known, there are none.
+        """
+        expected = self.layout.name.encode()
+        return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
+
+    def _require_named(self, shard_names: Sequence[bytes | None]) -> None:
+        lost = self._lost(shard_names)
+        if lost:
+            raise StoreUnavailableError(
+                f"the store that this collector started with has lost {numbered(lost)}: they were emptied or "
+                "replaced; bring the original ones back, or restart the collector, which then says what to do"
+            )
 
 
 def _name_of(shard: int) -> tuple[str, str]:
     return "GET", keys.of_shard(shard, keys.NAME)
 
 
-def _with_names(layout: Layout, command: Command) -> list[PackedCommand]:
-    """Return a command for each shard, each followed by a question for the shard's name."""
-    return [
-        PackedCommand.of(keys.prefix(shard), *words)
-        for shard in range(layout.shards)
-        for words in (command(shard), _name_of(shard))
-    ]
+def _decoded(flat: Sequence[bytes]) -> dict[str, str]:
+    """Return a hash of texts, which a server sends as names and values in turn."""
+    return {name.decode(): value.decode() for name, value in zip(flat[::2], flat[1::2], strict=True)}
 
 
-def _lost(layout: Layout, shard_names: Sequence[bytes | None]) -> list[int]:
-    """Return the shards that do not belong to the store.
-
-    If the store's name is not known, there are none.
-    """
-    expected = layout.name.encode()
-    return [shard for shard, name in enumerate(shard_names) if expected and name != expected]
-
-
-def _require_own(layout: Layout, shard_names: Sequence[bytes | None]) -> None:
-    lost = _lost(layout, shard_names)
-    if lost:
-        raise StoreUnavailableError(
-            f"the store that this collector started with has lost {numbered(lost)}: they were emptied or replaced; "
-            "bring the original ones back, or restart the collector, which then says what to do"
-        )
+def _may_have_name(connection: Connection, name: str) -> bool:
+    """Check the store's name where this server knows it; on other nodes, the shards carry it."""
+    try:
+        found: object = ask(connection, "HGET", keys.STORE, NAME_FIELD)
+    except (AskError, ClusterDownError):
+        # another node has the key, or the node that had it is lost
+        return True
+    return found == name.encode()

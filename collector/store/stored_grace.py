@@ -37,5 +37,5 @@ def agree_on_grace(store: RedisStore, grace_s: int) -> None:
         ConfigError: if the store cannot be served with it.
 
     """
-    require_grace(store, store.handle.facts(), grace_s)
-    store.handle.run_on_facts(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))
+    require_grace(store, store.shards.facts(), grace_s)
+    store.shards.run_on_facts(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))

@@ -10,7 +10,7 @@ from collector.plural import plural
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import info, memory_of
-from collector.store.handle import StoreHandle
+from collector.store.shards import Shards
 
 COUNTER_BYTES = 8
 """Of each symbol, in each shard and window."""
@@ -60,7 +60,7 @@ class TallyMemory(NamedTuple):
         )
 
 
-def require_memory(store: StoreHandle, registry: Registry) -> None:
+def require_memory(store: Shards, registry: Registry) -> None:
     """Refuse a registry of which a single window would not fit, even if the store had nothing else.
 
     What is free now does not matter: a collector that starts again finds the window that it began.
@@ -70,7 +70,7 @@ def require_memory(store: StoreHandle, registry: Registry) -> None:
         StoreUnavailableError: if a server does not answer.
 
     """
-    needed, most_bytes = TallyMemory.of(registry, store.shards), sum(store.ask_servers(_most_bytes))
+    needed, most_bytes = TallyMemory.of(registry, store.number), sum(store.ask_servers(_most_bytes))
     require(needed.needed_bytes <= most_bytes, needed.lack(most_bytes, "are all that the servers may use"))
 
 

@@ -46,7 +46,7 @@ class RedisRetirement:
 
     def tally_names(self) -> frozenset[TallyName]:
         """See Retirable."""
-        return frozenset(TallyName(*name.split(":")) for name in self._store.handle.index())
+        return frozenset(TallyName(*name.split(":")) for name in self._store.shards.index())
 
     def begun(self) -> frozenset[TallyName]:
         """Return the names of tallies whose retirement broke off. The next one finishes it."""
@@ -55,26 +55,26 @@ class RedisRetirement:
     def retire(self, names: Collection[TallyName]) -> None:
         """See Retirable."""
         going = self._all_going().union(":".join(name) for name in names)
-        for shard in range(self._store.shards):
+        for shard in range(self._store.layout.shards):
             self._take_out_of_index(shard, sorted(going))
-        for shard in range(self._store.shards):
+        for shard in range(self._store.layout.shards):
             self._forget_counts(shard)
 
     def _take_out_of_index(self, shard: int, names: list[str]) -> None:
         touched = [keys.of_shard(shard, name) for name in (keys.CLOSED, keys.TALLIES, keys.WINDOWS, keys.GOING)]
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.handle.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
+            self._store.shards.run(shard, "EVAL", TAKE_OUT_OF_INDEX, len(touched), *touched, *part)
 
     def _forget_counts(self, shard: int) -> None:
         names = sorted(self._going(shard))
         for start in range(0, len(names), NAMES_A_SCRIPT):
             part = names[start : start + NAMES_A_SCRIPT]
-            self._store.handle.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
-            self._store.handle.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
+            self._store.shards.run(shard, "UNLINK", *(keys.tally(shard, name) for name in part))
+            self._store.shards.run(shard, "SREM", keys.of_shard(shard, keys.GOING), *part)
 
     def _all_going(self) -> set[str]:
-        return set[str]().union(*map(self._going, range(self._store.shards)))
+        return set[str]().union(*map(self._going, range(self._store.layout.shards)))
 
     def _going(self, shard: int) -> set[str]:
-        return {name.decode() for name in self._store.handle.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}
+        return {name.decode() for name in self._store.shards.run(shard, "SMEMBERS", keys.of_shard(shard, keys.GOING))}

@@ -42,14 +42,11 @@ CALLED_AT_ITS_EDGE = {"client_sdk/protocol/registry/registry.py": {"datetime.now
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
-        *(
-            f"collector/redis_servers/{name}.py"
-            for name in ("connection", "connections", "every_server", "log_rewrite")
-        ),
-        *(f"collector/redis_servers/{name}.py" for name in ("copies_on_disk", "pipeline", "probe", "router")),
-        "collector/store/connection_setup.py",
+        *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "log_rewrite")),
+        *(f"collector/redis_servers/{name}.py" for name in ("copies_on_disk", "failure", "probe", "router")),
+        "collector/store/shards.py",
     },
-    "prometheus_client": {"collector/monitoring/prometheus.py", "collector/monitoring/processes.py"},
+    "prometheus_client": {"collector/monitoring/prometheus.py"},
 }
 
 AUDIT, PUBLIC_SDK = "estimator/audit/black_box.py", "client_sdk"

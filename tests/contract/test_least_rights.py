@@ -21,8 +21,8 @@ from collector.check.result import Level
 from collector.check.store import check_store
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance
-from collector.required_settings import IN_MEMORY, ON_DISK, Durability, Promise
-from collector.store.app_name import agree_on_app, app_of
+from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import Purpose
 from collector.store.stored_grace import agree_on_grace
@@ -102,7 +102,7 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     store.require_writable()
     store.prepare()
     agree_on_grace(store, 60)
-    agree_on_app(store.handle, "acme-notes")
+    agree_on_app(store.shards, "acme-notes")
     allowed = judged(upload(report(), report("os", 2)))._replace(allowance=Allowance("app", 2, int(NOON) + 10**9))
     assert not store.count(allowed).is_duplicate
     assert store.count(allowed).is_duplicate
@@ -115,8 +115,8 @@ def use(store: RedisStore, rewrite_deadline_s: float = START_DEADLINE_S) -> None
     names = [TallyName(t.metric, t.edition, t.window) for t in store.closed_tallies(store.closed_windows())]
     RedisRetirement(store).retire(names)
     assert store.tallied_windows() == frozenset()
-    wait_until(store.handle.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
-    assert not store.handle.logs().log_rewrite_failed()
+    wait_until(store.shards.logs().rewrite_log, deadline_s=rewrite_deadline_s, what="a rewrite to begin")
+    assert not store.shards.logs().log_rewrite_failed()
     for result in check_store(store, ON_DISK, REGISTRY):
         if result.level is Level.FAILED:
             raise StoreUnavailableError(result.text)
@@ -126,7 +126,7 @@ def back_up(store: RedisStore, file: Path) -> Path:
     """Take a backup of a store with one upload."""
     store.prepare(Purpose.READ)
     ids: list[int] = []
-    file.write_bytes(b"".join(backup(StoreReader(store), app_of(store.handle), ids.append)))
+    file.write_bytes(b"".join(backup(StoreReader(store), app_of(store.shards), ids.append)))
     assert sum(ids) == 1
     return file
 
@@ -134,10 +134,10 @@ def back_up(store: RedisStore, file: Path) -> Path:
 def put_back(store: RedisStore, file: Path) -> None:
     """Restore a backup in an empty store."""
     contents = check(file)
-    require_room(store.handle, contents.digest, contents.demand)
+    require_room(store.shards, contents.digest, contents.demand)
     store.prepare(Purpose.IMPORT)
     assert restore(file, contents, StoreFiller(store), lambda _: None)
-    agree_on_app(store.handle, "acme-notes")
+    agree_on_app(store.shards, "acme-notes")
 
 
 def used(administrator: redis.Redis) -> set[str]:
@@ -286,7 +286,7 @@ def test_a_backup_of_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: Pat
         count_upload(counting)
     url = as_user(cluster, BACKUP_USER, [*RULES_OF_BACKUPS, *RULES_OF_BACKUPS_ON_A_CLUSTER], missing)
     with (
-        store_of(cluster, url, IN_MEMORY) as store,
+        store_of(cluster, url, NO_PROMISE) as store,
         pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
     ):
         back_up(store, tmp_path / "backup.ndjson")
@@ -308,7 +308,7 @@ def test_a_restore_into_a_cluster_needs_more_rights(cluster: Cluster, tmp_path: 
     cluster.empty()
     url = as_user(cluster, RESTORE_USER, [*RULES_OF_RESTORES, *RULES_OF_RESTORES_ON_A_CLUSTER], missing)
     with (
-        store_of(cluster, url, IN_MEMORY) as store,
+        store_of(cluster, url, NO_PROMISE) as store,
         pytest.raises(HearsayError) if missing else contextlib.nullcontext(),
     ):
         put_back(store, file)

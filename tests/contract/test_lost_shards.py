@@ -95,14 +95,14 @@ def halved(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Halved]
     anew = partial(RedisStore, cluster.url, is_cluster=True)
     store = anew()
     store.prepare()
-    for shard in range(store.shards):
+    for shard in range(store.layout.shards):
         store.count(judged(of_shard(shard)))
     store.close(Window.parse("2026-11-19"))
     facts = cluster.holder(int(cluster.nodes[0].ask("CLUSTER", "KEYSLOT", keys.STORE)))
     masters = [node for node in cluster.nodes if node.is_master()]
     lost = facts if request.param == "with the facts" else next(node for node in masters if node is not facts)
-    shards = [shard for shard in range(store.shards) if cluster.holder_of_shard(shard) is lost]
-    others = [shard for shard in range(store.shards) if shard not in shards]
+    shards = [shard for shard in range(store.layout.shards) if cluster.holder_of_shard(shard) is lost]
+    others = [shard for shard in range(store.layout.shards) if shard not in shards]
     yield Halved(store, anew, shards, others, lambda: lost.ask("FLUSHALL"))
     store.disconnect()
 
@@ -121,7 +121,7 @@ def read_all(store: RedisStore) -> list[Callable[[], Any]]:
     return [
         store.closed_windows,
         store.tallied_windows,
-        store.handle.index,
+        store.shards.index,
         lambda: list(store.closed_tallies(frozenset({TODAY}))),
         lambda: store.open_snapshot(60, frozenset(), NOON),
         lambda: b"".join(backup(StoreReader(store), None, lambda _: None)),
@@ -182,7 +182,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
     emptied.empty()
     store = emptied.anew()
     assert said(store, Level.OK) == ["the store is new"]
-    assert store.handle.facts() == {}
+    assert store.shards.facts() == {}
     store.prepare()
     assert store.layout.name != emptied.store.layout.name
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -192,7 +192,7 @@ def test_a_store_that_was_emptied_on_purpose_is_a_new_one_for_who_starts_then(em
 def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> None:
     emptied.empty()
     store = emptied.anew()
-    store.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA)
+    store.shards.run_on_facts("HSET", keys.STORE, "schema", SCHEMA)
     assert said(store, Level.OK) == ["the store is new"]
     store.prepare()
     assert said(store, Level.FAILED) == []
@@ -201,13 +201,13 @@ def test_a_store_whose_first_start_was_broken_off_is_new(emptied: Emptied) -> No
 
 def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied: Emptied) -> None:
     emptied.store.count(judged(of_shard(0)))
-    emptied.store.handle.run_on_facts("HDEL", keys.STORE, "named")
-    for shard in range(emptied.store.shards):
-        emptied.store.handle.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
+    emptied.store.shards.run_on_facts("HDEL", keys.STORE, "named")
+    for shard in range(emptied.store.layout.shards):
+        emptied.store.shards.run(shard, "UNLINK", keys.of_shard(shard, keys.NAME))
     store = emptied.anew()
     (warning,) = said(store, Level.WARNING)
     assert "would not be noticed yet" in warning
-    assert store.handle.shard_names(store.shards) == [None] * store.shards
+    assert store.shards.names(store.layout.shards) == [None] * store.layout.shards
     store.prepare()
     assert said(store, Level.WARNING) == []
     assert store.count(judged(of_shard(0))).verdict == Verdict(1)
@@ -217,12 +217,12 @@ def test_shards_of_a_store_from_before_names_get_them_at_the_next_start(emptied:
 
 def test_naming_that_was_broken_off_is_finished_and_hides_no_loss_afterwards(emptied: Emptied) -> None:
     store = emptied.anew()
-    store.handle.run_on_facts("HDEL", keys.STORE, "named")
-    store.handle.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
-    assert accept_lost_shards(store.handle) == []
+    store.shards.run_on_facts("HDEL", keys.STORE, "named")
+    store.shards.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert accept_lost_shards(store.shards) == []
     store.prepare()
-    assert set(store.handle.shard_names(store.shards)) == {store.layout.name}
-    store.handle.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
+    assert set(store.shards.names(store.layout.shards)) == {store.layout.name}
+    store.shards.run(0, "UNLINK", keys.of_shard(0, keys.NAME))
     with pytest.raises(ConfigError, match=r"lost shard 0, with.*accept-loss"):
         store.prepare()
     assert "lost shard 0, with" in said(store, Level.FAILED)[0]
@@ -251,9 +251,9 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
         assert numbered(halved.lost) in said(started, Level.FAILED)[0]
         started.disconnect()
     giving_up = halved.anew()
-    accepted = accept_lost_shards(giving_up.handle)
+    accepted = accept_lost_shards(giving_up.shards)
     assert numbered(halved.lost) in accepted[0]
-    assert accept_lost_shards(giving_up.handle) == []
+    assert accept_lost_shards(giving_up.shards) == []
     giving_up.prepare()
     giving_up.disconnect()
     assert halved.store.closed_windows() == {"2026-11-19"}
@@ -261,17 +261,17 @@ def test_a_part_of_a_cluster_that_was_lost_is_named_at_the_start_and_can_be_give
         assert halved.store.count(judged(of_shard(shard))).verdict == Verdict(1)
     halved.store.close(WINDOW)
     (tally,) = halved.store.closed_tallies(halved.store.closed_windows())
-    assert tally.counts == (0, 0, halved.store.shards, 0)
+    assert tally.counts == (0, 0, halved.store.layout.shards, 0)
 
 
 def test_facts_that_an_older_collector_wrote_in_the_place_of_lost_ones_are_put_right(halved: Halved) -> None:
     halved.empty()
     started = halved.anew()
-    started.handle.run_on_facts("UNLINK", keys.STORE)
-    started.handle.run_on_facts("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
+    started.shards.run_on_facts("UNLINK", keys.STORE)
+    started.shards.run_on_facts("HSET", keys.STORE, "schema", SCHEMA, "shards", 64, "name", "drawn anew")
     with pytest.raises(ConfigError, match=f"another store's name is on {numbered(halved.kept)}"):
         started.prepare()
-    assert len(accept_lost_shards(started.handle)) == 2
+    assert len(accept_lost_shards(started.shards)) == 2
     started.prepare()
     assert started.layout.name == halved.store.layout.name
     started.disconnect()

@@ -19,8 +19,7 @@ from typing import Self
 import pytest
 
 from client_sdk.protocol import Upload, Window, WindowKind
-from collector.backup.format import decode, encode
-from collector.backup.lines import Bucket, ClosedWindows, End, Header
+from collector.backup.lines import Bucket, ClosedWindows, End, Header, decode, encode
 from collector.backup.store_reader import StoreReader
 from collector.embedded.address import running_store_url
 from collector.errors import ConfigError, StoreUnavailableError

@@ -142,8 +142,8 @@ def test_a_node_of_a_cluster_that_is_full_stops_the_uploads_of_its_slots_alone(c
     holder = cluster.holder_of_shard(7)
     holder.client.config_set("maxmemory", 1)
     try:
-        on_it = [cluster.holder_of_shard(shard) is holder for shard in range(store.shards)]
-        outcomes = store.count_all([judged(of_shard(shard)) for shard in range(store.shards)])
+        on_it = [cluster.holder_of_shard(shard) is holder for shard in range(store.layout.shards)]
+        outcomes = store.count_all([judged(of_shard(shard)) for shard in range(store.layout.shards)])
         assert [isinstance(outcome, StoreFullError) for outcome in outcomes] == on_it
         store.require_writable()
         store.close(Window.parse(TODAY))

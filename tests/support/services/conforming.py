@@ -11,12 +11,14 @@ from flask.testing import FlaskClient
 from jsonschema_rs import Validator, validator_for
 from werkzeug.test import TestResponse
 
-from collector.api.openapi import openapi_document
-from collector.api.operations import NDJSON, OPERATIONS, PROBLEMS_OF_NONE
-from collector.api.problem import BY_CODE
+from collector.api import operations
+from collector.api.operations import NDJSON
+from collector.api.problem import BY_CODE, Problem
 
-DOCUMENT = openapi_document()
-PATHS = {operation.path: operation for operation in OPERATIONS}
+DOCUMENT: dict[str, Any] = json.loads(operations.DOCUMENT)
+
+PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
+"""Problems of requests that match no operation."""
 
 
 class ConformingClient(FlaskClient):

@@ -4,8 +4,8 @@ import pytest
 
 from collector.errors import ConfigError
 from collector.required_settings import (
-    IN_MEMORY,
     NO_EVICTION,
+    NO_PROMISE,
     ON_DISK,
     PART_COVERAGE,
     WRITE_THROUGH,
@@ -21,13 +21,13 @@ ON_TWO_DISKS = Promise(Durability.REPLICATED, 1)
 
 
 @pytest.mark.parametrize("version", ["7.2.4", "8.0.1", "10.1"])
-@pytest.mark.parametrize("promise", [IN_MEMORY, ON_DISK, ON_TWO_DISKS])
+@pytest.mark.parametrize("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
 def test_a_server_that_is_set_right_is_taken(version: str, promise: Promise) -> None:
     require_promise(version, SOUND, promise)
 
 
 @pytest.mark.parametrize("version", ["6.2.14", "5.0.0"])
-@pytest.mark.parametrize("promise", [IN_MEMORY, ON_DISK, ON_TWO_DISKS])
+@pytest.mark.parametrize("promise", [NO_PROMISE, ON_DISK, ON_TWO_DISKS])
 def test_a_server_that_is_too_old_is_refused_whatever_is_promised(version: str, promise: Promise) -> None:
     with pytest.raises(ConfigError, match=f"version {version}"):
         require_promise(version, SOUND, promise)
@@ -40,9 +40,9 @@ def test_every_setting_is_required_where_the_disk_is_promised(setting: str) -> N
 
 
 def test_eviction_is_refused_even_where_memory_is_enough() -> None:
-    require_promise("7.2.4", SOUND | dict.fromkeys(WRITE_THROUGH, "other"), IN_MEMORY)
+    require_promise("7.2.4", SOUND | dict.fromkeys(WRITE_THROUGH, "other"), NO_PROMISE)
     with pytest.raises(ConfigError, match="maxmemory-policy"):
-        require_promise("7.2.4", SOUND | {"maxmemory-policy": "volatile-lru"}, IN_MEMORY)
+        require_promise("7.2.4", SOUND | {"maxmemory-policy": "volatile-lru"}, NO_PROMISE)
 
 
 def test_a_server_that_cannot_wait_for_copies_is_refused_where_they_are_promised() -> None:

@@ -53,5 +53,5 @@ def test_the_shards_are_those_of_the_store_and_of_a_new_one_only_if_there_is_non
     assert room(store) == "a window of every question takes up to 12 MB in 1 shard, as a new store has"
     store.prepare()
     assert room(store) == "a window of every question takes up to 12 MB in 1 shard"
-    store.handle.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
+    store.shards.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
     assert room(store).startswith("a window of every question takes up to 777 MB in 64 shards")

@@ -12,10 +12,9 @@ import redis
 from click.testing import CliRunner, Result
 
 from collector.backup import restore
-from collector.backup.format import MOST_SYMBOLS, encode
-from collector.backup.lines import End, Header, TallyLine
+from collector.backup.lines import MOST_SYMBOLS, End, Header, TallyLine, encode
 from collector.commands.cli import cli
-from collector.store.app_name import agree_on_app
+from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from tests.support.services.collecting import REGISTRY, TODAY
@@ -43,7 +42,7 @@ def test_a_registry_names_the_app_only_of_a_store_without_one(
     assert run(*export).exit_code == 0
     assert json.loads(written.read_text().splitlines()[0])["app"] == REGISTRY.app
     written.unlink()
-    agree_on_app(store.handle, "other-app")
+    agree_on_app(store.shards, "other-app")
     refused = run(*export)
     assert refused.exit_code == 1
     assert f"the store is of the app other-app, and the registry of {REGISTRY.app}" in refused.stderr
@@ -84,7 +83,9 @@ def test_a_backup_replaces_no_file_that_is_no_backup_and_none_of_its_store(
     (tmp_path / "access.toml").write_text('uploads = "open"\n')
     (tmp_path / "tls_key").write_text("-----BEGIN PRIVATE KEY-----\n")
     (tmp_path / "tallies.ndjson").write_text('{"tally":"a"}\n')
-    (tmp_path / "later.ndjson").write_text('{"hearsay_backup":99,"schema":9,"shards":1,"grace":null,"app":null}\n')
+    (tmp_path / "later.ndjson").write_text(
+        '{"line":"header","format":99,"schema":9,"shards":1,"grace_s":null,"app":null}\n'
+    )
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     for named in ((), ("--registry", registry)):
         refused = run("export", "--data-dir", data_dir, *named, "--to", tmp_path / place)

@@ -12,7 +12,7 @@ from client_sdk.protocol import Registry, Window
 from collector import create_app
 from collector.access_file import parse_access
 from collector.access_keys import Access
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from tests.support.services.collecting import (
     NOON,
     REGISTRY,

@@ -14,8 +14,7 @@ from collector.access_keys import Access
 from collector.errors import ConfigError
 from collector.live_config import reload
 from collector.live_config.reload import Reloader, require_additive
-from collector.live_config.shared_state import DIGEST_BYTES, Board
-from collector.live_config.state import Served
+from collector.live_config.shared_state import DIGEST_BYTES, Board, Served
 from tests.support.services.collecting import OPEN, REGISTRY, REGISTRY_TEXT, key_entry
 from tests.support.services.processes import wait_until
 

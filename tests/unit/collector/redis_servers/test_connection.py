@@ -10,17 +10,15 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import pytest
-import redis
 import trustme
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import InvalidResponse, MovedError, RedisError, ResponseError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.redis_servers import connection
-from collector.redis_servers.connection import Connection
+from collector.redis_servers.connection import Connection, TcpConnection
 
 PATIENT_S = 30.0
 IMPATIENT_S = 0.1
@@ -39,7 +37,30 @@ class Ends(NamedTuple):
     server: socket.socket
 
 
-Connect = Callable[[float], Ends]
+def _greet_nobody(ours: Any) -> None:
+    ours._parser.on_connect(ours)
+
+
+class Joined(TcpConnection):
+    """A connection over a connected socket, which tells the server nothing first."""
+
+    def __init__(self, joined: socket.socket, read_size: int) -> None:
+        super().__init__(protocol=2, socket_read_size=read_size, redis_connect_func=_greet_nobody)  # type: ignore[no-untyped-call] # redis-py's
+        self._joined = joined
+
+    def _connect(self) -> socket.socket:
+        return self._joined
+
+    def _host_error(self) -> str:
+        return "the server of the test"
+
+
+class Connect(Protocol):
+    """Connects, with a time limit."""
+
+    def __call__(self, timeout_s: float, read_size: int = 65_536) -> Ends: ...
+
+
 Alarm = Callable[[Callable[[], object]], None]
 
 
@@ -60,15 +81,16 @@ def connect(request: pytest.FixtureRequest, authority: trustme.CA, aside: Thread
     """Return a function that connects with a time limit."""
     opened: list[Ends] = []
 
-    def connected(timeout_s: float) -> Ends:
+    def connected(timeout_s: float, read_size: int = 65_536) -> Ends:
         ends = socket.socketpair() if request.param == "unix" else tcp_pair()
         for end in ends:
             end.settimeout(PATIENT_S)
         if request.param == "tls":
             ends = encrypted(ends, authority, aside)
-        held: Any = redis.Connection()  # type: ignore[no-untyped-call] # as redis has it
-        held._sock = ends[0]
-        opened.append(Ends(Connection(held, timeout_s), ends[1]))
+        ends[0].settimeout(timeout_s)
+        ours = Joined(ends[0], read_size)
+        ours.connect()  # type: ignore[no-untyped-call] # redis-py's
+        opened.append(Ends(ours, ends[1]))
         return opened[-1]
 
     yield connected
@@ -134,9 +156,8 @@ def test_commands_reach_the_server_and_their_answers_come_in_order(connect: Conn
     assert [ours.receive() for _ in range(4)] == [b"OK", 7, None, [b"a", 1]]
 
 
-def test_an_answer_that_comes_byte_by_byte_is_one(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MOST_BYTES", 1)
-    ours, server = connect(PATIENT_S)
+def test_an_answer_that_comes_byte_by_byte_is_one(connect: Connect) -> None:
+    ours, server = connect(PATIENT_S, read_size=1)
     server.sendall(b"*2\r\n$2\r\nab\r\n$-1\r\n+OK\r\n")
     assert [ours.receive(), ours.receive()] == [[b"ab", None], b"OK"]
 
@@ -188,10 +209,13 @@ def test_a_full_connection_is_waited_for_until_the_server_takes_something_in(
     connect: Connect, alarm: Alarm, aside: ThreadPoolExecutor
 ) -> None:
     ours, server = connect(PATIENT_S)
+    held: Any = ours._sock
+    held.settimeout(0)
     filled = 0
     with suppress(BlockingIOError):
         while True:
-            filled += ours._socket.send(LARGE)
+            filled += held.send(LARGE)
+    held.settimeout(PATIENT_S)
     alarm(lambda: aside.submit(lambda: server.sendall(b"$%d\r\n%b\r\n" % (5, read(server, filled + 5)[filled:]))))
     ours.send(b"again")
     assert ours.receive() == b"again"

@@ -12,12 +12,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import StoreUnavailableError
 from collector.redis_servers.command import PackedCommand
-from collector.redis_servers.connection import Connection
+from collector.redis_servers.connection import TcpConnection
 from collector.redis_servers.connections import AVOIDED_S, Connections
-from collector.redis_servers.router import ROUNDS, Router
+from collector.redis_servers.router import ROUNDS, Answered, Router
 from collector.redis_servers.server import Address
 from collector.required_settings import ON_DISK
-from collector.store.reading import Reading
 
 A, B, C = ("a", 1), ("b", 2), ("c", 3)
 
@@ -37,7 +36,7 @@ class Learning(dict[str, Address]):
 Answers = Callable[[list[bytes]], Any]
 
 
-class Wire(Connection):
+class Wire(TcpConnection):
     """A connection to a server whose answers the test chooses; errors are raised."""
 
     def __init__(self, answers: Answers) -> None:
@@ -331,9 +330,9 @@ def replicated(
 def test_what_is_read_is_confirmed_by_a_write_that_every_replica_has_which_could_take_over() -> None:
     commands: list[list[bytes]] = []
     ours, _ = routed({A: replicated(commands, copies_on_disk=1)})
-    reading = Reading(ours)
-    assert reading.ask(get("{1}:")) == b"here"
-    reading.confirm()
+    answered: Answered = {}
+    assert ours.ask_all([get("{1}:")], answered) == [b"here"]
+    ours.confirm(answered, "read")
     assert [command[-3:] for command in commands] == [
         [b"GET", b"{1}:"],
         [b"SET", b"{1}:read", b""],
@@ -347,10 +346,10 @@ def test_what_is_read_is_confirmed_by_a_write_that_every_replica_has_which_could
 
 def test_what_no_replica_has_is_not_confirmed() -> None:
     ours, wires = routed({A: replicated([], copies_on_disk=0)})
-    reading = Reading(ours)
-    assert reading.ask(get()) == b"here"
+    answered: Answered = {}
+    assert ours.ask_all([get()], answered) == [b"here"]
     with pytest.raises(StoreUnavailableError, match="not yet on the disks of 1 replica"):
-        reading.confirm()
+        ours.confirm(answered, "read")
     assert wires.dropped == [A]
 
 
@@ -359,13 +358,13 @@ def test_a_replica_that_has_failed_must_have_it_too_until_it_is_forgotten() -> N
     shard = _with(SHARDS_SEEN[0], lost)
     for copies_on_disk, is_confirmed in ((1, False), (2, True)):
         ours, _ = routed({A: replicated([], copies_on_disk, seen=[shard])})
-        reading = Reading(ours)
-        assert reading.ask(get()) == b"here"
+        answered: Answered = {}
+        assert ours.ask_all([get()], answered) == [b"here"]
         if is_confirmed:
-            reading.confirm()
+            ours.confirm(answered, "read")
             continue
         with pytest.raises(StoreUnavailableError, match="of 2 replicas, of which 1 has failed: bring back lost, or"):
-            reading.confirm()
+            ours.confirm(answered, "read")
 
 
 def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may_take_over_in_any_state() -> None:
@@ -374,31 +373,31 @@ def test_a_master_that_was_taken_over_from_must_have_it_if_it_is_heard_of_or_may
     )
     for server in (replicated([], 1, seen=[back]), replicated([], 1, factor=b"0")):
         ours, _ = routed({A: server})
-        reading = Reading(ours)
-        assert reading.ask(get()) == b"here"
+        answered: Answered = {}
+        assert ours.ask_all([get()], answered) == [b"here"]
         with pytest.raises(StoreUnavailableError, match="not yet on the disks of 2 replicas"):
-            reading.confirm()
+            ours.confirm(answered, "read")
 
 
 @pytest.mark.parametrize("state", ["wait_bgsave", "send_bulk", "online"])
 def test_a_master_that_was_taken_over_from_must_have_it_once_it_may_have_asked_for_a_copy(state: str) -> None:
     attached = ("ip=10.0.0.2,port=2,state=online", f"ip=10.0.0.3,port=3,state={state}")
     ours, _ = routed({A: replicated([], 1, attached=attached)})
-    reading = Reading(ours)
-    assert reading.ask(get()) == b"here"
+    answered: Answered = {}
+    assert ours.ask_all([get()], answered) == [b"here"]
     with pytest.raises(StoreUnavailableError, match="of 2 replicas, of which 1 has failed: bring back f, or"):
-        reading.confirm()
+        ours.confirm(answered, "read")
 
 
 def test_what_a_server_answered_before_it_was_a_replica_is_not_confirmed() -> None:
     ours, wires = routed({A: replicated([], 1)})
-    reading = Reading(ours)
-    assert reading.ask(get()) == b"here"
+    answered: Answered = {}
+    assert ours.ask_all([get()], answered) == [b"here"]
     opened = wires.opened(A)
     assert opened is not None
     opened.history = "the one before"
     with pytest.raises(StoreUnavailableError, match="was a replica meanwhile"):
-        reading.confirm()
+        ours.confirm(answered, "read")
     assert wires.opened(A) is None
 
 
@@ -410,26 +409,26 @@ def _with(shard: list[Any], node: list[bytes | int]) -> list[Any]:
 def test_a_shard_that_has_moved_meanwhile_is_not_the_one_to_write_to() -> None:
     commands: list[list[bytes]] = []
     ours, _ = routed({A: replicated(commands, 1, {b"{1}:read": MovedError("1 b:2"), b"{2}:read": AskError("2 b:2")})})
-    reading = Reading(ours)
-    assert reading.ask_all([get("{1}:"), get("{2}:"), get("{3}:")]) == [b"here"] * 3
-    reading.confirm()
+    answered: Answered = {}
+    assert ours.ask_all([get("{1}:"), get("{2}:"), get("{3}:")], answered) == [b"here"] * 3
+    ours.confirm(answered, "read")
     assert [command[3] for command in commands if command[0] == b"EVAL"] == [b"{1}:read", b"{2}:read", b"{3}:read"]
     moved, _ = routed({A: replicated([], 1, {b"{1}:read": MovedError("1 b:2")})})
-    reading = Reading(moved)
-    assert reading.ask(get("{1}:")) == b"here"
+    answered = {}
+    assert moved.ask_all([get("{1}:")], answered) == [b"here"]
     with pytest.raises(StoreUnavailableError):
-        reading.confirm()
+        moved.confirm(answered, "read")
 
 
 def test_a_reconnected_server_cannot_confirm_what_another_may_have_answered() -> None:
     commands: list[list[bytes]] = []
     ours, wires = routed({A: replicated(commands, copies_on_disk=1)})
-    reading = Reading(ours)
-    assert reading.ask(get()) == b"here"
+    answered: Answered = {}
+    assert ours.ask_all([get()], answered) == [b"here"]
     wires.drop(A)
     assert ours.ask(get()) == b"here"
     with pytest.raises(StoreUnavailableError, match="broke while it was read"):
-        reading.confirm()
+        ours.confirm(answered, "read")
     assert [command[0] for command in commands] == [b"GET", b"GET"]
 
 

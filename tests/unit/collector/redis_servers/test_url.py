@@ -6,11 +6,11 @@ import pytest
 
 from collector.errors import ConfigError
 from collector.redis_servers.connections import Connections
-from collector.required_settings import IN_MEMORY
+from collector.required_settings import NO_PROMISE
 
 
 def connections(url: str) -> Connections:
-    return Connections(url, IN_MEMORY, is_cluster=False)
+    return Connections(url, NO_PROMISE, is_cluster=False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from client_sdk.protocol.wire.stopped import Question
 from collector import create_app
 from collector.access_keys import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
-from collector.live_config.state import Served
+from collector.live_config.shared_state import Served
 from collector.relay.app import RelayApp, Room
 from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError

@@ -14,7 +14,7 @@ from collector.errors import ConfigError
 from collector.live_config.reload import require_additive
 from collector.required_settings import ON_DISK
 from collector.store import keys
-from collector.store.app_name import agree_on_app, app_of
+from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
 from collector.store.schema import APP_FIELD
 from tests.support.services.cluster import Cluster
@@ -39,27 +39,27 @@ def store(request: pytest.FixtureRequest, embedded_url: str) -> Iterator[RedisSt
 
 
 def test_a_store_is_the_first_apps_until_it_is_renamed_on_purpose(store: RedisStore) -> None:
-    assert app_of(store.handle) is None
+    assert app_of(store.shards) is None
     for _ in range(2):
-        agree_on_app(store.handle, REGISTRY.app)
+        agree_on_app(store.shards, REGISTRY.app)
     with pytest.raises(ConfigError, match=r"that of the app acme-notes, and the registry of acme-mail.*--rename-app"):
-        agree_on_app(store.handle, OTHER.app)
-    assert app_of(store.handle) == REGISTRY.app
-    agree_on_app(store.handle, OTHER.app, renames=True)
-    agree_on_app(store.handle, OTHER.app)
+        agree_on_app(store.shards, OTHER.app)
+    assert app_of(store.shards) == REGISTRY.app
+    agree_on_app(store.shards, OTHER.app, renames=True)
+    agree_on_app(store.shards, OTHER.app)
     with pytest.raises(ConfigError, match="that of the app acme-mail"):
-        agree_on_app(store.handle, REGISTRY.app)
+        agree_on_app(store.shards, REGISTRY.app)
 
 
 def test_a_store_of_before_names_were_kept_takes_the_first(store: RedisStore) -> None:
-    agree_on_app(store.handle, REGISTRY.app)
-    store.handle.run_on_facts("HDEL", keys.STORE, APP_FIELD)
-    agree_on_app(store.handle, OTHER.app)
-    assert app_of(store.handle) == OTHER.app
+    agree_on_app(store.shards, REGISTRY.app)
+    store.shards.run_on_facts("HDEL", keys.STORE, APP_FIELD)
+    agree_on_app(store.shards, OTHER.app)
+    assert app_of(store.shards) == OTHER.app
 
 
 def test_a_check_says_that_a_store_is_another_apps(store: RedisStore) -> None:
-    agree_on_app(store.handle, REGISTRY.app)
+    agree_on_app(store.shards, REGISTRY.app)
     for registry, failed in ((REGISTRY, []), (OTHER, ["app"])):
         results = check_store(store, ON_DISK, registry)
         assert [result.subject for result in results if result.level is Level.FAILED] == failed

@@ -12,7 +12,7 @@ import redis
 from client_sdk.protocol import Verdict, Window
 from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
 from collector.judgement import Allowance, Judgement
-from collector.required_settings import IN_MEMORY, Durability, Promise
+from collector.required_settings import NO_PROMISE, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.redis_store import RedisStore
@@ -104,10 +104,10 @@ def test_a_store_that_would_not_keep_what_it_acknowledges_is_refused(
         with pytest.raises(ConfigError, match=rf"{setting} {usual} \(now {value}\)"):
             store.prepare()
         if memory_is_enough:
-            RedisStore(embedded_url, IN_MEMORY).prepare()
+            RedisStore(embedded_url, NO_PROMISE).prepare()
         else:
             with pytest.raises(ConfigError, match=setting):
-                RedisStore(embedded_url, IN_MEMORY).prepare()
+                RedisStore(embedded_url, NO_PROMISE).prepare()
     finally:
         client.config_set(setting, usual)
     store.disconnect()
@@ -354,7 +354,7 @@ def test_a_store_keeps_its_shards_and_the_nodes_of_a_cluster_are_learned(cluster
     store = RedisStore(cluster.url, is_cluster=True)
     store.prepare()
     ports = {address[1] for address in store.layout.nodes if address is not None}
-    assert (store.shards, ports) == (64, {node.port for node in cluster.nodes})
+    assert (store.layout.shards, ports) == (64, {node.port for node in cluster.nodes})
 
 
 def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_again(cluster: Cluster) -> None:
@@ -362,7 +362,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
     store = RedisStore(cluster.url, is_cluster=True)
     store.prepare()
     before = [node.client.info("persistence")["aof_rewrites"] for node in cluster.nodes]
-    logs = store.handle.logs()
+    logs = store.shards.logs()
     wait_until(logs.rewrite_log, what="the last rewrite to begin")
     wait_until(
         lambda: all(
@@ -376,7 +376,7 @@ def test_the_files_of_all_nodes_are_rewritten_and_one_that_is_busy_is_asked_agai
 
 def test_the_append_only_file_is_rewritten_when_asked(store: RedisStore, client: Any) -> None:
     before = client.info("persistence")["aof_rewrites"]
-    logs = store.handle.logs()
+    logs = store.shards.logs()
     wait_until(logs.rewrite_log, what="a rewrite to begin")
     wait_until(lambda: client.info("persistence")["aof_rewrites"] > before, what="the rewrite")
     assert not logs.log_rewrite_failed()
@@ -425,13 +425,13 @@ def test_a_thread_that_ends_closes_its_connections(store: RedisStore) -> None:
 
     def count() -> None:
         store.count(judged(upload()))
-        opened.extend(store.handle._connections._own().values())
+        opened.extend(store.shards._connections._own().values())
 
     thread = Thread(target=count)
     thread.start()
     thread.join()
     assert len(opened) == 1
-    wait_until(lambda: opened[0]._socket.fileno() == -1, what="the connection of the ended thread to be closed")
+    wait_until(lambda: not opened[0].is_connected, what="the connection of the ended thread to be closed")
     store.count(judged(upload()))
 
 

@@ -41,12 +41,12 @@ def store(server: redis.Redis, embedded_url: str) -> Iterator[RedisStore]:
 def test_the_tallies_of_a_window_must_fit_into_all_that_the_servers_may_use(
     server: redis.Redis, store: RedisStore
 ) -> None:
-    needed = 8 * 1_517_402 * store.handle.shards
+    needed = 8 * 1_517_402 * store.layout.shards
     server.config_set("maxmemory", needed)
-    require_memory(store.handle, TEXTS)
+    require_memory(store.shards, TEXTS)
     server.config_set("maxmemory", needed - 1)
     with pytest.raises(ConfigError) as error:
-        require_memory(store.handle, TEXTS)
+        require_memory(store.shards, TEXTS)
     assert str(error.value) == (
         f"a window of every question takes up to {needed / 1e6:,.0f} MB in 1 shard, but {needed / 1e6:,.0f} MB are all "
         "that the servers may use: give the servers more, or let metric.word have a smaller tally (of texts, by cells)"
@@ -57,5 +57,5 @@ def test_what_an_earlier_run_has_counted_does_not_keep_a_collector_from_its_star
     server: redis.Redis, store: RedisStore
 ) -> None:
     server.set("ballast", b"x" * 8 * 10**6)
-    server.config_set("maxmemory", 13 * 10**6 * store.handle.shards)
-    require_memory(store.handle, TEXTS)
+    server.config_set("maxmemory", 13 * 10**6 * store.layout.shards)
+    require_memory(store.shards, TEXTS)

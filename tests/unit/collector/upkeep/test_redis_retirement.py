@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from client_sdk.protocol import Refusal, Verdict, Window
 from collector.commands.cli import cli
 from collector.errors import StoreUnavailableError
+from collector.redis_servers.router import Answered
 from collector.store import keys
-from collector.store.handle import StoreHandle
 from collector.store.redis_store import RedisStore
 from collector.store.schema import SCHEMA
 from collector.store.shards import Shards
@@ -45,7 +45,7 @@ def closed_metrics(store: RedisStore) -> dict[str, int]:
 
 
 def keys_with(store: RedisStore, part: str) -> list[bytes]:
-    return list(store.handle.run(0, "KEYS", f"*{part}*"))
+    return list(store.shards.run(0, "KEYS", f"*{part}*"))
 
 
 def test_a_retired_tally_is_gone_from_every_shard_and_the_others_are_whole(store: RedisStore) -> None:
@@ -72,8 +72,8 @@ def test_a_retired_window_stays_closed_and_is_tallied_no_more(store: RedisStore)
     assert closed_metrics(store) == {}
 
 
-class Breaking(StoreHandle):
-    """A handle on a store that stops answering before the counts of the third shard go."""
+class Breaking(Shards):
+    """The shards of a store that stops answering before the counts of the third shard go."""
 
     def run(self, shard: int, *command: bytes | str | int) -> object:
         if command[0] == "UNLINK" and shard == 2:
@@ -85,7 +85,7 @@ def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     store: RedisStore, embedded_url: str
 ) -> None:
     breaking = RedisStore(embedded_url)
-    breaking.handle = Breaking(embedded_url, layout=store.layout)
+    breaking.shards = Breaking(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()
@@ -95,8 +95,8 @@ def test_a_retirement_that_breaks_off_shows_no_part_and_is_finished_by_the_next(
     assert keys_with(store, ":tally:os:") == []
 
 
-class Stopping(StoreHandle):
-    """A handle on a store that stops answering before the names of the third shard go."""
+class Stopping(Shards):
+    """The shards of a store that stops answering before the names of the third shard go."""
 
     def run(self, shard: int, *command: bytes | str | int) -> object:
         if command[0] == "EVAL" and shard == 2:
@@ -106,7 +106,7 @@ class Stopping(StoreHandle):
 
 def test_a_dry_run_lists_what_a_retirement_that_broke_off_left(store: RedisStore, embedded_url: str) -> None:
     breaking = RedisStore(embedded_url)
-    breaking.handle = Stopping(embedded_url, layout=store.layout)
+    breaking.shards = Stopping(embedded_url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS])
     breaking.disconnect()
@@ -125,9 +125,9 @@ def test_a_reader_that_came_in_between_skips_what_it_may_have_seen_in_part(
 ) -> None:
     whole = store._counts
 
-    def retired_meanwhile(shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
+    def retired_meanwhile(name: str, symbols: int, answered: Answered) -> tuple[int, ...]:
         RedisRetirement(store).retire([OS])
-        return whole(shards, name, symbols)
+        return whole(name, symbols, answered)
 
     monkeypatch.setattr(store, "_counts", retired_meanwhile)
     assert closed_metrics(store) == {"dark_mode": 16}
@@ -139,7 +139,7 @@ STRATUM = TallyName("os", "0123456789ab", TODAY)
 def retire_in_part(store: RedisStore, url: str) -> None:
     """Retire a question with a stratum that only the first shard counted, up to the third shard."""
     breaking = RedisStore(url)
-    breaking.handle = Stopping(url, layout=store.layout)
+    breaking.shards = Stopping(url, layout=store.layout)
     with pytest.raises(StoreUnavailableError):
         RedisRetirement(breaking).retire([OS, STRATUM])
     breaking.disconnect()
@@ -149,16 +149,16 @@ def retire_in_part(store: RedisStore, url: str) -> None:
 def test_no_reading_shows_others_without_a_stratum_that_is_being_retired(
     store: RedisStore, embedded_url: str, monkeypatch: pytest.MonkeyPatch, *, meanwhile: bool
 ) -> None:
-    store.handle.run(0, "HSET", keys.of_shard(0, keys.TALLIES), ":".join(STRATUM), 4)
-    store.handle.run(0, "SET", keys.tally(0, ":".join(STRATUM)), bytes(31) + b"\x03")
+    store.shards.run(0, "HSET", keys.of_shard(0, keys.TALLIES), ":".join(STRATUM), 4)
+    store.shards.run(0, "SET", keys.tally(0, ":".join(STRATUM)), bytes(31) + b"\x03")
     assert [sum(tally.counts) for tally in store.closed_tallies(frozenset([TODAY])) if tally.metric == "os"] == [3, 16]
     if meanwhile:
         whole, retire = store._counts, iter([retire_in_part])
 
-        def retired_meanwhile(shards: Shards, name: str, symbols: int) -> tuple[int, ...]:
+        def retired_meanwhile(name: str, symbols: int, answered: Answered) -> tuple[int, ...]:
             for begin in retire:
                 begin(store, embedded_url)
-            return whole(shards, name, symbols)
+            return whole(name, symbols, answered)
 
         monkeypatch.setattr(store, "_counts", retired_meanwhile)
     else:
