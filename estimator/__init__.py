@@ -63,8 +63,8 @@ _HOMES = {
     "estimate": "api",
     "load_model": "api",
     "load_report": "shown_report",
-    "to_pandas": "formats.frames",
-    "to_polars": "formats.frames",
+    "to_pandas": "formats.tables",
+    "to_polars": "formats.tables",
 }
 """The module that defines each public name."""
 

@@ -26,6 +26,9 @@ OF_MEANS: Final = {
 """What the mean of a kind is the mean of, where it is not of the answers themselves."""
 
 
+EMPTY_TEXT: Final = "(empty text)"
+"""What stands for the empty text where nothing would be taken for a gap."""
+
 LONGEST_LABEL: Final = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""
 

@@ -10,10 +10,10 @@ from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, 
 from estimator.render.words import MOVED, move_label, p_equals
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
-from estimator.results.extras import EMPTY_TEXT, AmongAll, Move
+from estimator.results.extras import AmongAll, Move
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.words import label_of, plural
+from estimator.words import EMPTY_TEXT, label_of, plural
 
 SHOWN_UNCLEAR = 5
 """How many unclear texts a sentence names."""

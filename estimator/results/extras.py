@@ -136,10 +136,6 @@ class Composed(Record, frozen=True):
     ]
 
 
-EMPTY_TEXT: Final = "(empty text)"
-"""What stands for the empty text where nothing would be taken for a gap."""
-
-
 class LeastShare(Record, frozen=True):
     """From which share on a text is found 9 times in 10."""
 

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from client_sdk.protocol.kinds.kind import word
 from estimator.results.estimate import Figures
-from estimator.results.extras import EMPTY_TEXT
-from estimator.words import is_yes_or_no, label_of, parts
+from estimator.words import EMPTY_TEXT, is_yes_or_no, label_of, parts
 
 SHOWN_TEXTS: Final = 10
 """How many texts the terminal shows: a list of texts is what was asked for."""
