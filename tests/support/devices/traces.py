@@ -331,9 +331,9 @@ class _Rest:
 
     def __init__(self) -> None:
         self.reached = threading.Event()
+        self.result = self
 
-    @property
-    def is_decided(self) -> bool:
+    def cancelled(self) -> bool:
         self.reached.set()
         return True
 

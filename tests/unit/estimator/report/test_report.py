@@ -108,7 +108,7 @@ def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypat
         return numbers, {place: value for place, value in members.items() if place not in numbers}
 
     numbers, others = members_by_type()
-    monkeypatch.setattr("estimator.analyses.metric.AT_ONCE", 1)
+    monkeypatch.setattr("estimator.analyses.answers.AT_ONCE", 1)
     numbers_alone, others_alone = members_by_type()
     assert numbers == pytest.approx(numbers_alone, rel=math.sqrt(PRECISION), abs=math.sqrt(PRECISION))
     assert others == others_alone
