@@ -15,7 +15,7 @@ import pytest
 
 from tools.import_graph import PACKAGES, ROOT, Import, files, graph, imports, longest_chain, syntax
 
-LONGEST_CHAIN: Final = 29
+LONGEST_CHAIN: Final = 28
 """The longest chain of imports, those of tables that name a class by a text included. Lower it
 whenever the code allows; never raise it.
 """
