@@ -49,7 +49,7 @@ def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
 
 def analysis_of(metric: Metric) -> Analysis[Any]:
     """Return the analysis of a question, by the shape of its answers."""
-    has_shares = bool(metric.labels) and has_inverse(metric.channel)
+    has_shares = metric.size is not None and has_inverse(metric.channel)
     module, _, name = of_shape(metric.kind, {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES).partition(":")
     analysis: type[Analysis[Any]] = getattr(import_module(module), name)
     return analysis(metric)
