@@ -111,8 +111,7 @@ def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as 
 
 def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
     plan = WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs)
-    proof = _one_report(metric, plan, after_law).proof(metric.name, metric.epsilon_nanos, requests.report)
-    yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+    yield _report_proof(metric, _one_report(metric, plan, after_law), requests, all_inputs)
 
 
 def _answers_of_permanent(metric: Metric, all_inputs: bool) -> list[EncodedAnswer]:  # noqa: FBT001
@@ -130,8 +129,12 @@ def _permanent(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, a
     settled = settling(metric, channel, _answers_of_permanent(metric, all_inputs), after_law)
     yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent)
     walk = _afterwards(channel.last_step, inputs_of(channel.last_step, all_inputs=all_inputs), after_law)
+    yield _report_proof(metric, walk, requests, all_inputs)
+
+
+def _report_proof(metric: Metric, walk: Walk, requests: RequestedLosses, all_inputs: bool) -> Proof:  # noqa: FBT001
     proof = walk.proof(metric.name, metric.epsilon_nanos, requests.report)
-    yield replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+    return replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
 
 
 def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
