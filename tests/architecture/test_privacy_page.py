@@ -11,8 +11,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from estimator.commands.extras import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
@@ -42,10 +40,10 @@ def test_every_row_names_a_test() -> None:
         assert re.search(r"`tests/[^`]+::\w+`", row[-1]), row
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_a_test_that_the_page_names_is_there(test: str) -> None:
-    path, _, name = test.partition("::")
-    assert re.search(rf"^(    )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE)
+def test_the_tests_that_the_page_names_are_there() -> None:
+    for test in TESTS:
+        path, _, name = test.partition("::")
+        assert re.search(rf"^(    )?def {name}\(", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE), test
 
 
 def test_for_every_row_and_test_there_is_a_wrong_product_that_it_refuses() -> None:

@@ -18,12 +18,12 @@ def test_which_reports_were_counted_survives_being_remembered(reports: int, coun
     assert (remembered.reports, sorted(remembered.counted)) == (reports, listed)
 
 
-@pytest.mark.parametrize("number", range(1, MAX_REPORTS + 1))
-def test_however_many_were_counted_they_take_a_byte_each_or_a_bitmap(number: int) -> None:
-    spread_out = sorted(index * 97 % MAX_REPORTS for index in range(number))
-    packed = pack(MAX_REPORTS, spread_out)
-    assert len(packed) <= min(number + 1, MOST_BYTES)
-    assert sorted(unpack(packed).counted) == spread_out
+def test_however_many_were_counted_they_take_a_byte_each_or_a_bitmap() -> None:
+    for number in range(1, MAX_REPORTS + 1):
+        spread_out = sorted(index * 97 % MAX_REPORTS for index in range(number))
+        packed = pack(MAX_REPORTS, spread_out)
+        assert len(packed) <= min(number + 1, MOST_BYTES)
+        assert sorted(unpack(packed).counted) == spread_out
 
 
 def test_an_upload_with_what_is_remembered_of_it_never_makes_a_bucket_a_large_set() -> None:
@@ -34,9 +34,8 @@ def test_a_fully_counted_upload_takes_one_byte() -> None:
     assert [pack(reports, range(reports)) for reports in (1, 4, 256)] == [b"\0", b"\3", b"\xff"]
 
 
-@pytest.mark.parametrize("length", range(1, 32))
-def test_no_list_is_as_long_as_a_bitmap(length: int) -> None:
-    assert len(pack(MAX_REPORTS, range(length))) < MOST_BYTES
+def test_no_list_is_as_long_as_a_bitmap() -> None:
+    assert max(len(pack(MAX_REPORTS, range(length))) for length in range(1, 32)) < MOST_BYTES
 
 
 @pytest.mark.parametrize("packed", [b"\x03\x00\x00\x09", b"\x03\x04", b"\x03" + b"\xff" * 32, bytes(1 + 34)])

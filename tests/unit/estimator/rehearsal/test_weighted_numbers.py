@@ -18,11 +18,11 @@ def test_a_quantile_is_the_least_answer_that_a_part_does_not_exceed() -> None:
     assert ANSWERS.quantiles([0.05, 0.1, 0.25, 0.5, 1]) == [0, 0, 1, 8, 8]
 
 
-@pytest.mark.parametrize("devices", range(1, 200))
-def test_a_part_that_is_reached_exactly_is_reached(devices: int) -> None:
+def test_a_part_that_is_reached_exactly_is_reached() -> None:
     """A sum of 0.7, 0.2 and 0.1 is below one by a rounding error."""
-    tenths = WeightedNumbers.of([1, 2, 3], np.array([0.7, 0.2, 0.1]) / devices)
-    assert tenths.quantiles([0.7, 0.9, 1]) == [1, 2, 3]
+    for devices in range(1, 200):
+        tenths = WeightedNumbers.of([1, 2, 3], np.array([0.7, 0.2, 0.1]) / devices)
+        assert tenths.quantiles([0.7, 0.9, 1]) == [1, 2, 3]
 
 
 def test_the_distribution_function_counts_equal_answers() -> None:
