@@ -70,21 +70,23 @@ check: setup
 	@$(TOGETHER) $(LINT) quick
 
 quick:
-	$(PYTEST) -m 'not slow and not system' tests/unit tests/architecture
+	$(PYTEST) -m 'not slow and not long and not system' tests/unit tests/architecture
 
 # Needs Python alone: Node comes from PyPI, the store is embedded, and nobody has to be root.
 test: setup
 	@$(TOGETHER) $(LINT) whole typescript
 
+# The first line compiles the tests once; each of the workers would do it.
 whole:
-	$(PYTEST) -m 'not system'
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null 2>&1 || true # the next line says why
+	$(PYTEST) -m 'not system and not long'
 
 # What tests with real browsers, proxies, disks, clocks and networks: needs root, installs Debian's programs, takes minutes.
 system: with-system test-browsers
 
 with-system: $(DOCS_READY) programs
 	@test "$$(id -u)" = 0 || { echo "make system mounts disks and makes networks: run it as root"; exit 1; }
-	$(PYTEST) -m system
+	$(PYTEST) -m 'system or long'
 
 # The SDK for browsers and Node: its types, its units, and the vectors of the project.
 TYPESCRIPT := client_sdk/typescript

@@ -57,6 +57,7 @@ def _best(text: str, goals: dict[str, float], total: float) -> float:
     return least
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("metrics", "weights", "total"), CASES)
 def test_the_worst_error_is_within_one_percent_of_the_best(
     metrics: dict[str, dict[str, object]], weights: dict[str, float], total: float

@@ -58,6 +58,7 @@ def horizons_of(outcome: Audit) -> set[str]:
     return {finding.horizon for finding in outcome.findings if finding.accused}
 
 
+@pytest.mark.long
 def test_a_right_sdk_is_not_accused_at_any_horizon_of_any_kind() -> None:
     outcome = audit(without_ceilings(KINDS), LEAST_REPORTS, make_device=seeded(SEED))
     assert not outcome.accused
@@ -75,6 +76,7 @@ def test_an_sdk_that_leaks_beside_its_channels_is_accused(name: str) -> None:
     assert "one report" in horizons_of(outcome)
 
 
+@pytest.mark.long
 def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
     *_, windows = scenes(TWO, LEAST_REPORTS)
     reports = REPORTS_A_WINDOW * enough(windows.contests)
@@ -86,6 +88,7 @@ def test_coins_that_two_reports_of_a_window_share_are_seen_in_both_together(monk
     assert "a window, one differs" in horizons_of(outcome)
 
 
+@pytest.mark.long
 def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> None:
     device: MakeDevice = partial(INSTALLED, coins=RepeatedCoins(SEED, 2 * MONTH))
     months = enough(contests_of(scenes(LITTLE, LEAST_REPORTS)))
@@ -94,6 +97,7 @@ def test_coins_that_repeat_from_window_to_window_are_seen_only_in_a_month() -> N
     assert horizons_of(outcome) == {f"{MONTH} windows, one differs"}
 
 
+@pytest.mark.long
 def test_a_wrong_channel_within_the_sdk_is_accused() -> None:
     metric = BOOLEAN_ONLY.metric("dark_mode")
     assert isinstance(metric.channel, RandomizedResponse)
@@ -126,6 +130,7 @@ def audit_of_words(channel: GroupedGeometry, monkeypatch: pytest.MonkeyPatch) ->
     return audit(words, 480, make_device=seeded(SEED))
 
 
+@pytest.mark.long
 def test_texts_that_differ_in_length_and_first_letter_are_told_apart_no_further_than_epsilon(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -136,6 +141,7 @@ def test_texts_that_differ_in_length_and_first_letter_are_told_apart_no_further_
     assert any(len(first) != len(second) and first[0] != second[0] for first, second in pairs)
 
 
+@pytest.mark.long
 def test_a_group_that_depends_on_the_length_of_a_text_is_accused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(WORD.channel, GroupedGeometry)
     outcome = audit_of_words(OneGroupForShortTexts(WORD.channel.geometry, WORD.channel.weights), monkeypatch)
@@ -143,6 +149,7 @@ def test_a_group_that_depends_on_the_length_of_a_text_is_accused(monkeypatch: py
     assert all(min(map(len, finding.answers)) == 1 for finding in outcome.findings if finding.accused)
 
 
+@pytest.mark.long
 def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_file, "draw_secret", partial(np.random.default_rng(SEED).bytes, 32))
     outcome = audit(PERMANENT, LEAST_REPORTS, make_device=seeded(SEED))
@@ -164,6 +171,7 @@ def test_a_right_sdk_is_not_accused_of_its_permanent_answers(monkeypatch: pytest
     assert claims["load", f"{MONTH} windows, all between"] == pytest.approx(permanent)
 
 
+@pytest.mark.long
 def test_an_sdk_whose_permanent_answers_never_lie_is_accused_by_a_month(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = PERMANENT_MUTANTS["a permanent answer that never lies"](SeededCoins(SEED))
     monkeypatch.setattr(prf_coins, "PrfCoins", wrong)

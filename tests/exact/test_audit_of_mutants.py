@@ -105,6 +105,7 @@ def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(n
         assert proof.epsilon > truth - 2 * proof.detectable
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_accused_if_its_true_epsilon_is_above_the_claim(name: str) -> None:
     audited = mutant(name)

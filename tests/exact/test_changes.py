@@ -95,6 +95,7 @@ def test_a_difference_has_the_error_of_both_windows_and_the_p_value_of_its_inter
         )  # the changes of yes and no are equal: that is one comparison
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fields", [BOOLEAN | {"epsilon": 6}, NUMBER | {"epsilon": 8}], ids=["share", "mean"])
 @pytest.mark.parametrize("rare", [0.02, 0.05])
 def test_a_rare_answer_that_a_small_window_lacks_is_no_change(fields: dict[str, Field], rare: float) -> None:
@@ -131,6 +132,7 @@ QUESTIONS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("who", [SAME, OPPOSITE, OTHERS])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_change_is_held_as_often_as_promised_whoever_answers_again(name: str, who: str) -> None:

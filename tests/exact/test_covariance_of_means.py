@@ -84,6 +84,7 @@ def tolerance(metric: Metric) -> float:
     return metric.channel.inputs**2 * rounding(metric.channel, inverse_of(metric.channel))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METRICS)
 def test_the_mean_of_one_report_is_on_average_that_of_the_answer(name: str) -> None:
     metric = METRICS[name]

@@ -79,6 +79,7 @@ def corrected(estimated: MetricEstimate) -> list[float | None]:
     return [comparison[0].p_value_corrected for comparison in comparisons_in(estimated)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "reports"), CASES)
 def test_a_p_value_is_at_most_5_percent_just_where_the_interval_does_not_hold_0(epsilon: str, reports: int) -> None:
     registry, generator = registry_of(epsilon), np.random.default_rng(8)
@@ -154,6 +155,7 @@ def test_differences_with_too_few_reports_are_left_out() -> None:
     assert {conclusion(each) for each in differences_in(question).figures} == {Conclusion.TOO_FEW}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "reports"), [CASES[0], CASES[-1]])
 def test_groups_that_are_alike_are_said_to_differ_in_at_most_one_of_twenty_reports(epsilon: str, reports: int) -> None:
     alarms = (np.array([either]) for either in false_alarms(epsilon, reports))

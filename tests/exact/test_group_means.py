@@ -95,6 +95,7 @@ def only_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ratios, "p_values", lambda _, first, *__: np.ones(first.size))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("only_intervals")
 @pytest.mark.parametrize(
     ("name", "population", "epsilon", "reports", "differences"),

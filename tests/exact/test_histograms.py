@@ -88,6 +88,7 @@ def test_other_numbers_have_bins_between_the_points_of_laplace_too() -> None:
     assert np.allclose(histogram.symbol_law(uneven(8)), halves @ uneven(8), rtol=rounding, atol=0)
 
 
+@pytest.mark.long
 def test_intervals_that_hold_together_hold_all_figures_as_often_as_one_is_to_hold() -> None:
     channel = CHANNELS["laplace"]
     histogram = Histogram.of(channel, COUNTS)

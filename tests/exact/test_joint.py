@@ -86,6 +86,7 @@ def check_coverage(cross: Cross, truth: Floats, epsilon: str, reports: int) -> N
     check_held(map(np.array, holding), PROMISED)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("only_intervals")
 @pytest.mark.parametrize(
     ("name", "epsilon", "reports"),
@@ -105,6 +106,7 @@ def test_intervals_within_and_between_groups_hold_the_truth_as_often_as_promised
     check_coverage(*TRUTHS[name], epsilon, reports)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("only_intervals")
 @pytest.mark.parametrize(
     ("epsilon", "reports", "shares"),
@@ -212,6 +214,7 @@ def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them()
     assert intervals_of(SCALE) == len(held(SCALE, joint, truth.reshape(3, 2))) + 1 + len(joint.figures("share_from"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("points", [False, True])
 @pytest.mark.parametrize(
     ("people", "steps", "epsilon", "reports"),

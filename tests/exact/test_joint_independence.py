@@ -92,6 +92,7 @@ def joint_p_value(cross: Cross, inverse: Inverse, counts: Counts) -> float:
     return joint.independence.p_value
 
 
+@pytest.mark.long
 def test_a_pair_that_few_people_are_makes_questions_depend_in_no_more_tallies() -> None:
     """Fewer than one of 300 is in the rarest pair. Wald's test by itself rejects a quarter."""
     truth = np.outer([0.05, 0.95], [0.05, 0.95])

@@ -240,6 +240,7 @@ def test_auto_takes_it_for_every_mean() -> None:
         assert channel_for(domain, request(epsilon)).name == "optimal-mean"
 
 
+@pytest.mark.long
 def test_beyond_the_tables_the_band_narrows_and_no_width_beside_it_is_much_better() -> None:
     widths = []
     for epsilon in ("8.0001", "8.2", "8.5", "9", "10", "11", "12", "13", "14", "16", "18", "20"):

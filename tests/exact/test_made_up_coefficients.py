@@ -121,6 +121,7 @@ def slope(coefficient: int) -> Floats:
     return slopes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fraction", [0.001, 0.05])
 def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> None:
     number, reached, generator = round(HONEST * fraction / (1 - fraction)), 0.0, np.random.default_rng(3)

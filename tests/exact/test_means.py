@@ -75,6 +75,7 @@ def test_the_expected_squares_are_those_of_the_law(channel: Channel) -> None:
         assert decoder(channel).squares[value] == pytest.approx(float(exact), rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [OptimalMean, SquareWave], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "5", "8", "12"])
 @pytest.mark.parametrize("reports", [10, 49, 50, 100, 1000])

@@ -269,6 +269,7 @@ RARE = {
 """Shares of cells and labels of a number that few people have."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("people", RARE)
 @pytest.mark.parametrize(("epsilon", "reports"), [(4, 50), (8, 50), (8, 200), (20, 50), (20, 200), (20, 1000)])
 def test_each_interval_of_log_odds_covers_where_few_people_decide(people: str, epsilon: int, reports: int) -> None:

@@ -52,6 +52,7 @@ def answers(registry: Registry, *, truth: bool = True) -> dict[str, object]:
     return dict.fromkeys(registry.metrics, truth)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_no_ceiling_is_ever_exceeded(strategy: str) -> None:
     registry = STRATEGIES[strategy]

@@ -128,6 +128,7 @@ def test_an_honest_tally_is_rejected_no_more_often_than_is_said_whatever_the_tru
             assert float(chances[p_values <= level].sum()) <= strayed
 
 
+@pytest.mark.long
 def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_than_is_said() -> None:
     channel, level, too_often = KAryRandomizedResponse.within(requested(1), 5), 0.05, 0.15
     law = matrix(channel) @ np.array([0.5, 0.0, 0.5, 0.0, 0.0])
@@ -136,6 +137,7 @@ def test_honest_tallies_of_answers_that_nobody_gives_are_accused_no_more_often_t
     assert accepts_each(accused, level, too_often)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FEW_POINTS)
 def test_honest_tallies_of_numbers_are_accused_hardly_more_often_than_is_said(name: str) -> None:
     """Two answers, where shares are 0: the test is least exact there."""
