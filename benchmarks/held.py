@@ -24,8 +24,7 @@ from benchmarks.results import table, verdict
 from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window
 from collector.api.batch import MAX_BULK_UPLOADS
 from collector.embedded.store import EmbeddedStore
-from collector.judge import judge
-from collector.judgement import Judgement
+from collector.judge import Judgement, judge
 from collector.required_settings import NO_PROMISE
 from collector.store.redis_store import RedisStore
 

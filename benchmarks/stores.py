@@ -19,7 +19,7 @@ from benchmarks.collector import REGISTRY
 from benchmarks.load import request, send_all, uploads
 from benchmarks.results import spread, table
 from client_sdk.protocol import Registry
-from collector.embedded.program import SETTINGS, server_program
+from collector.embedded.store import SETTINGS, server_program
 from tests.support.services.cluster import running_cluster
 from tests.support.services.processes import cpu_seconds, free_port, running_collector, wait_until
 

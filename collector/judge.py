@@ -8,7 +8,7 @@ window holds for a whole second, and is made once a second instead of once a rep
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal
-from collector.judgement import Allowance, Judgement, TallyLabel
 
 IDS_OUTLIVE_S = 86_400
 """Seconds that an upload id is remembered beyond the close of its last window: a day.
@@ -33,6 +32,82 @@ An id is looked for wherever such a clock would have left it. So collectors whos
 by hours or days count nothing twice. Of the 256 windows that an upload may name, only about thirty
 are looked under, because each takes the store as long as counting a report.
 """
+
+RULINGS = 4096
+"""How many rulings are kept for a second: enough for all metrics of an app in every open window."""
+
+
+class TallyLabel(NamedTuple):
+    """The tally that a report is added to.
+
+    Attributes:
+        tally: the tally's name, METRIC:EDITION:WINDOW.
+        symbols: the number of symbols in the alphabet; 0 for an unknown metric.
+
+    """
+
+    tally: str
+    symbols: int
+
+    @property
+    def window(self) -> str:
+        """The window's name."""
+        return self.tally.rpartition(":")[2]
+
+
+class Allowance(NamedTuple):
+    """How many reports may be counted for one name until the end of a day.
+
+    Attributes:
+        name: the owner of the allowance, such as the name of an upload key; never an address.
+        limit: how many reports may be counted, from 1.
+        expires_at: Unix seconds of the end of the UTC day, when the next allowance begins.
+
+    """
+
+    name: str
+    limit: int
+    expires_at: int
+
+
+class Judgement(NamedTuple):
+    """What happens to an upload that the store has not seen before.
+
+    Attributes:
+        upload: the upload's id.
+        reports: how many reports it has.
+        additions: for each label the reports that count: their symbols by their index in the
+            upload.
+        refused: index and reason of the other reports, by rising index.
+        ends: Unix seconds, the latest first: the ends of the upload's windows under which another
+            attempt may have left the id. Another registry may have judged that attempt, and a clock
+            up to CLOCKS_APART_S from this one.
+        latest_end: Unix seconds: the latest end of a window with a report that counts. The id is
+            put under it. It is 0 if no report counts, for then nothing needs to be remembered.
+        remember_until: Unix seconds until which the id is remembered; 0 if no report counts.
+        allowance: the allowance that the counted reports are charged to, or None.
+
+    """
+
+    upload: str
+    reports: int
+    additions: dict[TallyLabel, dict[int, int]]
+    refused: tuple[tuple[int, Refusal], ...]
+    ends: tuple[int, ...]
+    latest_end: int
+    remember_until: int
+    allowance: Allowance | None = None
+
+    def without(self, closed: Collection[str]) -> Judgement:
+        """Return the judgement for the case that the named windows no longer take reports."""
+        kept = {label: reported for label, reported in self.additions.items() if label.window not in closed}
+        late = (index for label in self.additions.keys() - kept.keys() for index in self.additions[label])
+        refused = sorted((*self.refused, *((index, Refusal.WINDOW_CLOSED) for index in late)))
+        latest_end = max((Window.parse(label.window).ends_at for label in kept), default=0)
+        remember_until = self.remember_until - self.latest_end + latest_end if kept else 0
+        return self._replace(
+            additions=kept, refused=tuple(refused), latest_end=latest_end, remember_until=remember_until
+        )
 
 
 class _Ruling(NamedTuple):
@@ -59,9 +134,6 @@ class _Ruling(NamedTuple):
 
 _Rule = Callable[[str, str, str], _Ruling]
 """Returns the ruling on a metric, an edition and a window."""
-
-RULINGS = 4096
-"""How many rulings are kept for a second: enough for all metrics of an app in every open window."""
 
 
 class _Second(NamedTuple):

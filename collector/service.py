@@ -16,32 +16,26 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.access_file import load_access
-from collector.access_keys import Access
+from collector.access import Access, load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.http.app import create_app
-from collector.live_config.reload import Reloader
-from collector.live_config.shared_state import Board, Served
+from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
-from collector.monitoring.counters import WorkerCounters, new_sheet
+from collector.monitoring.counters import Sheet, WorkerCounters, new_sheet
 from collector.monitoring.health import Health
-from collector.monitoring.shared_rows import Sheet
 from collector.plural import plural
 from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
-from collector.redis_servers.machine_memory import embedded_limit_bytes
-from collector.redis_servers.memory import MemoryWatch
+from collector.redis_servers.memory import MemoryWatch, embedded_limit_bytes
 from collector.redis_servers.server import memory_of
 from collector.store.preparation import agree_on_app
-from collector.store.redis_store import RedisStore
+from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.store_protocol import TallyStore
-from collector.store.stored_grace import agree_on_grace
 from collector.store.strata import own_editions
 from collector.store.tally_memory import require_memory
 from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.open_reports import OpenReports
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import Retention
+from collector.upkeep.retention import RedisRetirement, Retention
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 _log = logging.getLogger(__name__)

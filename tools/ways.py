@@ -64,7 +64,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     ),
     "upload_to_tally": (
         Step("collector/http/routes.py:post_reports", "receives the request and checks its key"),
-        Step("collector/api/body.py:read_body", "reads the bytes, up to the limit"),
+        Step("collector/api/messages.py:read_body", "reads the bytes, up to the limit"),
         Step("client_sdk/protocol/wire/reading.py:read_upload", "reads them strictly", by="collector/http/routes.py"),
         Step(
             "collector/judge.py:judge",

@@ -1,25 +1,31 @@
-"""Fills a store from a backup, on Redis or Valkey."""
+"""Fills a store on Redis or Valkey from a backup, if its memory suffices.
+
+A backup may take far more memory than its file has bytes. A tally takes room for every symbol of
+its alphabet, here and with whoever reads it: a line that names one report of symbol 16,777,215
+takes 134 MB. A closed window is noted in every shard.
+
+Each script is one atomic step on the server.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from typing import Final
 
-from collector.backup.demand import Demand
-from collector.backup.lines import Bucket, TallyLine
-from collector.backup.redis_scripts import PUT, REMEMBER
+from collector.backup.lines import BackupLine, Bucket, ClosedWindows, Editions, TallyLine
 from collector.backup.store_reader import StoreReader
 from collector.errors import ConfigError, require
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import parse_info
 from collector.store import keys
-from collector.store.count_script import ID_BYTES
+from collector.store.count_script import BUCKET_ENTRIES, BUCKET_LEVELS, ID_BYTES, PATH
+from collector.store.facts import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
 from collector.store.redis_store import RedisStore
-from collector.store.schema import GRACE_FIELD, IMPORTED, IMPORTING, SHARDS_FIELD
 from collector.store.shards import Shards
 from collector.store.store_protocol import OwnEditions
-from collector.store.tally_memory import free_bytes
+from collector.store.tally_memory import COUNTER_BYTES, MB, free_bytes
 
 COUNTED_MEANWHILE = (
     "a collector counts in the store: stop every collector on it, empty the store, and import the backup again"
@@ -30,6 +36,64 @@ IDS_A_SCRIPT = 1000
 
 WINDOWS_A_COMMAND = 1000
 """Other commands wait while so many are added, and a server limits the words of a command."""
+
+REMEMBER = f"""
+-- KEYS: base of the id buckets
+-- ARGV: the store's name; expiry (Unix seconds); then ids, each with its packed verdict
+-- The buckets form the same tree as those of counted uploads: a bucket is filled before those below it.
+{PATH}
+
+local function put(path, level, members)
+  local bucket, is_there = KEYS[1] .. path, {{}}
+  local present = redis.call('ZRANGE', bucket, 0, -1)
+  for _, member in ipairs(present) do is_there[string.sub(member, 1, {ID_BYTES})] = true end
+  local room = level == {BUCKET_LEVELS} and math.huge or {BUCKET_ENTRIES} - #present
+  local added, below = {{}}, {{}}
+  for _, member in ipairs(members) do
+    local id = string.sub(member, 1, {ID_BYTES})
+    if not is_there[id] then
+      if #added < 2 * room then
+        is_there[id] = true  -- a backup may hold an id twice, and a bucket that is not full ends the search for one
+        table.insert(added, 0)
+        table.insert(added, member)
+      else
+        local next = string.sub(path_of(ARGV[1], id), 1, level + 1)
+        below[next] = below[next] or {{}}
+        table.insert(below[next], member)
+      end
+    end
+  end
+  if #added > 0 then redis.call('ZADD', bucket, unpack(added)) end
+  redis.call('EXPIREAT', bucket, ARGV[2], 'NX')
+  redis.call('EXPIREAT', bucket, ARGV[2], 'GT')
+  for next, rest in pairs(below) do put(next, level + 1, rest) end
+end
+
+put('', 0, {{unpack(ARGV, 3)}})
+"""
+
+PUT = """
+-- KEYS: a tally; the shard's index of tallies; its windows with a tally
+-- ARGV: packed counts; the tally's name; number of symbols; window
+local found = redis.call('GET', KEYS[1])
+if found and found ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
+redis.call('SADD', KEYS[3], ARGV[4])
+return 1
+"""
+
+NAME_BYTES: Final = 50
+"""About what a store takes for a name in a set or hash, besides the name itself."""
+
+BUCKET_BYTES: Final = 120
+"""About what a store takes for a sorted set with an expiry, besides its members."""
+
+MEMBER_BYTES: Final = 8
+"""What a store takes for a member of a small sorted set, besides its bytes."""
+
+EMPTY_BYTES: Final = 65_536
+"""More than a store takes for its own few keys."""
 
 
 def require_room(store: Shards, digest: str, demand: Demand) -> None:
@@ -173,3 +237,52 @@ def _packed(counts: Mapping[int, int], symbols: int) -> bytes:
     for symbol, count in counts.items():
         struct.pack_into(">q", packed, 8 * symbol, count)
     return bytes(packed)
+
+
+class Demand:
+    """The memory that the lines of a backup take.
+
+    Attributes:
+        tally_bytes: of the tallies, which all lie in one shard.
+
+    """
+
+    def __init__(self) -> None:
+        """Begin with an empty backup."""
+        self.tally_bytes = self._bytes_a_shard = 0
+        self._other_bytes = EMPTY_BYTES
+        self._largest: tuple[int, TallyLine] | None = None
+
+    def add(self, number: int, line: BackupLine) -> None:
+        """Add a line, by its number in the file."""
+        match line:
+            case TallyLine():
+                self.tally_bytes += COUNTER_BYTES * line.symbols + 3 * (NAME_BYTES + len(line.name))
+                if self._largest is None or line.symbols > self._largest[1].symbols:
+                    self._largest = number, line
+            case Bucket(members=members):
+                self._other_bytes += BUCKET_BYTES + sum(len(member) + MEMBER_BYTES for member in members)
+            case ClosedWindows(windows=windows):
+                self._bytes_a_shard += sum(len(window) + NAME_BYTES for window in windows)
+            case Editions(own=own):
+                self._other_bytes += sum(len(edition) + len(each) + NAME_BYTES for edition, each in own.items())
+
+    def total_bytes(self, shards: int) -> int:
+        """Return the memory of all lines in a store of so many shards."""
+        return self.tally_bytes + self._other_bytes + shards * self._bytes_a_shard
+
+    def lack(self, needed_bytes: int, room_bytes: int) -> str:
+        """Return the sentence of a backup that does not fit into what is free."""
+        largest = ""
+        if self._largest is not None:
+            number, tally = self._largest
+            size = COUNTER_BYTES * tally.symbols / MB
+            largest = (
+                f"; its largest tally is line {number}, of metric.{tally.metric} in {tally.window}, with "
+                f"{tally.symbols:,} symbols ({size:,.0f} MB)"
+            )
+        return (
+            f"the backup takes up to {needed_bytes / MB:,.0f} MB of the store, and {room_bytes / MB:,.0f} MB are "
+            f"free{largest}: give the server more memory (maxmemory, or --store-memory); if your app never asked that, "
+            "the file is none of your backups. Nothing was written"
+        )

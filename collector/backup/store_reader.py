@@ -1,4 +1,4 @@
-"""Reads a store for a backup, on Redis or Valkey."""
+"""Reads a store for a backup, on Redis or Valkey. Each script is one atomic step on the server."""
 
 from __future__ import annotations
 
@@ -8,14 +8,55 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 from collector.backup.lines import Bucket
-from collector.backup.redis_scripts import CUT, READ_BUCKETS
 from collector.errors import ConfigError
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.server import ask, info
 from collector.store import keys
+from collector.store.facts import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
 from collector.store.redis_store import RedisStore
-from collector.store.schema import GRACE_FIELD, SCHEMA_FIELD, SHARDS_FIELD
 from collector.store.store_protocol import OwnEditions
+
+READ_BUCKETS = """
+-- KEYS: the shard's prefix, which itself is no key
+-- ARGV: the cursor; the prefix of the buckets' names
+local found, visited, cursor = {}, 0, ARGV[1]
+repeat
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. ARGV[2] .. ':*', 'COUNT', 100)
+  cursor, visited = page[1], visited + 100
+  for _, key in ipairs(page[2]) do
+    table.insert(found, {key, redis.call('EXPIRETIME', key), redis.call('ZRANGE', key, 0, -1)})
+  end
+until cursor == '0' or #found >= 50 or visited >= 10000
+return {cursor, found}
+"""
+"""Reads one page, so that uploads wait for a few milliseconds only."""
+
+CUT = f"""
+-- KEYS: the shard's prefix, which itself is no key
+-- ARGV: the known buckets, one per line: key, expiry, number of uploads
+local known = {{}}
+for key, state in string.gmatch(ARGV[1], '(%S+) (%S+ %S+)\\n') do known[key] = state end
+local changed, cursor = {{}}, '0'
+repeat
+  local page = redis.call('SCAN', cursor, 'MATCH', KEYS[1] .. '{keys.IDS}:*', 'COUNT', 1000)
+  cursor = page[1]
+  for _, key in ipairs(page[2]) do
+    local expiry = redis.call('EXPIRETIME', key)
+    if known[key] ~= expiry .. ' ' .. redis.call('ZCARD', key) then
+      table.insert(changed, {{key, expiry, redis.call('ZRANGE', key, 0, -1)}})
+    end
+  end
+until cursor == '0'
+local closed, is_closed = redis.call('SMEMBERS', KEYS[1] .. 'closed'), {{}}
+for _, window in ipairs(closed) do is_closed[window] = true end
+local index, open = redis.call('HGETALL', KEYS[1] .. 'tallies'), {{}}
+for i = 1, #index, 2 do
+  if not is_closed[string.match(index[i], '[^:]+$')] then
+    table.insert(open, {{index[i], redis.call('GET', KEYS[1] .. 'tally:' .. index[i])}})
+  end
+end
+return {{changed, closed, index, open}}
+"""
 
 BucketState: TypeAlias = tuple[int, int]
 """When a bucket expires, and how many uploads it holds.

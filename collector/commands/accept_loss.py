@@ -12,7 +12,7 @@ from collector.commands.open_store import require_embedded
 from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import NO_PROMISE
-from collector.store.lost_shards import accept_lost_shards
+from collector.store.preparation import accept_lost_shards
 from collector.store.shards import Shards
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 
 import click
 
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.same_file import replaces_another_kind
-from collector.atomic_file import whole_file
 from collector.backup import restore
 from collector.backup.export import backup
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode
@@ -24,16 +26,16 @@ from collector.commands.options import (
     redis_option,
     store_memory_option,
 )
-from collector.commands.progress import progress
 from collector.config import require_store_memory
 from collector.embedded.store import EmbeddedStore
 from collector.errors import require, require_option
+from collector.files import whole_file
 from collector.plural import plural
-from collector.redis_servers.machine_memory import embedded_limit_bytes
+from collector.redis_servers.memory import embedded_limit_bytes
 from collector.required_settings import NO_PROMISE
+from collector.store.facts import Purpose
 from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
-from collector.store.schema import Purpose
 
 STDOUT = Path("-")
 """Many programs take this for standard output. Nobody wants a file of this name."""
@@ -186,3 +188,20 @@ class Summary:
         """Return the summary."""
         ids, tallies = plural(self._ids, "remembered upload"), plural(self._tallies, "tally", "tallies")
         return f"{ids}, {tallies} and {plural(self._windows, 'closed window')}"
+
+
+@contextmanager
+def progress(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that takes how many more things are done.
+
+    Args:
+        label: a word or two for what is counted.
+        total: how many there will be, or None if that is unknown.
+
+    """
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    endless = repeat(None) if total is None else None
+    with click.progressbar(endless, length=total, label=label, show_pos=True, file=sys.stderr) as bar:
+        yield bar.update

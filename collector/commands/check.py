@@ -14,10 +14,17 @@ import click
 
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
-from collector.access_keys import new_secret
-from collector.check.access import check_access
-from collector.check.result import CheckResult, Level
-from collector.check.store import check_data_dir, check_disk, check_registry, check_store, check_tally_memory
+from collector.access import new_secret
+from collector.check import (
+    CheckResult,
+    Level,
+    check_access,
+    check_data_dir,
+    check_disk,
+    check_registry,
+    check_store,
+    check_tally_memory,
+)
 from collector.commands.open_store import embedded_url
 from collector.commands.options import (
     cluster_option,
@@ -32,9 +39,9 @@ from collector.commands.options import (
 )
 from collector.config import CollectorConfig
 from collector.embedded.aof import STORE_DIR
-from collector.embedded.program import server_program
+from collector.embedded.store import server_program
 from collector.errors import ConfigError
-from collector.redis_servers.machine_memory import embedded_limit_bytes
+from collector.redis_servers.memory import embedded_limit_bytes
 from collector.store.redis_store import RedisStore
 from collector.store.shards import SHARDS
 from collector.store.tally_memory import TallyMemory

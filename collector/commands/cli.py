@@ -10,7 +10,6 @@ import click
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from client_sdk.protocol.exit_status import ExitStatus
-from collector.atomic_file import NO_ROOM
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check
@@ -21,6 +20,7 @@ from collector.commands.relay import relay
 from collector.commands.retire import retire
 from collector.commands.serve import serve
 from collector.errors import OptionError
+from collector.files import NO_ROOM
 
 
 class ErrorReportingGroup(click.Group):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from collector.access_keys import NAME, NAME_RULE, Role, digest_of, new_secret
+from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.options import examples, member_option
 from collector.errors import require_option
 

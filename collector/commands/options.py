@@ -1,7 +1,12 @@
-"""Options that several commands share: where the store is, and what it promises."""
+"""Options that several commands share, and the secrets that no option may hold.
+
+The options say where the store is, and what it promises. Every user of the machine can read a
+command line, so secrets come from the environment or from files.
+"""
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -10,9 +15,8 @@ import click
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import GRACE_S, Window
-from collector.commands.secret import read_secret
 from collector.config import parse_size
-from collector.errors import ConfigError, OptionError
+from collector.errors import ConfigError, OptionError, require
 from collector.log import LogFormat
 from collector.redis_servers.url import require_url
 from collector.required_settings import Durability
@@ -128,3 +132,40 @@ log_format_option = click.option(
     **member_option(LogFormat, LogFormat.TEXT),
     help="The format of the log: text for people, or one JSON object per line.",
 )
+
+
+def read_secret(variable: str, file: Path | None = None) -> str | None:
+    """Return a secret, or None if there is none.
+
+    Args:
+        variable: the environment variable that may hold it. ``VARIABLE_FILE`` may name a file
+            instead.
+        file: a file that holds it, or None.
+
+    Raises:
+        ConfigError: if there are both a value and a file, the file cannot be read, or what was
+            named is empty. To take that for no secret could name another store than was meant.
+
+    """
+    secret, file_name = os.environ.get(variable), os.environ.get(f"{variable}_FILE")
+    if file is None and file_name is not None:
+        require(bool(file_name), f"{variable}_FILE is set but empty: name a file, or unset it")
+        file = Path(file_name)
+    if file is None:
+        require(secret != "", f"{variable} is set but empty: give it a value, or unset it")
+        return secret
+    if secret is not None:
+        raise ConfigError(f"{variable} is set, and a file is named for the same secret: keep one of them")
+    content = _content(file)
+    require(bool(content), f"the secret's file {file} is empty: it must hold the value of {variable}")
+    return content
+
+
+def _content(file: Path) -> str:
+    """Return what a file holds, without the end of its line."""
+    try:
+        return file.read_text(encoding="utf-8").rstrip("\r\n")
+    except OSError as error:
+        raise ConfigError(f"the secret's file {file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the secret's file {file} is not UTF-8 text") from error

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from collector.commands.options import examples, log_format_option
-from collector.commands.secret import read_secret
+from collector.commands.options import examples, log_format_option, read_secret
 from collector.config import parse_bind
 from collector.errors import ConfigError
 from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig

@@ -20,8 +20,7 @@ from collector.commands.options import (
     window_of,
 )
 from collector.plural import plural
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import TallyName, before
+from collector.upkeep.retention import RedisRetirement, TallyName, before
 
 
 @click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))

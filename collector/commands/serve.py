@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from collector.access_keys import new_secret
+from collector.access import new_secret
 from collector.commands.options import (
     cluster_option,
     copies_option,
@@ -16,11 +16,11 @@ from collector.commands.options import (
     examples,
     grace_option,
     log_format_option,
+    read_secret,
     redis_option,
     registry_option,
     store_memory_option,
 )
-from collector.commands.secret import read_secret
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name

@@ -8,9 +8,9 @@ import socket
 import tempfile
 from pathlib import Path
 
-from collector.atomic_file import whole_file
 from collector.embedded.lock import is_locked, require_trusted
 from collector.errors import ConfigError
+from collector.files import whole_file
 
 ADDRESS_FILE = "store.address"
 

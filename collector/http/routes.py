@@ -1,4 +1,7 @@
-"""The handlers: one function for each operation of the API."""
+"""The handlers: one function for each operation of the API, and the counting of uploads.
+
+A bad upload of a batch does not affect the others.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,17 @@ from typing import Any
 from flask import Blueprint, Flask, Response, current_app, request
 
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
-from collector.access_keys import Access, AccessKey, Role
-from collector.api.batch import MAX_BULK_BYTES
-from collector.api.body import read_body
-from collector.api.headers import SNAPSHOT_TAKEN, utc_of
+from client_sdk.protocol.wire.report import Upload
+from collector.access import Access, AccessKey, Role
+from collector.api.batch import MAX_BULK_BYTES, LineProblem, UploadVerdict, decode_batch, encode_answers
+from collector.api.messages import SNAPSHOT_TAKEN, read_body, utc_of
 from collector.api.operations import DOCUMENT, JSON, NDJSON, TEXT
 from collector.api.problem import Problem, ProblemError
-from collector.http.batches import count_batch
-from collector.judge import judge, judge_all
-from collector.live_config.shared_state import Served
-from collector.monitoring.counters import WorkerCounters
-from collector.store.store_protocol import Snapshot, StoredTally, TallyStore
+from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
+from collector.judge import Judgement, judge, judge_all
+from collector.live_config import Served
+from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally, TallyStore
 from collector.store.strata import folded, own_editions
 from collector.store.windows import close_due_windows, look_at_open_windows
 
@@ -228,3 +231,40 @@ def require_key(environ: Mapping[str, Any], access: Access, role: Role) -> Acces
     if key.role is not role:
         raise ProblemError(Problem.FORBIDDEN, f"{_NEEDS[role]}; this key is for something else")
     return key
+
+
+def count_batch(
+    body: bytes, judge: Callable[[Sequence[Upload]], list[Judgement]], store: TallyStore, counters: WorkerCounters
+) -> bytes:
+    """Count every upload of a batch and return the body of the answer.
+
+    Raises:
+        ProblemError: 413 if there are too many lines.
+
+    """
+    lines = decode_batch(body)
+    outcomes = store.count_all(judge([line for line in lines if isinstance(line, Upload)]))
+    counters.add_counted(*(outcome for outcome in outcomes if isinstance(outcome, CountedUpload)))
+    counters.add(STORE_ERRORS, amount=sum(isinstance(outcome, StoreUnavailableError) for outcome in outcomes))
+    remaining = iter(outcomes)
+    answers = [
+        _answer(number, line.id, next(remaining)) if isinstance(line, Upload) else line
+        for number, line in enumerate(lines, 1)
+    ]
+    for answer in answers:
+        if isinstance(answer, LineProblem):
+            counters.add(PROBLEMS, answer.code)
+    return encode_answers(answers)
+
+
+def _answer(number: int, upload: str, outcome: Outcome) -> UploadVerdict | LineProblem:
+    if isinstance(outcome, CountedUpload):
+        return UploadVerdict(upload, outcome.verdict)
+    problem = _problem(outcome)
+    return LineProblem(number, problem.status, problem.code, problem.sentence)
+
+
+def _problem(error: QuotaExceededError | StoreUnavailableError) -> Problem:
+    if isinstance(error, QuotaExceededError):
+        return Problem.QUOTA_EXCEEDED
+    return Problem.STORE_FULL if isinstance(error, StoreFullError) else Problem.STORE_UNAVAILABLE

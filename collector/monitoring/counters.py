@@ -1,8 +1,8 @@
 """The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
 
 To count is to add in memory that both processes share, without a message or a system call. A worker
-has its row for as long as it lives, and the next worker takes over the row of one that died (see
-`sheet`). So counters never go back, and there are never more rows than workers at one time.
+has its row of the sheet for as long as it lives, and the next worker takes over the row of one that
+died. So counters never go back, and there are never more rows than workers at one time.
 
 The multiprocess mode of prometheus_client would do this with a folder of files, which a collector
 that is killed leaves behind; these cells have no file name. Its files are holes at first: on a full
@@ -14,20 +14,84 @@ Only perturbed reports and transport are counted, never a symbol, a metric or a 
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import mmap
 import os
 import threading
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from multiprocessing.reduction import DupFd
+from typing import Any
 
 from client_sdk.protocol.wire.verdict import Refusal
 from collector.api.operations import OPERATIONS
 from collector.api.problem import Problem
-from collector.monitoring.shared_rows import Sheet
+from collector.files import unlinked_file
 from collector.store.store_protocol import CountedUpload
 
 _log = logging.getLogger(__name__)
+
+
+class Sheet:
+    """Rows of equal length, all zeros at first, in a file that all processes hold open.
+
+    A process locks its row until it ends, in whatever way, and the next process continues in the
+    row of one that died. The lock belongs to the process, not to the open file, which all of them
+    inherit. It ends as soon as the process closes any of its descriptors of the file, so a process
+    must keep its row for good.
+    """
+
+    def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
+        """Take over a file, or create one.
+
+        Args:
+            row_bytes: the bytes of a row; a row takes whole pages of memory.
+            descriptor: the file's descriptor, or None for a new file.
+
+        Raises:
+            ConfigError: if no file can be created.
+
+        """
+        self._row_bytes = row_bytes
+        self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        self._descriptor = unlinked_file() if descriptor is None else descriptor
+
+    def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
+        """Pass the sheet to a process that is being started."""
+        return _adopt, (self._row_bytes, DupFd(self._descriptor))
+
+    def row(self) -> mmap.mmap:
+        """Return a row in shared memory that belongs to this process until it ends.
+
+        Raises:
+            OSError: if there is no room for a row.
+
+        """
+        for start in count(0, self._stride):
+            with suppress(
+                BlockingIOError, PermissionError
+            ):  # systems differ in how they say that another process has it
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
+                missing = start + self._stride - os.fstat(self._descriptor).st_size
+                if missing > 0:
+                    # written, not left as a hole: if the disk had no room for it, it would kill the
+                    # process
+                    os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
+                return mmap.mmap(self._descriptor, self._stride, offset=start)
+        raise AssertionError("unreachable: the rows do not end")
+
+    def rows(self) -> Iterator[bytes]:
+        """Yield the present content of every row, of living and dead processes."""
+        for start in range(0, os.fstat(self._descriptor).st_size - self._stride + 1, self._stride):
+            yield os.pread(self._descriptor, self._row_bytes, start)
+
+
+def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 multiprocessing's own type
+    return Sheet(row_bytes, descriptor.detach())
+
 
 ACCEPTED = "accepted"
 OTHER = "other"

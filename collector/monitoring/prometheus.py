@@ -24,7 +24,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from collector.api.headers import with_headers
+from collector.api.messages import with_headers
 from collector.errors import ConfigError
 from collector.monitoring.counters import (
     BUCKETS_S,
@@ -34,11 +34,11 @@ from collector.monitoring.counters import (
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
+    Sheet,
     Totals,
     worker_pids,
 )
 from collector.monitoring.health import Health
-from collector.monitoring.shared_rows import Sheet
 
 _COUNTERS = (
     (

@@ -1,18 +1,28 @@
-"""One connection to a server: that of redis-py, which here never reconnects.
+"""One connection to a server, the commands that it sends, and what its errors mean.
 
 A server is checked when a connection to it is opened: what it promises, and which store it holds.
-redis-py's connections reconnect by themselves, to a server that nobody has checked.
+redis-py's connections reconnect by themselves, to a server that nobody has checked; these never do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
+import hiredis
 import redis
 from redis.connection import AbstractConnection
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import NoScriptError, ReadOnlyError, ResponseError
+from redis.exceptions import NoScriptError, OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from client_sdk.protocol.wire.failure import Failure, failure_of
+from collector.errors import ConfigError, StoreFullError, StoreUnavailableError
+
+EVEN_WHEN_FULL = """#!lua flags=allow-oom
+-- KEYS: the key of the command; ARGV: the command
+return redis.call(unpack(ARGV))
+"""
 
 
 class Connection(AbstractConnection):
@@ -98,3 +108,52 @@ CLASSES: Mapping[object, Any] = {
     redis.UnixDomainSocketConnection: UnixConnection,
 }
 """The class of connections in place of that which redis-py chooses for a URL."""
+
+
+def even_when_full(name: str, key: str, *arguments: str | bytes | int) -> tuple[str | bytes | int, ...]:
+    """Return a command that is carried out even if the server's memory is full.
+
+    It is for commands that close a window or record a fact. With them a full store can still be
+    started, read, closed and cleared of old tallies.
+
+    Args:
+        name: the command's name.
+        key: its only key.
+        arguments: its other arguments.
+
+    """
+    return "EVAL", EVEN_WHEN_FULL, 1, key, name, key, *arguments
+
+
+class PackedCommand(NamedTuple):
+    """A command in the form in which it is sent.
+
+    Attributes:
+        tag: decides the slot: a shard's prefix, or a key that belongs to no shard.
+        command: its bytes. Sending it twice must be safe.
+
+    """
+
+    tag: str
+    command: bytes
+
+    @classmethod
+    def of(cls, tag: str, *command: str | bytes | int) -> PackedCommand:
+        """Pack a command that is given in words."""
+        return cls(tag, hiredis.pack_command(command))  # type: ignore[arg-type] # its stub takes one element
+
+
+class TooFewCopiesError(RedisError):
+    """A write was made, but too few replicas have it on disk yet."""
+
+
+def unavailable(error: RedisError | ConfigError) -> StoreUnavailableError:
+    """Translate an error of a server into one of the collector's own."""
+    if isinstance(error, (ConfigError, TooFewCopiesError)):
+        return StoreUnavailableError(str(error))
+    if isinstance(error, OutOfMemoryError):
+        return StoreFullError("the store's memory is full: give it more, or retire tallies")
+    failure = failure_of(error)
+    if isinstance(error, (RedisConnectionError, RedisTimeoutError)) or failure is Failure.DISK:
+        return StoreUnavailableError(failure.said_of("the store", str(error)))
+    return StoreUnavailableError(f"the store returned an error: {error}")

@@ -23,11 +23,10 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from collector.errors import ConfigError
 from collector.plural import plural
 from collector.redis_servers import server
-from collector.redis_servers.connection import CLASSES, Connection, TlsConnection
-from collector.redis_servers.failure import unavailable
-from collector.redis_servers.server import Address, Replicas
+from collector.redis_servers.connection import CLASSES, Connection, TlsConnection, unavailable
+from collector.redis_servers.server import Address, Replicas, ask
 from collector.redis_servers.url import NO_URL, require_url
-from collector.required_settings import Promise
+from collector.required_settings import NO_PROMISE, Promise
 
 Answer = TypeVar("Answer")
 
@@ -43,6 +42,8 @@ AVOIDED_S = 2.0
 
 The others fail at once.
 """
+
+Measured = TypeVar("Measured")
 
 
 class _OfAThread(dict[Address, Connection]):
@@ -307,3 +308,29 @@ def _pool_of(url: str) -> redis.ConnectionPool:
         )
     except ValueError:  # not shown: a URL that was split in the wrong places may reveal a password
         raise ConfigError(NO_URL) from None
+
+
+def answers(url: str) -> bool:
+    """Return whether a server answers, whatever it promises."""
+    return before_an_answer(url, lambda: True) is not None
+
+
+def before_an_answer(url: str, measure: Callable[[], Measured]) -> Measured | None:
+    """Measure something while a server process runs that answers before and after.
+
+    The server has then completed every write that it made before the measurement, on disk if it
+    writes through.
+
+    Returns:
+        The measurement, or None if the process did not answer both times.
+
+    """
+    connections = Connections(url, NO_PROMISE, is_cluster=False)
+    try:
+        with connections.briefly(None) as connection:
+            ask(connection, "PING")
+            measured = measure()
+            ask(connection, "PING")
+    except RedisError:
+        return None
+    return measured

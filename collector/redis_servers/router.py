@@ -23,12 +23,9 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
-from collector.redis_servers.command import PackedCommand, even_when_full
-from collector.redis_servers.connection import Connection
+from collector.redis_servers.connection import Connection, PackedCommand, TooFewCopiesError, even_when_full, unavailable
 from collector.redis_servers.connections import Connections
-from collector.redis_servers.copies_on_disk import are_on_disk, require_copies
-from collector.redis_servers.failure import TooFewCopiesError, unavailable
-from collector.redis_servers.server import Address
+from collector.redis_servers.server import Address, are_on_disk, require_copies
 
 ROUNDS = 9
 """The most times that a command is sent.

@@ -3,13 +3,20 @@
 Only the upload in the body of a request is used. It is encoded again, so that white space and the
 order of members reveal nothing about a device. No address and no other header is read, kept or sent
 on. Every answer lists the same stopped questions: the relay's own list, which no upload changes.
+
+A device sends head and body together, so its body arrives within moments. A client that announces a
+body and keeps it back costs a connection and up to the largest body. So there is a limit of time
+and a limit of bodies. If there is one body too many, the oldest wait ends, once it has lasted a
+moment. An attacker who blocks the others is more likely to be the oldest than a device. Many
+devices that come at once are not ended for that: their bodies are there, and only not read yet.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -19,11 +26,9 @@ from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
 from collector.api.batch import LineProblem
-from collector.api.body import require_type, too_large
-from collector.api.headers import NOT_CACHED
+from collector.api.messages import NOT_CACHED, require_type, too_large
 from collector.api.operations import JSON
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
-from collector.relay.arrivals import Arrivals
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 
@@ -38,6 +43,22 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 _log = logging.getLogger(__name__)
+
+BODY_DEADLINE_S = 15.0
+"""How long the body of an upload may take: 64 KiB over a very slow line."""
+
+MOMENT_S = 0.5
+"""How long the oldest body may take, however many others come."""
+
+TURN_S = 0.01
+"""How long a body that is one too many waits before it looks for a place again."""
+
+MAX_ARRIVING = 512
+"""Bodies that may arrive at once: 32 MiB of the largest.
+
+This is half of the connections that a relay has besides those of held uploads, so there is always a
+connection left for the next client.
+"""
 
 
 class Room:
@@ -185,3 +206,40 @@ def _retry_after(status: HTTPStatus) -> dict[str, str]:
 
 def _retryable(problem: Problem) -> ProblemError:
     return ProblemError(problem, headers=_retry_after(problem.status))
+
+
+class Arrivals:
+    """Limits how many bodies may arrive at once, and how long each may take."""
+
+    def __init__(self, max_bodies: int = MAX_ARRIVING, deadline_s: float = BODY_DEADLINE_S) -> None:
+        """Take the limits: bodies at once, and seconds for each."""
+        self._max_bodies = max_bodies
+        self._deadline_s = deadline_s
+        self._waits: dict[asyncio.Timeout, float] = {}  # the oldest first, and when each began
+
+    @asynccontextmanager
+    async def receiving(self) -> AsyncIterator[None]:
+        """Receive one body while the context is entered.
+
+        Raises:
+            ProblemError: 408 if it takes too long, or if it is the oldest when there is one too
+                many.
+
+        """
+        clock_s = asyncio.get_running_loop().time
+        while len(self._waits) >= self._max_bodies:
+            oldest, since_s = next(iter(self._waits.items()))
+            if clock_s() - since_s >= MOMENT_S:
+                del self._waits[oldest]
+                oldest.reschedule(clock_s())
+            else:
+                await asyncio.sleep(TURN_S)
+        try:
+            async with asyncio.timeout(self._deadline_s) as wait:
+                self._waits[wait] = clock_s()
+                try:
+                    yield
+                finally:
+                    self._waits.pop(wait, None)
+        except TimeoutError:
+            raise ProblemError(Problem.BODY_TOO_SLOW) from None

@@ -1,6 +1,7 @@
-"""Holds uploads until their batch is answered.
+"""Holds uploads until the batch in which they leave is answered.
 
-Lives in one event loop, and writes nothing to disk.
+Lives in one event loop, and writes nothing to disk. A batch itself is pure: instants and randomness
+are its arguments.
 """
 
 from __future__ import annotations
@@ -9,12 +10,24 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from client_sdk.protocol.wire.malformed import MalformedError
-from collector.api.batch import LineAnswer, decode_answers
-from collector.relay.batch import Batch, HeldUpload, Permute, gather_time_s
+from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, LineAnswer, decode_answers
 from collector.relay.forward import CollectorUnavailableError
+
+Waiter = TypeVar("Waiter")
+"""What waits for the answer to an upload."""
+
+Permute = Callable[[int], list[int]]
+"""A source of random permutations of 0 to n-1."""
+
+SHORTEST = 0.5
+"""The shortest random time for which a batch gathers, as a part of the longest.
+
+Short times would mix nothing.
+"""
 
 FORWARDERS = 4
 """Batches that are sent at once: more than one, so that a slow batch does not delay the others."""
@@ -22,9 +35,66 @@ FORWARDERS = 4
 ANSWER_DEADLINE_S = 25.0
 """The longest time that a device waits for its answer: the SDK gives up after 30 seconds."""
 
-_Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
-
 _log = logging.getLogger(__name__)
+
+
+class HeldUpload(NamedTuple, Generic[Waiter]):
+    """An upload of a batch.
+
+    Attributes:
+        upload: the upload's id.
+        body: the encoded upload, in one line.
+        waiters: what waits for its answer; more than one if a device sent the upload again
+            meanwhile.
+
+    """
+
+    upload: str
+    body: bytes
+    waiters: list[Waiter]
+
+
+@dataclass
+class Batch(Generic[Waiter]):
+    """Uploads that gather."""
+
+    _uploads: dict[str, HeldUpload[Waiter]] = field(default_factory=dict)
+    _bytes: int = 0
+
+    def add(self, upload: str, body: bytes, waiter: Waiter) -> bool:
+        """Add an upload, or only a waiter if its id is in the batch already.
+
+        Returns False if there is no room.
+
+        If two bodies have one id, the first is sent: the collector would count the first, too.
+        """
+        if upload in self._uploads:
+            self._uploads[upload].waiters.append(waiter)
+            return True
+        size = self._bytes + len(body) + 1
+        if size > MAX_BULK_BYTES or len(self._uploads) == MAX_BULK_UPLOADS:
+            return False
+        self._uploads[upload] = HeldUpload(upload, body, [waiter])
+        self._bytes = size
+        return True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another upload, however small."""
+        return len(self._uploads) == MAX_BULK_UPLOADS
+
+    def permuted(self, permute: Permute) -> list[HeldUpload[Waiter]]:
+        """Return the uploads in a random order, which reveals nothing about when they came."""
+        uploads = list(self._uploads.values())
+        return [uploads[index] for index in permute(len(uploads))]
+
+
+def gather_time_s(longest_s: float, uniform: Callable[[float, float], float]) -> float:
+    """Return for how many seconds after its first upload a batch gathers, unless it fills."""
+    return uniform(SHORTEST * longest_s, longest_s)
+
+
+_Held: TypeAlias = HeldUpload["asyncio.Future[LineAnswer]"]
 
 
 class Mixer:

@@ -1,4 +1,4 @@
-"""The stopped questions that a relay hands out: which, and since when. Pure.
+"""The stopped questions that a relay hands out: which, since when, and the file that keeps them.
 
 A device asks a stopped question no more until its user opts out. If a collector could have a relay
 tell one device of a stop and not the next, it would know that device again by what it no longer
@@ -12,19 +12,27 @@ sends. Therefore:
   nothing, so that every device has it after its next upload. The question's own ``expires`` does
   not end it either: the collector would say when that is.
 * Only an edition that the same document defines counts, and the list is as long as a device reads.
+
+The file names questions, and nothing of any device. Several relays on one machine may share it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from client_sdk.protocol.wire import strict_json
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, entry, question
+from collector.errors import ConfigError
+from collector.files import whole_file
 
 LISTED_FOR_S: Final = 86_400
 """Seconds for which the collector must have listed a stop before it is handed out."""
@@ -151,3 +159,71 @@ def _questions(entries: Iterable[object]) -> tuple[Question, ...]:
 
 def _is_read_by_devices(stops: tuple[Question, ...]) -> bool:
     return len(stops) <= MAX_STOPPED and len(encode(stops)) <= MAX_STOPPED_CHARS
+
+
+class StopsFile:
+    """A file that is read and replaced as a whole.
+
+    Attributes:
+        path: its path. Beside it lies an empty file whose name ends in ``.lock``.
+
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the file."""
+        self.path = path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other relays from the file while the context is entered.
+
+        Otherwise a relay could undo what another has just written.
+
+        Raises:
+            ConfigError: if the lock cannot be made.
+
+        """
+        try:
+            lock = os.open(f"{self.path.resolve()}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path}.lock cannot be made: {error.strerror}; name a file with --state in a folder that this "
+                "user can write"
+            ) from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def read(self) -> Stops:
+        """Return what the file says; without a file, nothing is known.
+
+        Raises:
+            ConfigError: if it is damaged or cannot be read; it says what to do.
+
+        """
+        try:
+            with self.path.open("rb") as file:
+                return Stops.decode(file.read(MAX_FILE_BYTES + 1))
+        except FileNotFoundError:
+            return Stops()
+        except OSError as error:
+            raise ConfigError(
+                f"{self.path} cannot be read: {error.strerror}; name the relay's own file with --state"
+            ) from error
+        except ValueError:
+            raise ConfigError(
+                f"{self.path} is damaged: put back a copy of it; without one, delete it, and keep the same stops in "
+                "the collector's file, so that devices that have not heard of them do so a day later"
+            ) from None
+
+    def write(self, stops: Stops) -> None:
+        """Replace the file; it is on disk when this returns.
+
+        Raises:
+            ConfigError: if it cannot be written.
+
+        """
+        with whole_file(self.path) as file:
+            file.write(stops.encode())

@@ -10,8 +10,7 @@ from typing import Final
 from client_sdk.protocol.wire.stopped import Question
 from collector.errors import ConfigError
 from collector.relay.forward import CollectorUnavailableError
-from collector.relay.stops import Stops, listed_in
-from collector.relay.stops_file import StopsFile
+from collector.relay.stops import Stops, StopsFile, listed_in
 
 LONGEST_WAIT_S: Final = 7200.0
 """The longest time between two readings; each is a random part of it, so an hour on average."""

@@ -17,8 +17,8 @@ from math import ceil
 from client_sdk.protocol.wire.report import MAX_REPORTS
 from client_sdk.protocol.wire.verdict import Refusal, Verdict
 from collector.errors import QuotaExceededError
-from collector.judgement import Judgement
-from collector.redis_servers.command import PackedCommand
+from collector.judge import Judgement
+from collector.redis_servers.connection import PackedCommand
 from collector.store import keys
 from collector.store.packed_verdict import pack, unpack
 from collector.store.store_protocol import CountedUpload

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from client_sdk.protocol.window import Window
-from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judgement import Judgement
-from collector.redis_servers.command import even_when_full
+from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
+from collector.judge import Judgement
+from collector.redis_servers.connection import even_when_full
 from collector.redis_servers.router import Answered
 from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
 from collector.store.count_script import count_command, read_answer
+from collector.store.facts import GRACE_FIELD, Purpose
 from collector.store.preparation import prepare
-from collector.store.schema import Purpose
 from collector.store.shards import ONE_SERVER, Layout, Shards
 from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
 
@@ -210,3 +210,33 @@ def _asked(name: str) -> tuple[str, str]:
     """Return the metric and the window of a tally, METRIC:EDITION:WINDOW."""
     metric, _, window = name.split(":")
     return metric, window
+
+
+def require_grace(store: RedisStore, facts: Mapping[str, str], grace_s: int) -> None:
+    """Refuse a grace period, in seconds, that is longer than before while windows are open.
+
+    The store would forget their ids before they close, so an upload that comes again could be
+    counted twice.
+
+    Raises:
+        ConfigError: if so.
+
+    """
+    before = int(facts.get(GRACE_FIELD, grace_s))
+    open_windows = store.tallied_windows() - store.closed_windows()
+    if before < grace_s and open_windows:
+        raise ConfigError(
+            f"--grace can grow from {before} seconds only when no window with reports is open; "
+            f"open are: {', '.join(sorted(open_windows))}"
+        )
+
+
+def agree_on_grace(store: RedisStore, grace_s: int) -> None:
+    """Write the grace period, in seconds, to a store.
+
+    Raises:
+        ConfigError: if the store cannot be served with it.
+
+    """
+    require_grace(store, store.shards.facts(), grace_s)
+    store.shards.run_on_facts(*even_when_full("HSET", keys.STORE, GRACE_FIELD, grace_s))

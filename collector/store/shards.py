@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from redis.exceptions import AskError, ClusterDownError
 
 from collector.errors import ConfigError, StoreUnavailableError
-from collector.redis_servers.command import PackedCommand, even_when_full
-from collector.redis_servers.connection import Connection
+from collector.redis_servers.connection import Connection, PackedCommand, even_when_full
 from collector.redis_servers.connections import Answer, Connections
 from collector.redis_servers.log_rewrite import Logs
 from collector.redis_servers.router import Answered, Router
@@ -21,8 +20,7 @@ from collector.redis_servers.server import Address, ask
 from collector.required_settings import ON_DISK, Promise
 from collector.store import keys
 from collector.store.count_script import COUNT_UPLOAD
-from collector.store.schema import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD
-from collector.store.shard_identity import numbered
+from collector.store.facts import NAME_FIELD, NAMED_FIELD, SHARDS_FIELD, numbered
 from collector.store.store_protocol import OwnEditions
 
 Command: TypeAlias = Callable[[int], tuple[str | bytes | int, ...]]

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.verdict import Verdict
 from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judgement import Judgement
+from collector.judge import Judgement
 
 
 class CountedUpload(NamedTuple):

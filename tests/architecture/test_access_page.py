@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.access_file import parse_access
-from collector.access_keys import Role
+from collector.access import Role, parse_access
 from tests.support.services.rights import (
     BACKUP_USER,
     RESTORE_USER,

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from collector.commands.cli import cli as collector
-from collector.embedded.program import SETTINGS
+from collector.embedded.store import SETTINGS
 from estimator.commands.cli import command as estimator
 from tests.support.services.composed import FOLDER, Service, project
 from tests.support.services.images import ROOT, instructions

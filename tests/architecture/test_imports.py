@@ -45,7 +45,7 @@ ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
         *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "log_rewrite")),
-        *(f"collector/redis_servers/{name}.py" for name in ("copies_on_disk", "failure", "probe", "router")),
+        *(f"collector/redis_servers/{name}.py" for name in ("router", "server")),
         "collector/store/shards.py",
     },
     "prometheus_client": {"collector/monitoring/prometheus.py"},

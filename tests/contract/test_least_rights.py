@@ -17,17 +17,14 @@ from collector.backup.export import backup
 from collector.backup.restore import check, restore
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
-from collector.check.result import Level
-from collector.check.store import check_store
+from collector.check import Level, check_store
 from collector.errors import QuotaExceededError, StoreUnavailableError
-from collector.judgement import Allowance
+from collector.judge import Allowance
 from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
+from collector.store.facts import Purpose
 from collector.store.preparation import agree_on_app, app_of
-from collector.store.redis_store import RedisStore
-from collector.store.schema import Purpose
-from collector.store.stored_grace import agree_on_grace
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import TallyName
+from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.upkeep.retention import RedisRetirement, TallyName
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.services.processes import START_DEADLINE_S, wait_until

@@ -18,16 +18,14 @@ from collector.backup.export import backup
 from collector.backup.restore import check, restore
 from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import StoreReader
-from collector.check.result import CheckResult, Level
-from collector.check.store import check_store
+from collector.check import CheckResult, Level, check_store
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.count_script import NOT_THE_STORE
-from collector.store.lost_shards import accept_lost_shards
+from collector.store.facts import SCHEMA, Purpose, numbered
+from collector.store.preparation import accept_lost_shards
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA, Purpose
-from collector.store.shard_identity import numbered
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, of_shard, report, upload
 

@@ -17,13 +17,12 @@ import redis
 
 from client_sdk.protocol import GRACE_S, Refusal, Verdict, Window
 from collector.errors import QuotaExceededError
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S
-from collector.judgement import Allowance
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Allowance
 from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import COUNTABLE_NOW
+from collector.store.facts import SCHEMA
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA
 from collector.store.store_protocol import CountedUpload, TallyStore
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload

@@ -19,8 +19,8 @@ from collector.api.operations import JSON, NDJSON
 from collector.embedded.store import EmbeddedStore
 from collector.log import LogFormat
 from collector.store import keys
+from collector.store.facts import NAME_FIELD
 from collector.store.redis_store import RedisStore
-from collector.store.schema import NAME_FIELD
 from tests.support.services.collecting import OPEN, judged, key_entry, report, upload
 from tests.support.services.living_files import bytes_below
 from tests.support.services.processes import free_port, run_command, running_collector, wait_until

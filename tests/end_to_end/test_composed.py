@@ -18,9 +18,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Verdict, Window, WindowKind
-from collector.embedded.program import server_program
-from collector.store.redis_store import RedisStore
-from collector.store.stored_grace import agree_on_grace
+from collector.embedded.store import server_program
+from collector.store.redis_store import RedisStore, agree_on_grace
 from tests.support.services.collecting import judged, report, upload
 from tests.support.services.composed import FOLDER, initialised, project
 from tests.support.services.processes import free_port, run_command, running_collector, started, wait_until

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.access_file import load_access
-from collector.access_keys import Role, digest_of
+from collector.access import Role, digest_of, load_access
 from tests.support.services.composed import initialised, project
 from tests.support.services.processes import run_command
 

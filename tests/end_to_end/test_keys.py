@@ -14,7 +14,7 @@ import requests
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import Window, WindowKind
-from collector.api.headers import NOT_CACHED
+from collector.api.messages import NOT_CACHED
 from tests.support.services.collecting import key_entry, report, upload
 from tests.support.services.living_files import bytes_below
 from tests.support.services.processes import (

@@ -13,8 +13,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Window, WindowKind
-from collector.embedded.program import server_program
-from collector.redis_servers.probe import answers
+from collector.embedded.store import server_program
+from collector.redis_servers.connections import answers
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard, report, upload
 from tests.support.services.partitions import HOUR_S, by_clock, set_clock

@@ -22,7 +22,7 @@ import pytest
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
 from client_sdk.sending.responses import Reply, Transient, judge
-from collector.api.headers import NOT_CACHED
+from collector.api.messages import NOT_CACHED
 from collector.api.problem import Problem, ProblemError
 from tests.support.services.collecting import REGISTRY_TEXT, report, upload
 from tests.support.services.living_files import bytes_below

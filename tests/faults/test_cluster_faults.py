@@ -16,7 +16,7 @@ import pytest
 
 from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.errors import StoreUnavailableError
-from collector.redis_servers import copies_on_disk
+from collector.redis_servers import server
 from collector.required_settings import Durability, Promise
 from collector.store import keys
 from collector.store.redis_store import RedisStore
@@ -89,7 +89,7 @@ def test_a_dead_master_that_asks_for_a_copy_may_take_over_before_it_has_what_is_
     master = healthy.holder(slot)
     assert store.count(judged(of_shard(7))).verdict == Verdict(1)
     wait_until(partial(reads, store), what="a shard without its dead master")
-    monkeypatch.setattr(copies_on_disk, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+    monkeypatch.setattr(server, "COPIES_WAITS_MS", COPIES_WAITS_MS)
     with socket.create_connection((master.host, master.port)) as asking:
         asking.sendall(f"REPLCONF listening-port {victim.port}\r\n".encode())
         assert asking.recv(5) == b"+OK\r\n"

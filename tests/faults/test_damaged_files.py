@@ -24,7 +24,7 @@ from collector.embedded.aof import MANIFEST, STORE_DIR, increments_in, sequence_
 from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
-from collector.judgement import Judgement
+from collector.judge import Judgement
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import CountedUpload
 from collector.upkeep.maintenance import Maintenance, ServerState

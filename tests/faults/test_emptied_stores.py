@@ -19,7 +19,7 @@ import redis
 from client_sdk.protocol import Upload, Window, WindowKind
 from collector.embedded.store import EmbeddedStore
 from collector.store import keys
-from collector.store.shard_identity import numbered
+from collector.store.facts import numbered
 from collector.store.shards import CLUSTER_SHARDS
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import of_shard

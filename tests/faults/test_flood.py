@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Window, WindowKind
-from collector.relay.arrivals import MAX_ARRIVING
+from collector.relay.app import MAX_ARRIVING
 from collector.relay.config import DEFAULT_HELD
 from collector.relay.serve import SPARE_CONNECTIONS
 from collector.service import MAX_CONNECTIONS

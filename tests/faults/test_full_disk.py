@@ -17,7 +17,7 @@ from collector.embedded.address import running_store_url
 from collector.embedded.lock import require_room
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
-from collector.redis_servers.probe import answers
+from collector.redis_servers.connections import answers
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import judged, upload
 from tests.support.services.processes import children, kill, wait_until

@@ -24,10 +24,8 @@ from collector.errors import StoreFullError
 from collector.http.app import FULL_RETRY_AFTER_S
 from collector.redis_servers.memory import FULL
 from collector.store import keys
-from collector.store.redis_store import RedisStore
-from collector.store.stored_grace import agree_on_grace
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import before
+from collector.store.redis_store import RedisStore, agree_on_grace
+from collector.upkeep.retention import RedisRetirement, before
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.delivering import Load

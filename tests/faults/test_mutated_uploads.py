@@ -22,10 +22,10 @@ from flask.testing import FlaskClient
 from client_sdk.protocol import Refusal, Window, window
 from client_sdk.protocol.wire import reading
 from collector import create_app
-from collector.access_file import parse_access
+from collector.access import parse_access
 from collector.api.operations import JSON, NDJSON
 from collector.api.problem import BY_CODE
-from collector.live_config.shared_state import Served
+from collector.live_config import Served
 from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_sheet
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry

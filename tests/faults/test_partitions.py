@@ -26,9 +26,8 @@ import pytest
 from client_sdk.protocol import Verdict, Window, WindowKind
 from collector.config import DAY_S
 from collector.errors import StoreUnavailableError
-from collector.judge import judge
-from collector.judgement import Judgement
-from collector.redis_servers import copies_on_disk
+from collector.judge import Judgement, judge
+from collector.redis_servers import server
 from collector.required_settings import ON_DISK, Durability, Promise
 from collector.store import keys
 from collector.store.redis_store import RedisStore
@@ -132,7 +131,7 @@ def test_what_only_a_master_apart_from_its_replica_has_is_not_read_and_no_window
         at.network.part([at.host_of(master)], [at.host_of(replica)])
         assert fsync.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
-            impatient.setattr(copies_on_disk, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+            impatient.setattr(server, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for store in (replicated, fsync):
                 for _ in range(2):  # the second time the master has nothing to write
                     with pytest.raises(StoreUnavailableError, match="replica"):
@@ -166,7 +165,7 @@ def test_what_is_there_while_a_replica_is_held_for_failed_is_not_read_for_that_o
         wait_until(lambda: has_failed(replica, by=master), what="a replica to be held for failed")
         assert fsync.count(second) == CountedUpload(Verdict(1), is_duplicate=False)
         with monkeypatch.context() as impatient:
-            impatient.setattr(copies_on_disk, "COPIES_WAITS_MS", COPIES_WAITS_MS)
+            impatient.setattr(server, "COPIES_WAITS_MS", COPIES_WAITS_MS)
             for read in (counted, counted_in_closed_windows, lambda store: store.close(window)):
                 wait_until(partial(is_refused_for, replica, fsync, read), what="a read that waits for that replica")
     at.network.part([at.host_of(master)], NODES)
@@ -214,7 +213,7 @@ def has_failed(node: Node, *, by: Node) -> bool:
 def test_a_master_that_was_a_replica_meanwhile_confirms_nothing_from_before(
     at: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copies_on_disk, "COPIES_WAITS_MS", (4000,))
+    monkeypatch.setattr(server, "COPIES_WAITS_MS", (4000,))
     first, second, third = (judged(of_shard(7)) for _ in range(3))
     host = at.network.hosts[COLLECTORS[0]]
 

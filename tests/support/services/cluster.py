@@ -11,7 +11,7 @@ from typing import Any
 
 import redis
 
-from collector.embedded.program import server_program
+from collector.embedded.store import server_program
 from collector.store import keys
 from tests.support.services.processes import free_port, started, wait_until
 

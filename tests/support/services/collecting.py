@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from client_sdk.protocol import GRACE_S, Registry, Report, Upload, Window, WindowKind
-from collector.access_keys import digest_of
-from collector.judge import judge
-from collector.judgement import Judgement
+from collector.access import digest_of
+from collector.judge import Judgement, judge
 
 REGISTRY_TEXT: Final = """
 schema = 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from client_sdk.protocol import Verdict, Window
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.judgement import Allowance, Judgement
+from collector.judge import Allowance, Judgement
 from collector.store.count_script import verdict_again
 from collector.store.store_protocol import CountedUpload, Outcome, OwnEditions, Snapshot, StoredTally
 

@@ -6,7 +6,7 @@ import urllib.request
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from collector.api.headers import NOT_CACHED
+from collector.api.messages import NOT_CACHED
 from tests.support.services.wire import ANSWER_TIMEOUT_S
 
 Samples = dict[tuple[str, tuple[str, ...]], float]

@@ -6,8 +6,7 @@ import pytest
 
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
 from client_sdk.protocol.window_steps import later
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, judge, judge_all
-from collector.judgement import Judgement
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, judge, judge_all
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, upload
 
 

@@ -13,9 +13,7 @@ SECRET = "canary-of-a-value"  # noqa: S105 a test's own
 
 
 def record(message: str, **fields: object) -> logging.LogRecord:
-    line = logging.makeLogRecord(
-        {"name": "collector.live_config.reload", "levelname": "INFO", "msg": message, **fields}
-    )
+    line = logging.makeLogRecord({"name": "collector.live_config", "levelname": "INFO", "msg": message, **fields})
     line.created = 1_795_190_400.0
     return line
 
@@ -43,7 +41,7 @@ def test_a_line_for_programs_is_an_object_with_an_event() -> None:
 
 
 def test_a_line_without_an_event_is_one_of_its_module() -> None:
-    assert json.loads(JsonFormatter().format(record("read again")))["event"] == "reload"
+    assert json.loads(JsonFormatter().format(record("read again")))["event"] == "live_config"
 
 
 @pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()])

@@ -17,12 +17,12 @@ from client_sdk.protocol.wire.reading import MAX_SYMBOL, UPLOAD_ID
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, STOPPED
 from collector import create_app
-from collector.access_keys import Access
+from collector.access import Access
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
-from collector.api.headers import ALWAYS, SNAPSHOT_TAKEN
+from collector.api.messages import ALWAYS, SNAPSHOT_TAKEN
 from collector.api.operations import NDJSON, OPERATIONS
 from collector.api.problem import BY_CODE, MEDIA_TYPE, Problem
-from collector.live_config.shared_state import Served
+from collector.live_config import Served
 from tests.support.services.collecting import NOON, REGISTRY
 from tests.support.services.conforming import DOCUMENT, PROBLEMS_OF_NONE, conforming_client, require_valid
 from tests.support.services.memory_store import MemoryStore

@@ -8,8 +8,8 @@ from typing import Any
 
 from client_sdk.protocol import Registry
 from collector import create_app
-from collector.access_keys import Access
-from collector.live_config.shared_state import Served
+from collector.access import Access
+from collector.live_config import Served
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

@@ -21,13 +21,11 @@ from collector.backup.store_reader import BucketState, ShardCut, StoredBucket, S
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
 from collector.store import keys
-from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA, Purpose
+from collector.store.facts import SCHEMA, Purpose
+from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.shards import Shards
 from collector.store.store_protocol import CountedUpload
-from collector.store.stored_grace import agree_on_grace
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import TallyName
+from collector.upkeep.retention import RedisRetirement, TallyName
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import REGISTRY, TODAY, judged, report, upload
 

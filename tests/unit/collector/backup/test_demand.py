@@ -27,8 +27,8 @@ from collector.backup.restore import check, restore
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.errors import ConfigError
 from collector.store import keys
+from collector.store.facts import SCHEMA, Purpose
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA, Purpose
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY
 
 GONE = "0123456789ab"

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.check.access import check_access
-from collector.check.result import Level
+from collector.check import Level, check_access
 from tests.support.services.collecting import OPEN, REGISTRY, key_entry
 
 UPLOAD, READ = key_entry("app", "upload", "one"), key_entry("dashboard", "read", "two")

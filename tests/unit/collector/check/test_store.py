@@ -14,9 +14,8 @@ import pytest
 import redis
 
 from client_sdk.protocol import Registry
-from collector.check import store as check
-from collector.check.result import CheckResult, Level
-from collector.check.store import check_disk, check_registry, check_store
+from collector import check
+from collector.check import CheckResult, Level, check_disk, check_registry, check_store
 from collector.redis_servers.memory import GIB, Memory
 from collector.required_settings import ON_DISK
 from collector.store import keys

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from client_sdk.protocol import Registry
-from collector.check.result import Level
-from collector.check.store import check_store, check_tally_memory
+from collector.check import Level, check_store, check_tally_memory
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.redis_store import RedisStore

@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 from collector.backup import restore
 from collector.backup.lines import MOST_SYMBOLS, End, Header, TallyLine, encode
 from collector.commands.cli import cli
+from collector.store.facts import SCHEMA
 from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA
 from tests.support.services.collecting import REGISTRY, TODAY
 
 

@@ -12,8 +12,7 @@ import redis
 from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Window
-from collector.access_file import parse_access
-from collector.access_keys import Role
+from collector.access import Role, parse_access
 from collector.commands.cli import cli
 from collector.errors import StoreUnavailableError
 from collector.required_settings import Durability

@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from collector.commands.progress import progress
+from collector.commands.backup import progress
 
 
 class Terminal(StringIO):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from collector.commands.cli import cli
-from collector.commands.secret import read_secret
+from collector.commands.options import read_secret
 from collector.errors import ConfigError
 
 SERVE = ("serve", "--registry", "none")

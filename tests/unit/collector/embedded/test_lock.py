@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.check.result import Level
-from collector.check.store import check_data_dir
+from collector.check import Level, check_data_dir
 from collector.embedded.address import running_store_url, write_address
 from collector.embedded.lock import LOCK_FILE, locked, require_trusted
 from collector.errors import ConfigError

@@ -10,9 +10,8 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import Registry, Window
 from collector import create_app
-from collector.access_file import parse_access
-from collector.access_keys import Access
-from collector.live_config.shared_state import Served
+from collector.access import Access, parse_access
+from collector.live_config import Served
 from tests.support.services.collecting import (
     NOON,
     REGISTRY,

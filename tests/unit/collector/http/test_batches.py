@@ -9,9 +9,9 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
 from collector import create_app
-from collector.access_keys import Access, AccessKey, Role, digest_of
+from collector.access import Access, AccessKey, Role, digest_of
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
-from collector.live_config.shared_state import Served
+from collector.live_config import Served
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client
 from tests.support.services.memory_store import MemoryStore

@@ -10,10 +10,10 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Registry, Window
 from collector import create_app
-from collector.access_keys import Access
+from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
-from collector.live_config.shared_state import Served
+from collector.live_config import Served
 from collector.store.store_protocol import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, tallies_of, upload
 from tests.support.services.conforming import conforming_client

@@ -18,11 +18,11 @@ from collector.monitoring.counters import (
     REPORTS,
     STORE_ERRORS,
     UPLOADS,
+    Sheet,
     Totals,
     WorkerCounters,
     new_sheet,
 )
-from collector.monitoring.shared_rows import Sheet
 from collector.store.store_protocol import CountedUpload
 from tests.support.services.processes import START_DEADLINE_S
 

@@ -9,8 +9,17 @@ import pytest
 from collector.config import LEAST_STORE_BYTES, parse_size
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
-from collector.redis_servers.machine_memory import EMBEDDED_PART, embedded_limit_bytes, group_limits_bytes
-from collector.redis_servers.memory import GIB, LOOK_INTERVAL_S, NEARLY_FULL, ROOM, Memory, MemoryWatch
+from collector.redis_servers.memory import (
+    EMBEDDED_PART,
+    GIB,
+    LOOK_INTERVAL_S,
+    NEARLY_FULL,
+    ROOM,
+    Memory,
+    MemoryWatch,
+    embedded_limit_bytes,
+    group_limits_bytes,
+)
 
 MIB = 2**20
 

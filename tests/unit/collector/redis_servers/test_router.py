@@ -11,8 +11,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from collector.errors import StoreUnavailableError
-from collector.redis_servers.command import PackedCommand
-from collector.redis_servers.connection import TcpConnection
+from collector.redis_servers.connection import PackedCommand, TcpConnection
 from collector.redis_servers.connections import AVOIDED_S, Connections
 from collector.redis_servers.router import ROUNDS, Answered, Router
 from collector.redis_servers.server import Address

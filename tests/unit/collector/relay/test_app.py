@@ -11,11 +11,10 @@ import pytest
 from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
 from client_sdk.protocol.wire.stopped import Question
 from collector import create_app
-from collector.access_keys import Access
+from collector.access import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers
-from collector.live_config.shared_state import Served
-from collector.relay.app import RelayApp, Room
-from collector.relay.arrivals import Arrivals
+from collector.live_config import Served
+from collector.relay.app import Arrivals, RelayApp, Room
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer
 from tests.support.services.collecting import NOON, REGISTRY, report, upload

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
-from collector.relay.batch import Batch, gather_time_s
+from collector.relay.mixer import Batch, gather_time_s
 
 
 def backwards(number: int) -> list[int]:

@@ -12,8 +12,7 @@ import pytest
 from collector.errors import ConfigError
 from collector.relay import stops_reader
 from collector.relay.forward import CollectorUnavailableError
-from collector.relay.stops import LISTED_FOR_S, Stops
-from collector.relay.stops_file import StopsFile
+from collector.relay.stops import LISTED_FOR_S, Stops, StopsFile
 from collector.relay.stops_reader import LONGEST_WAIT_S, StopsReader
 from tests.support.devices.clients import SetClock
 

@@ -8,15 +8,14 @@ import pytest
 import redis
 
 from client_sdk.protocol import Registry, RegistryError
-from collector.check.result import Level
-from collector.check.store import check_store
+from collector.check import Level, check_store
 from collector.errors import ConfigError
-from collector.live_config.reload import require_additive
+from collector.live_config import require_additive
 from collector.required_settings import ON_DISK
 from collector.store import keys
+from collector.store.facts import APP_FIELD
 from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore
-from collector.store.schema import APP_FIELD
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT
 

@@ -11,14 +11,13 @@ import redis
 
 from client_sdk.protocol import Verdict, Window
 from collector.errors import ConfigError, QuotaExceededError, StoreUnavailableError
-from collector.judgement import Allowance, Judgement
+from collector.judge import Allowance, Judgement
 from collector.required_settings import NO_PROMISE, Durability, Promise
 from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
-from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA
+from collector.store.facts import SCHEMA
+from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.store_protocol import CountedUpload
-from collector.store.stored_grace import agree_on_grace
 from collector.store.windows import close_due_windows
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload

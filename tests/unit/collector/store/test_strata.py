@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry, RegistryError, Report, Window
 from collector import create_app
-from collector.access_keys import Access
-from collector.live_config.reload import require_additive
-from collector.live_config.shared_state import Served
+from collector.access import Access
+from collector.live_config import Served, require_additive
 from collector.store.store_protocol import StoredTally
 from collector.store.strata import LEAST_REPORTS, folded, own_editions
 from tests.support.services.collecting import NOON, REGISTRY_TEXT, TODAY, judged, upload

@@ -13,11 +13,10 @@ from collector.commands.cli import cli
 from collector.errors import StoreUnavailableError
 from collector.redis_servers.router import Answered
 from collector.store import keys
+from collector.store.facts import SCHEMA
 from collector.store.redis_store import RedisStore
-from collector.store.schema import SCHEMA
 from collector.store.shards import Shards
-from collector.upkeep.redis_retirement import RedisRetirement
-from collector.upkeep.retention import TallyName
+from collector.upkeep.retention import RedisRetirement, TallyName
 from tests.support.services.collecting import REGISTRY, TODAY, judged, report, upload
 
 OS = TallyName("os", REGISTRY.metric("os").edition, TODAY)

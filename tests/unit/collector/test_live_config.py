@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
-from collector.access_file import load_access, parse_access
-from collector.access_keys import Access
+from collector import live_config
+from collector.access import Access, load_access, parse_access
 from collector.errors import ConfigError
-from collector.live_config import reload
-from collector.live_config.reload import Reloader, require_additive
-from collector.live_config.shared_state import DIGEST_BYTES, Board, Served
+from collector.live_config import DIGEST_BYTES, Board, Reloader, Served, require_additive
 from tests.support.services.collecting import OPEN, REGISTRY, REGISTRY_TEXT, key_entry
 from tests.support.services.processes import wait_until
 
@@ -239,7 +237,7 @@ def test_a_look_that_fails_is_made_again_by_the_thread(files: Files, monkeypatch
         if len(looks) == 1:
             raise OSError("no space")
 
-    monkeypatch.setattr(reload, "LOOK_S", 0.01)
+    monkeypatch.setattr(live_config, "LOOK_S", 0.01)
     monkeypatch.setattr(files.reloader, "look", look)
     files.reloader.request()
     files.reloader.start()

@@ -1,4 +1,8 @@
-"""Writes a file completely or not at all: beside its place, then to disk, then renamed."""
+"""Files that are written completely or not at all, and files without a name.
+
+A file is replaced as a whole: written beside its place, then to disk, then renamed. A file without
+a name is shared by the processes that hold it open, and leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -54,3 +58,19 @@ def _put_on_disk(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def unlinked_file() -> int:
+    """Return the descriptor of a new, empty file.
+
+    Raises:
+        ConfigError: if no file can be created.
+
+    """
+    try:
+        with tempfile.TemporaryFile() as file:
+            return os.dup(file.fileno())
+    except OSError as error:
+        raise ConfigError(
+            f"no temporary file can be created: {error.strerror}; set TMPDIR to a folder for it"
+        ) from error

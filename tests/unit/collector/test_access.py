@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.access_file import load_access, parse_access
-from collector.access_keys import Access, AccessKey, Role, digest_of, new_secret
+from collector.access import Access, AccessKey, Role, digest_of, load_access, new_secret, parse_access
 from collector.errors import ConfigError
 from tests.support.services.collecting import OPEN, key_entry
 
@@ -67,7 +66,7 @@ def test_every_key_is_compared_wherever_the_right_one_stands(monkeypatch: pytest
         compared.append(first)
         return first == second
 
-    monkeypatch.setattr("collector.access_keys.hmac.compare_digest", compare)
+    monkeypatch.setattr("collector.access.hmac.compare_digest", compare)
     for secret in ("secret-0", "secret-4", "none"):
         compared.clear()
         access.find(secret)

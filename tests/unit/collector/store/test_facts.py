@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from collector.errors import ConfigError
-from collector.store.shard_identity import name_to_go_on_with, numbered, require_facts, shards_to_name
+from collector.store.facts import name_to_go_on_with, numbered, require_facts, shards_to_name
 
 NEW = {"name": "mine"}
 NAMED = {"name": "mine", "named": "1"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from collector.atomic_file import whole_file
 from collector.errors import ConfigError
+from collector.files import whole_file
 
 
 def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:

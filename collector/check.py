@@ -1,16 +1,22 @@
-"""Checks registry, store and promise before a deployment."""
+"""Checks registry, access file, store and promise before a deployment.
+
+Each check yields results of one line; nothing is changed.
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S
-from collector.check.result import CheckResult, Level
+from collector.access import Access, Role, load_access
 from collector.embedded.lock import require_trusted, require_writable
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.plural import plural
@@ -20,12 +26,18 @@ from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory
 from collector.redis_servers.server import info, memory_of, setting
 from collector.required_settings import Durability, Promise
 from collector.store import keys
+from collector.store.facts import (
+    APP_FIELD,
+    NAMED_FIELD,
+    SCHEMA_FIELD,
+    SHARDS_FIELD,
+    require_facts,
+    require_usable,
+    shards_to_name,
+)
 from collector.store.preparation import require_app
-from collector.store.redis_store import RedisStore
-from collector.store.schema import APP_FIELD, NAMED_FIELD, SCHEMA_FIELD, SHARDS_FIELD, require_usable
-from collector.store.shard_identity import require_facts, shards_to_name
+from collector.store.redis_store import RedisStore, require_grace
 from collector.store.shards import Shards
-from collector.store.stored_grace import require_grace
 from collector.store.strata import own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
@@ -46,6 +58,57 @@ FORGETFUL = {
 
 Each has its value, and what happens otherwise.
 """
+
+
+class Level(StrEnum):
+    """How bad a result is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+
+
+class CheckResult(NamedTuple):
+    """The result of one check.
+
+    Attributes:
+        level: how bad it is.
+        subject: what was checked, in a word.
+        text: the result, and what to do if it is bad.
+
+    """
+
+    level: Level
+    subject: str
+    text: str
+
+
+def check_access(path: Path, registry: Registry | None) -> Iterator[CheckResult]:
+    """Yield the results for an access file, compared with the registry if there is one."""
+    try:
+        access = load_access(path)
+    except ConfigError as error:
+        yield from (CheckResult(Level.FAILED, "keys", problem) for problem in str(error).splitlines())
+        return
+    roles = Counter(key.role for key in access.keys)
+    yield CheckResult(Level.OK, "keys", ", ".join(f"{roles[role]} {role}" for role in Role))
+    if access.uploads_are_open:
+        yield CheckResult(Level.OK, "keys", 'anybody may report: uploads = "open"')
+    elif not roles[Role.UPLOAD]:
+        text = 'only relays may report: uploads = "keys", and no key is for uploads'
+        yield CheckResult(Level.OK if roles[Role.RELAY] else Level.WARNING, "keys", text)
+    if not roles[Role.READ]:
+        yield CheckResult(Level.WARNING, "keys", "nobody may read tallies: hearsay-collector key NAME --role read")
+    if registry is not None:
+        yield from _unknown_metrics(access, registry)
+
+
+def _unknown_metrics(access: Access, registry: Registry) -> Iterator[CheckResult]:
+    for key in access.keys:
+        for metric in sorted((key.metrics or frozenset()) - registry.metrics.keys()):
+            text = f"{key.name} may read {metric}, which the registry does not define: correct it, or leave it out"
+            yield CheckResult(Level.WARNING, "keys", text)
+
 
 MEANING: Mapping[Durability | None, str] = {
     Durability.FSYNC: "on the store's disk",

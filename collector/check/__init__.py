@@ -1,1 +1,0 @@
-"""Checks before a deployment. Each yields results of one line; nothing is changed."""

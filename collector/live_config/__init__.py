@@ -1,1 +1,0 @@
-"""The definitions and keys that are served, and how they change while the service runs."""
