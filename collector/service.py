@@ -10,16 +10,14 @@ import logging
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from flask import Flask
 from granian.constants import Interfaces
 
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
-from collector.http.app import create_app
 from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
 from collector.monitoring.counters import Sheet, WorkerCounters, new_sheet
@@ -37,6 +35,9 @@ from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.open_reports import OpenReports
 from collector.upkeep.retention import RedisRetirement, Retention
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
+
+if TYPE_CHECKING:
+    from flask import Flask
 
 _log = logging.getLogger(__name__)
 
@@ -234,6 +235,8 @@ def worker_app(
     It needs neither the files nor the store to start: they may all be away when a worker is
     replaced.
     """
+    from collector.http.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
+
     begin_worker()
     return create_app(
         board.latest,

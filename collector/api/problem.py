@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from enum import Enum
 from http import HTTPStatus
-
-from flask import Response
+from typing import TYPE_CHECKING
 
 from client_sdk.protocol.wire.malformed import Malformed
 from client_sdk.protocol.wire.report import MAX_REPORTS
+
+if TYPE_CHECKING:
+    from flask import Response
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -178,6 +180,8 @@ class ProblemError(Exception):
 
 def problem_response(status: HTTPStatus, code: str, detail: str, headers: dict[str, str]) -> Response:
     """Return a problem document."""
+    from flask import Response  # noqa: PLC0415 80 ms, which the main process does without
+
     title = TITLES.get(status, status.phrase)
     document = {"type": "about:blank", "title": title, "status": status.value, "code": code, "detail": detail}
     return Response(json.dumps(document), status=status.value, mimetype=MEDIA_TYPE, headers=headers)
