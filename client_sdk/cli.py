@@ -25,6 +25,7 @@ EXAMPLES = {
     "show": "--data-dir app-data --pending",
     "forget": "--data-dir app-data",
     "check": "--registry metrics.toml",
+    "release": "--registry metrics.toml",
     "init": "--app acme-notes",
     "codegen": "--output questions.py",
     "compile": "--target web --output hearsay.js",

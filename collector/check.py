@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S
 from collector.access import Access, Role, load_access
@@ -119,7 +120,7 @@ MEANING: Mapping[Durability | None, str] = {
 def check_registry(path: Path, today: date) -> tuple[Registry | None, list[CheckResult]]:
     """Return the registry, or None if it cannot be used, and the results for it."""
     try:
-        registry = Registry.read(path)
+        registry = history.read(path)
     except RegistryError as error:
         return None, [CheckResult(Level.FAILED, "registry", problem) for problem in str(error).splitlines()]
     largest = max(metric.channel.symbols for metric in registry.metrics.values())
@@ -307,8 +308,8 @@ def _editions(store: Shards, registry: Registry) -> Iterator[CheckResult]:
         yield CheckResult(
             Level.WARNING,
             "editions",
-            f"the store has tallies of {metric} in the edition {edition}, which the registry does not hold: "
-            "its reports are refused, and only the registry that asked can read its tallies",
+            f"the store has tallies of {metric} in the edition {edition}, which neither the registry nor its history "
+            "asks: its reports are refused; put the registry that asks it into the history",
         )
     if counted <= known:
         yield CheckResult(Level.OK, "editions", f"the registry holds all editions that have tallies: {len(counted)}")

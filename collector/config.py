@@ -74,6 +74,8 @@ class CollectorConfig:
         threads: threads in each worker that handle requests, from 1 to 256.
         log_format: how lines on standard error are written.
         renames_app: whether a store that belongs to another app becomes this registry's app's.
+        allows_unknown_editions: whether to start although devices report editions that no file
+            knows.
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: how much memory the embedded store may use, or None for half of the
             machine's.
@@ -97,6 +99,7 @@ class CollectorConfig:
     threads: int = DEFAULT_THREADS
     log_format: LogFormat = LogFormat.TEXT
     renames_app: bool = False
+    allows_unknown_editions: bool = False
     metrics_bind: tuple[str, int] | None = None
     store_memory_bytes: int | None = None
 

@@ -141,6 +141,7 @@ class _Second(NamedTuple):
 
     Attributes:
         registry: the definitions of the metrics.
+        once: the editions that were ever served.
         now_s: Unix seconds, a whole number.
         grace_s: seconds after its end during which a window still takes reports.
         rule: the rule.
@@ -148,21 +149,43 @@ class _Second(NamedTuple):
     """
 
     registry: Registry
+    once: frozenset[str]
     now_s: float
     grace_s: int
     rule: _Rule
 
 
-def judge(upload: Upload, registry: Registry, *, now_s: float, grace_s: int) -> Judgement:
-    """Judge each report of an upload on its own: refusing one does not affect the others."""
-    return _judge(upload, _rules(registry, now_s, grace_s))
+NONE_ONCE: frozenset[str] = frozenset()
 
 
-def judge_all(
-    uploads: Iterable[Upload], registry: Registry, *, now_s: float, grace_s: int, allowance: Allowance | None = None
+def judge(
+    upload: Upload, registry: Registry, *, now_s: float, grace_s: int, once: frozenset[str] = NONE_ONCE
+) -> Judgement:
+    """Judge each report of an upload on its own: refusing one does not affect the others.
+
+    Args:
+        upload: the upload.
+        registry: the definitions of the metrics, former ones included.
+        now_s: Unix seconds.
+        grace_s: seconds after its end during which a window still takes reports.
+        once: the editions that were ever served, as METRIC:EDITION: a report of one that is served
+            no more comes from an older app, of any other from a newer one.
+
+    """
+    return _judge(upload, _rules(registry, now_s, grace_s, once))
+
+
+def judge_all(  # noqa: PLR0913 as `judge`
+    uploads: Iterable[Upload],
+    registry: Registry,
+    *,
+    now_s: float,
+    grace_s: int,
+    once: frozenset[str] = NONE_ONCE,
+    allowance: Allowance | None = None,
 ) -> list[Judgement]:
     """Judge several uploads at one instant."""
-    rule = _rules(registry, now_s, grace_s)
+    rule = _rules(registry, now_s, grace_s, once)
     return [_judge(upload, rule, allowance) for upload in uploads]
 
 
@@ -214,28 +237,29 @@ def _judge(upload: Upload, rule: _Rule, allowance: Allowance | None = None) -> J
 _latest: _Second | None = None
 
 
-def _rules(registry: Registry, now_s: float, grace_s: int) -> _Rule:
+def _rules(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
     """Return the rule for the second of `now_s`. The latest rule is kept."""
     global _latest  # noqa: PLW0603 replaced as a whole; every thread would put the same there
     second_s = now_s // 1
     latest = _latest
-    if latest is None or latest.registry is not registry or latest.now_s != second_s or latest.grace_s != grace_s:
-        rule = lru_cache(RULINGS)(_rules_of(registry, second_s, grace_s))
-        latest = _latest = _Second(registry, second_s, grace_s, rule)
+    is_another = latest is None or latest.registry is not registry or latest.once is not once
+    if latest is None or is_another or latest.now_s != second_s or latest.grace_s != grace_s:
+        rule = lru_cache(RULINGS)(_rules_of(registry, second_s, grace_s, once))
+        latest = _latest = _Second(registry, once, second_s, grace_s, rule)
     return latest.rule
 
 
-def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
+def _rules_of(registry: Registry, now_s: float, grace_s: int, once: frozenset[str]) -> _Rule:
     def rule(name: str, edition: str, window_text: str) -> _Ruling:
         window = Window.parse(window_text)
         out_of_time = _out_of_time(window, now_s, grace_s)
         remember_until = window.ends_at + grace_s + IDS_OUTLIVE_S
-        metric = registry.metrics.get(name)
+        metric = registry.asked_as(name, edition)
         label = TallyLabel(f"{name}:{edition}:{window}", metric.channel.symbols if metric else 0)
         has_begun = window.starts_at <= now_s + CLOCK_SKEW_S + CLOCKS_APART_S
         may_have_id = has_begun and remember_until + CLOCKS_APART_S > now_s
         return _Ruling(
-            refusal=_refusal(metric, edition, window),
+            refusal=_unknown(registry, once, name, edition) if metric is None else _refusal(metric, window),
             out_of_time=out_of_time,
             label=label,
             ends_at=window.ends_at,
@@ -246,11 +270,13 @@ def _rules_of(registry: Registry, now_s: float, grace_s: int) -> _Rule:
     return rule
 
 
-def _refusal(metric: Metric | None, edition: str, window: Window) -> Refusal | None:
-    if metric is None:
-        return Refusal.UNKNOWN_METRIC
-    if edition not in metric.editions:
-        return Refusal.UNKNOWN_EDITION
+def _unknown(registry: Registry, once: frozenset[str], name: str, edition: str) -> Refusal:
+    if f"{name}:{edition}" in once:
+        return Refusal.FORMER_EDITION
+    return Refusal.UNKNOWN_EDITION if name in registry.metrics else Refusal.UNKNOWN_METRIC
+
+
+def _refusal(metric: Metric, window: Window) -> Refusal | None:
     if window.kind is not metric.window:
         return Refusal.WRONG_WINDOW
     if metric.has_expired(window):

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.api.registry_document import registry_document
@@ -41,13 +42,15 @@ class Served:
     """One state. It is replaced as a whole, never changed.
 
     Attributes:
-        registry: the definitions.
+        registry: the definitions, former ones included.
         access: the keys.
+        once: the editions that the store has ever served, as METRIC:EDITION.
 
     """
 
     registry: Registry
     access: Access
+    once: frozenset[str] = frozenset()
 
     @cached_property
     def document(self) -> bytes:
@@ -148,21 +151,27 @@ def _adopt(descriptor: Any) -> Board:  # noqa: ANN401 what multiprocessing makes
     return Board(descriptor.detach())
 
 
+UNCOUNTED = (
+    "is served, and its reports would no longer be counted: put the registry that asks it into the history, by "
+    "`hearsay-client release` before each change, and ship both files"
+)
+
+
 def require_additive(served: Registry, new: Registry) -> None:
-    """Refuse a registry that would no longer count what devices report now.
+    """Refuse a registry that, with its history, would no longer count what devices report now.
 
     Raises:
-        RegistryError: naming every metric that is missing or has another edition.
+        RegistryError: naming every metric of which an edition is missing.
 
     """
     mistakes = []
     if new.app != served.app:
         mistakes.append(("app.name", "is served and may not change; restart with --rename-app to serve another name"))
-    for name, metric in served.metrics.items():
-        if name not in new.metrics:
-            mistakes.append((f"metric.{name}", "is served and may not disappear; put it back, or let it expire"))
-        elif new.metrics[name].edition != metric.edition or not set(metric.editions) <= set(new.metrics[name].editions):
-            mistakes.append((f"metric.{name}", "is served and must keep its meaning; give the new question a new name"))
+    mistakes += [
+        (f"metric.{metric.name}", UNCOUNTED)
+        for metric in served.counted
+        if any(new.asked_as(metric.name, edition) is None for edition in metric.editions)
+    ]
     if mistakes:
         raise RegistryError.of(mistakes)
 
@@ -199,7 +208,7 @@ class Reloader:
         registry: Path,
         access: Path | None,
         publish: Callable[[Served], None],
-        admit: Callable[[Registry], None],
+        admit: Callable[[Registry], frozenset[str]],
     ) -> None:
         """Take the present state; nothing happens before ``start``.
 
@@ -208,8 +217,9 @@ class Reloader:
             registry: the file of definitions.
             access: the access file, or None.
             publish: called with each new state.
-            admit: makes the store ready for a registry before it is published; raises a
-                HearsayError if its tallies do not fit into the store.
+            admit: makes the store ready for a registry before it is published, and returns the
+                editions that were ever served; raises a HearsayError if its tallies do not fit into
+                the store.
 
         """
         self.served = served
@@ -254,11 +264,11 @@ class Reloader:
         self._stamp = stamp
 
     def _read_registry(self, served: Served) -> Served:
-        new = Registry.read(self._registry)
+        new = history.read(self._registry)
         require_additive(served.registry, new)
-        self._admit(new)
+        once = self._admit(new)
         _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
-        return replace(served, registry=new)
+        return replace(served, registry=new, once=once)
 
     def _run(self) -> None:
         answered, failing = 0, False

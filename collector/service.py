@@ -8,16 +8,22 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from granian.constants import Interfaces
 
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
+from collector.errors import require
+from collector.judge import is_due_to_close
 from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
 from collector.monitoring.counters import Sheet, WorkerCounters, new_sheet
@@ -97,7 +103,7 @@ def serve(config: CollectorConfig) -> None:
     configure(config.log_format)
     # until the workers run: all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    served = Served(Registry.read(config.registry), access_of(config))
+    served = Served(history.read(config.registry), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
@@ -157,12 +163,42 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         store.prepare()
         agree_on_grace(store, config.grace_s)
         agree_on_app(store.shards, registry.app, renames=config.renames_app)
+        if not config.allows_unknown_editions:
+            require_known_editions(store, registry, grace_s=config.grace_s)
         admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts)
 
 
-def admit(store: RedisStore, registry: Registry) -> None:
-    """Make a store ready to count the reports of a registry.
+def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
+    """Refuse a registry that would no longer count what devices report in windows that are open.
+
+    Raises:
+        ConfigError: naming the editions, and what to do.
+        StoreUnavailableError: if the store does not answer.
+
+    """
+    known, closed, now_s = own_editions(registry), store.closed_windows(), time.time()
+    names = {name.rpartition(":")[::2] for name in store.shards.index()}
+    lost = sorted(
+        edition
+        for edition, window in names
+        if edition not in known
+        and window not in closed
+        and not is_due_to_close(Window.parse(window), now_s=now_s, grace_s=grace_s)
+    )
+    require(
+        not lost,
+        f"devices report {', '.join(dict.fromkeys(lost))} (METRIC:EDITION), which neither the registry nor the history "
+        "beside it asks, and their reports would be refused: put the registry that asks them into the history, by "
+        "`hearsay-client release --registry OLD --history FILE`, or start once with --allow-unknown-editions",
+    )
+
+
+def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
+    """Make a store ready to count the reports of a registry; return what it ever counted.
+
+    Returns:
+        The editions that were ever served, as METRIC:EDITION.
 
     Raises:
         ConfigError: if it has no room for their tallies.
@@ -171,6 +207,7 @@ def admit(store: RedisStore, registry: Registry) -> None:
     """
     require_memory(store.shards, registry)
     store.remember_editions(own_editions(registry))
+    return frozenset(store.own_editions())
 
 
 @contextlib.contextmanager
@@ -182,6 +219,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
     """
     store = running.store
+    served = replace(served, once=frozenset(store.own_editions()))
     board = Board.with_state(served)
     reloader = Reloader(served, config.registry, config.access_file, board.post, partial(admit, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)

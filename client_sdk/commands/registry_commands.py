@@ -15,6 +15,7 @@ from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.completion import SHELLS, completion, words_of
 from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
+from client_sdk.commands.release import release
 from client_sdk.protocol.toml_table import MAX_TEXT, is_text
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
@@ -24,12 +25,25 @@ _REGISTRY = Path("metrics.toml")
 
 def add_to(commands: Subparsers) -> None:
     """Add the commands to a parser; ``work`` of the parsed arguments does what was asked."""
-    _add(
+    checking = _add(
         commands,
         "check",
         "List every mistake in a registry, and check whether it can work.",
-        lambda given: check(given.registry, _today()),
+        lambda given: check(given.registry, _today(), given.against),
     )
+    checking.add_argument(
+        "--against", metavar="FILE", type=Path, help="The registry released before: say what the change means."
+    )
+    releasing = _add(
+        commands,
+        "release",
+        "Put a registry into its history, so that reports of released apps still count after a change.",
+        lambda given: release(given.registry, given.history, _today(), only_checks=given.check),
+    )
+    releasing.add_argument(
+        "--history", metavar="FILE", type=Path, help="The history.  [default: beside the registry, *.history.toml]"
+    )
+    releasing.add_argument("--check", action="store_true", help="Only check whether the registry is in its history.")
     starting = _add(commands, "init", "Write a registry to start from.", _init)
     starting.add_argument("--app", metavar="NAME", type=_app_name, help="The app's name.")
     writing = _add(

@@ -16,11 +16,12 @@ from client_sdk.protocol.wire.stopped import entry
 
 
 def registry_document(registry: Registry) -> bytes:
-    """Return the JSON document of every metric and stop, in the file's order."""
+    """Return the JSON document of every metric and stop: former ones first, in the files' order."""
     metrics = [
         {
             "metric": metric.name,
             "edition": metric.edition,
+            "is_former": registry.metrics.get(metric.name) is not metric,
             "editions": metric.editions,
             "symbols": metric.channel.symbols,
             "kind": metric.kind.name,
@@ -34,7 +35,7 @@ def registry_document(registry: Registry) -> bytes:
             "expires": metric.expires.isoformat() if metric.expires else None,
             "retention": metric.retention_days,
         }
-        for metric in registry.metrics.values()
+        for metric in registry.counted
     ]
     document = {"metrics": metrics, "stopped": [entry(stop) for stop in registry.stopped]}
     return json.dumps(document, separators=(",", ":")).encode()

@@ -195,9 +195,9 @@ class Alphabets:
 
     def __init__(self, registry: Registry | None = None) -> None:
         """Take the registry, if there is one; an edition that it does not define is not known."""
-        metrics = {} if registry is None else registry.metrics
+        metrics = () if registry is None else registry.counted
         self._defined = {
-            (name, edition): metric.channel.symbols for name, metric in metrics.items() for edition in metric.editions
+            (metric.name, edition): metric.channel.symbols for metric in metrics for edition in metric.editions
         }
         self._named: dict[tuple[str, str], tuple[int, int]] = {}
         self._lines: dict[str, int] = {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.same_file import replaces_another_kind
 from collector.backup import restore
@@ -115,7 +116,7 @@ def import_store(  # noqa: PLR0913 the options, by name
     start it again in the same way: nothing is counted twice.
     """
     require_store_memory(store_memory_bytes, redis_url)
-    definitions = None if registry is None else Registry.read(registry)
+    definitions = None if registry is None else history.read(registry)
     contents = restore.check(path, definitions)
     app = contents.header.app
     _require_same("the backup", app, None if definitions is None else definitions.app)

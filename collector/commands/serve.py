@@ -63,6 +63,12 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @click.option("--workers", type=int, default=1, show_default=True, help="Worker processes.")
 @click.option("--threads", type=int, default=DEFAULT_THREADS, show_default=True, help="Request threads per worker.")
 @click.option(
+    "--allow-unknown-editions",
+    "allows_unknown_editions",
+    is_flag=True,
+    help="Start although devices report questions that neither registry nor history asks.",
+)
+@click.option(
     "--rename-app",
     "renames_app",
     is_flag=True,

@@ -91,7 +91,7 @@ def post_reports() -> Response:
     key = None if served.access.uploads_are_open else require_key(request.environ, served.access, Role.UPLOAD)
     upload = read_upload(read_body(request.environ, JSON, MAX_UPLOAD_BYTES))
     now_s = service.clock()
-    judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s)
+    judgement = judge(upload, served.registry, now_s=now_s, grace_s=service.grace_s, once=served.once)
     if key is not None:
         judgement = judgement._replace(allowance=key.allowance(now_s))
     counted = service.store.count(judgement)
@@ -108,7 +108,12 @@ def post_uploads() -> Response:
     body = read_body(request.environ, NDJSON, MAX_BULK_BYTES)
     now_s = service.clock()
     judge_batch = partial(
-        judge_all, registry=served.registry, now_s=now_s, grace_s=service.grace_s, allowance=key.allowance(now_s)
+        judge_all,
+        registry=served.registry,
+        now_s=now_s,
+        grace_s=service.grace_s,
+        once=served.once,
+        allowance=key.allowance(now_s),
     )
     return Response(count_batch(body, judge_batch, service.store, service.counters), mimetype=NDJSON)
 

@@ -34,9 +34,7 @@ Of fewer, no interval says anything, and who is in it stands out.
 def own_editions(registry: Registry) -> OwnEditions:
     """Return what a registry says of the editions that devices report under it."""
     return {
-        f"{name}:{edition}": metric.editions[0]
-        for name, metric in registry.metrics.items()
-        for edition in metric.editions
+        f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
 
 

@@ -37,9 +37,9 @@ class TallyMemory(NamedTuple):
     @classmethod
     def of(cls, registry: Registry, shards: int, *, is_new: bool = False) -> TallyMemory:
         """Add up the tallies of all questions."""
-        tallies = {name: len(metric.editions) * metric.channel.symbols for name, metric in registry.metrics.items()}
-        needed_bytes = COUNTER_BYTES * shards * sum(tallies.values())
-        return cls(shards, needed_bytes, max(tallies, key=lambda name: tallies[name]), is_new)
+        tallies = [(len(metric.editions) * metric.channel.symbols, metric.name) for metric in registry.counted]
+        needed_bytes = COUNTER_BYTES * shards * sum(symbols for symbols, _ in tallies)
+        return cls(shards, needed_bytes, max(tallies)[1], is_new)
 
     def __str__(self) -> str:
         """Say the megabytes."""

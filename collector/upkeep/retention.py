@@ -94,7 +94,8 @@ def before(store: Retirable, first_kept: Window) -> list[TallyName]:
 
 def expired(store: Retirable, registry: Registry, *, now_s: float, grace_s: int) -> list[TallyName]:
     """Return the tallies of closed windows whose retention, as their metrics define it, is over."""
-    days = {name: metric.retention_days for name, metric in registry.metrics.items() if metric.retention_days}
+    every = {metric.name: metric.retention_days for metric in registry.counted}  # that of today counts, if there is one
+    days = {name: retention_days for name, retention_days in every.items() if retention_days}
     closed = store.closed_windows() if days else frozenset()
     return sorted(
         name
@@ -140,7 +141,7 @@ class Retention:
         try:
             registry = self._registry()
             names = expired(self._store, registry, now_s=now_s, grace_s=self._grace_s)
-            if any(metric.retention_days for metric in registry.metrics.values()):
+            if any(metric.retention_days for metric in registry.counted):
                 # even without a name this finishes a retirement that broke off
                 self._store.retire(names)
             if names:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.epsilon import NANOS
@@ -47,6 +47,19 @@ WHOLE = "registry"
 """The place of a mistake in a text that is not TOML; in a file, its path is named instead."""
 
 
+class Former(NamedTuple):
+    """A question that apps of earlier releases still answer, and the registry asks no more.
+
+    Attributes:
+        metric: its definition.
+        until: the day of the release that replaced it; None if that is not released yet.
+
+    """
+
+    metric: Metric
+    until: date | None
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """Every question of one app.
@@ -60,6 +73,8 @@ class Registry:
         stopped: the questions that are asked no more, whichever registry a device has.
         strata: the public variables by which questions may be counted apart, each with its values.
         own_sentences: the app's sentences for users, by language and key.
+        former: the questions of earlier releases, by `client_sdk.protocol.registry.history`; a
+            device does without them.
 
     """
 
@@ -71,6 +86,7 @@ class Registry:
     stopped: tuple[Question, ...] = ()
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    former: tuple[Former, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -79,7 +95,7 @@ class Registry:
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
-        return Registry, (*fields, dict(self.strata), dict(self.own_sentences))
+        return Registry, (*fields, dict(self.strata), dict(self.own_sentences), self.former)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -91,6 +107,19 @@ class Registry:
         if not isinstance(name, str) or name not in self.metrics:
             raise UnknownMetricError(name, tuple(self.metrics))
         return self.metrics[name]
+
+    def asked_as(self, name: str, edition: str) -> Metric | None:
+        """Return the question that has an edition, former ones included; None if none has."""
+        metric = self.metrics.get(name)
+        if metric is not None and edition in metric.editions:
+            return metric
+        former = (each.metric for each in self.former if each.metric.name == name and edition in each.metric.editions)
+        return next(former, None)
+
+    @property
+    def counted(self) -> tuple[Metric, ...]:
+        """The questions whose reports a collector counts: the former ones, then those of today."""
+        return (*(each.metric for each in self.former), *self.metrics.values())
 
     def of(self, strata: Mapping[str, str]) -> Registry:
         """Return the registry for a device with these values of public variables.

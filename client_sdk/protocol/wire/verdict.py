@@ -23,6 +23,7 @@ class Refusal(StrEnum):
 
     UNKNOWN_METRIC = "unknown_metric"
     UNKNOWN_EDITION = "unknown_edition"
+    FORMER_EDITION = "former_edition"
     WRONG_WINDOW = "wrong_window"
     WINDOW_IN_FUTURE = "window_in_future"
     WINDOW_CLOSED = "window_closed"
@@ -40,11 +41,12 @@ class Refusal(StrEnum):
         return self in _RETRYABLE
 
 
-_RETRYABLE = frozenset({Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION})
+_RETRYABLE = frozenset({Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION})
 
 _SENTENCES = {
-    Refusal.UNKNOWN_METRIC: "The collector's registry has no such metric (yet): deploy the collector's registry first.",
-    Refusal.UNKNOWN_EDITION: "The collector's registry has another edition of the metric: deploy its registry first.",
+    Refusal.UNKNOWN_METRIC: "The collector's registry has no such metric: deploy the registry of the app first.",
+    Refusal.UNKNOWN_EDITION: "The collector's registry is older than the app's: deploy that of the app first.",
+    Refusal.FORMER_EDITION: "The collector's registry is newer than the app's: put that of the app into its history.",
     Refusal.WRONG_WINDOW: "The window is not of the kind that the metric's definition names.",
     Refusal.WINDOW_IN_FUTURE: "The window has not begun yet by the collector's clock: check the device's clock.",
     Refusal.WINDOW_CLOSED: "The window is closed: a closed window never changes.",

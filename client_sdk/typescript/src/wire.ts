@@ -26,6 +26,7 @@ export interface Refused {
 export const REFUSALS: Readonly<Record<string, boolean>> = {
   unknown_metric: true,
   unknown_edition: true,
+  former_edition: true,
   wrong_window: false,
   window_in_future: false,
   window_closed: false,
