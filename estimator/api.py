@@ -22,8 +22,7 @@ from estimator.report.report import make_report
 from estimator.results.request import Request, Selection
 from estimator.shown_report import ShownReport
 from estimator.tallies.fetch import Fetched, checked_token, fetch, token_of_environment
-from estimator.tallies.read import Bounds, read_file
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import Bounds, Tally, read_file
 
 if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor

@@ -17,7 +17,7 @@ from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.decoders.protocol import Squares
+from estimator.decoders.decoder import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
 from estimator.results.learned import LearnedModel

@@ -17,14 +17,13 @@ from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.analyses.clustering.clusters import clusters_of_values
-from estimator.analyses.covariance import MOST_VALUES, Sample
+from estimator.analyses.clusters import clusters_of_values
 from estimator.analyses.means import Contrast, means_of, worst_variance
 from estimator.analyses.poisoning import fakes_of
-from estimator.analyses.ratios import Ratios
+from estimator.analyses.ratios import MOST_VALUES, Ratios, Sample
 from estimator.analyses.shrinkage import FEWEST, shrunken_shares
+from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.decoders.protocol import Inverse, Squares
 from estimator.decoders.sampling import Sampler
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Figures

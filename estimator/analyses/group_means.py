@@ -18,11 +18,10 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.kinds.cross import MeanByGroup
-from estimator.analyses.covariance import Sample
 from estimator.analyses.means import Contrast, means_of
-from estimator.analyses.ratios import Ratios
+from estimator.analyses.ratios import Ratios, Sample
 from estimator.analyses.shrinkage import FEWEST, shrunken_shares
-from estimator.decoders.protocol import Inverse
+from estimator.decoders.decoder import Inverse
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup

@@ -37,14 +37,12 @@ import numpy as np
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
-from estimator.analyses.covariance import Sample
-from estimator.analyses.ratios import Distances, Ratios
+from estimator.analyses.ratios import Distances, Ratios, Sample
 from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import SHARES, Figured, FigureGroup
 from estimator.results.metric import Independence
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import EXACT_BELOW, z_of
-from estimator.statistics.holm import PAIR
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, z_of
 from estimator.statistics.laws import chi_square_tail
 from estimator.statistics.simplex import nearest_shares
 

@@ -28,8 +28,8 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Grid": "estimator.analyses.grid:PointOfGrid",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",
     "MeanByGroup": "estimator.analyses.pairs:MeansByGroup",
-    "Ball": "estimator.analyses.vectors.analysis:Vectors",
-    "Text": "estimator.analyses.texts.analysis:UnlistedTexts",
+    "Ball": "estimator.analyses.vectors:Vectors",
+    "Text": "estimator.analyses.texts:UnlistedTexts",
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }

@@ -15,11 +15,11 @@ from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from estimator.analyses.answers import OneOfLabels, OneSymbol
-from estimator.analyses.covariance import MOST_VALUES, Sample
 from estimator.analyses.grid import check_range
 from estimator.analyses.group_means import group_means, group_shares, group_weights, intervals_of_means
 from estimator.analyses.joint import intervals_of, joint_of
-from estimator.decoders.protocol import Squares
+from estimator.analyses.ratios import MOST_VALUES, Sample
+from estimator.decoders.decoder import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate

@@ -16,15 +16,12 @@ from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S
 from estimator.archive.folder import REPORT, Archive
 from estimator.errors import MissingLibraryError, ReportError, UnfitTallyError
-from estimator.formats.from_json import read_report
+from estimator.formats.json_documents import as_json, as_line, read_report
 from estimator.formats.tables import as_csv, to_parquet
-from estimator.formats.to_json import as_json, as_line
-from estimator.render.html.document import as_html
-from estimator.render.html.page import MOST_PLACES
-from estimator.report.alerts import judged
+from estimator.render.html.page import MOST_PLACES, as_html
+from estimator.report.alerts import Alert, JudgedAlert, judged
 from estimator.report.report import make_report, with_earlier
 from estimator.report.strata import apart
-from estimator.results.alert import Alert, JudgedAlert
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection

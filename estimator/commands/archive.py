@@ -68,8 +68,12 @@ def archive(  # noqa: PLR0913 one argument an option
     """
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
-        from estimator.archive.folder import INDEX, PAGE, Archive  # noqa: PLC0415
-        from estimator.archive.index import write_index  # noqa: PLC0415
+        from estimator.archive.folder import (  # noqa: PLC0415
+            INDEX,
+            PAGE,
+            Archive,
+            write_index,
+        )
         from estimator.archive.windows import missing_windows, write_windows  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OutputError(

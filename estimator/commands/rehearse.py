@@ -14,7 +14,7 @@ from estimator.commands.printing import progress, put
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
 from estimator.render.text.rehearsal import FORMATS
-from estimator.report.request_checks import check_ranges
+from estimator.report.report import check_ranges
 
 DEVICES = click.IntRange(1, MAX_DEVICES)
 

@@ -15,11 +15,10 @@ from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
 from estimator.commands.options import WindowType
 from estimator.report.participation import check_installs
-from estimator.report.request_checks import check_candidates, check_ranges
+from estimator.report.report import check_candidates, check_ranges
 from estimator.results.request import Request, Selection
 from estimator.tallies.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
-from estimator.tallies.read import STDIN, Bounds, read_file
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import STDIN, Bounds, Tally, read_file
 
 COLLECTOR: Final = click.option(
     "--collector", metavar="URL", help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token."

@@ -33,7 +33,7 @@ from estimator.errors import CollectorDownError
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.tallies.fetch import TOKEN_VARIABLE, fetch
-from estimator.tallies.read import Bounds
+from estimator.tallies.tally import Bounds
 
 USUAL_S: Final = 60
 """Seconds between two drawings, by default."""

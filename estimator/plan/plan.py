@@ -29,11 +29,9 @@ from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
-from estimator.privacy.amplification import sampled
-from estimator.privacy.central_epsilon import central_of
+from estimator.privacy.amplification import central_of, sampled
 from estimator.privacy.exposure import Exposure, exposures, own_delta
-from estimator.results.extras import Central, LeastShare
-from estimator.results.metric import Question
+from estimator.results.metric import Central, LeastShare, Question
 from estimator.results.record import Record, says
 
 OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"

@@ -1,6 +1,6 @@
-"""The data of a question's charts, so compact that ninety windows of fifty questions stay small.
+"""The figures of a question as the page shows them, and the data of its charts.
 
-Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
+The data is so compact that ninety windows of fifty questions stay small. Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
 texts, intervals are rounded outwards and an estimate lies in its interval. The page's script never
 rounds them: what was rounded to a step must not be rounded again.
 """
@@ -10,17 +10,73 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figure_groups import groups_of, shown_at
 from estimator.render.html.joint import axes_of
-from estimator.render.rounding import PERCENT, Unit, steps_of
+from estimator.render.rounding import PERCENT, Unit, steps_of, unit_of
 from estimator.report.highlights import by_value
 from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import Chart
+from estimator.words import short
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGroup:
+    """The shown figures of one statistic in one window.
+
+    Attributes:
+        group: all figures of the statistic.
+        title: what they are.
+        unit: the unit in which they are shown.
+        labels: of the shown figures. They are the same in every window of a question.
+        figures: the shown figures.
+
+    """
+
+    group: FigureGroup
+    title: str
+    unit: Unit
+    labels: tuple[str, ...]
+    figures: Figures
+
+    @property
+    def rows(self) -> list[tuple[str, Figure]]:
+        """The label of each shown figure, and the figure."""
+        return list(zip(self.labels, self.figures, strict=True))
+
+    @property
+    def is_titled(self) -> bool:
+        """Whether the title says more than the label of its only figure."""
+        return [label.casefold() for label in self.labels] != [self.title.casefold()]
+
+
+def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
+    """Yield the groups of one window.
+
+    They are the same in every window of a question that has reports. A model has none in a window
+    of which too little was learned.
+
+    Args:
+        estimated: the figures of the window.
+        positions: which values are shown.
+
+    """
+    for group in estimated.groups:
+        if group.about.on_page:
+            figures = shown_at(group, positions)
+            labels = tuple(group.about.label(value) for value in figures.labels)
+            title = group.about.title.format(*map(short, estimated.names or ()))
+            yield ShownGroup(group, title, unit_of(group), labels, figures)
+
+
+def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
+    """Return the figures that are shown: of values those at some positions, of others all."""
+    return group.figures.at(positions) if group.about.by_value else group.figures
+
 
 # The names of steps that say a range, such as "10 to 30 %" of a model's probability.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from estimator.render.html.filters import change_interval_text, change_text
-from estimator.render.html.verdicts import CODES, WordedConclusion
+from estimator.render.html.wording import CODES, WordedConclusion, change_interval_text, change_text
 from estimator.render.rounding import PERCENT, Unit, unit_of
 from estimator.render.words import p_equals
-from estimator.report.conclusions import SIGNIFICANT, Conclusion, clearest_first, conclusion
-from estimator.report.group_differences import differences_of
+from estimator.report.highlights import SIGNIFICANT, Conclusion, clearest_first, conclusion, differences_of
 from estimator.results.estimate import Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import Independence, MetricEstimate

@@ -6,18 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from estimator.render.html.filters import change_interval_text, change_text, p_text
+from estimator.render.html.wording import change_interval_text, change_text, p_text
 from estimator.render.rounding import PERCENT, exact_percent, unit_of, whole_percent
-from estimator.render.sentences import made_up_words, move_cells, taking_part_words, text_notes
-from estimator.render.text.lines import shown_figures
-from estimator.render.words import AMONG_ALL_NOTE, cluster_words, made_up_test, shown_moves
-from estimator.report.conclusions import clearest_changes
+from estimator.render.text.report import shown_figures
+from estimator.render.words import (
+    AMONG_ALL_NOTE,
+    cluster_words,
+    made_up_test,
+    made_up_words,
+    move_cells,
+    shown_moves,
+    taking_part_words,
+    text_notes,
+)
+from estimator.report.highlights import clearest_changes
 from estimator.report.strata import MOST_EFFECTS
-from estimator.results.changes import Effect
 from estimator.results.estimate import Figure
-from estimator.results.extras import AmongAll, Cluster, Clusters, Fakes
 from estimator.results.group import FigureGroup
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import AmongAll, Cluster, Clusters, Fakes, MetricEstimate
+from estimator.results.report import Effect
 from estimator.words import joined, short
 
 MOST_TEXTS: Final = 200

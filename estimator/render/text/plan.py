@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import UNSET
 
 from client_sdk.protocol.horizon import Horizon
-from estimator.formats.to_json import as_json
+from estimator.formats.json_documents import as_json
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import MetricPlan, Plan, TextPlan
 from estimator.render.rounding import size_of

@@ -18,7 +18,7 @@ from client_sdk.protocol import Metric, Registry, Window
 from estimator.analyses.grid import DaysOfUse
 from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
-from estimator.render.html.document import as_html
+from estimator.render.html.page import as_html
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Figure

@@ -18,11 +18,10 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.grid import QUANTILES
 from estimator.analyses.metric import estimate, estimates
 from estimator.decoders import square_wave
-from estimator.likelihood.expectation_maximization import shares_of
-from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.request import Request

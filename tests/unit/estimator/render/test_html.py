@@ -21,28 +21,29 @@ from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.document import as_html
-from estimator.render.html.filters import change_interval_text, difference_text, estimate_text, interval_text
 from estimator.render.html.joint import joint_view
-from estimator.render.html.page import page_of
+from estimator.render.html.page import as_html, page_of
+from estimator.render.html.questions import sparkline
 from estimator.render.html.requested_tables import extras_of
-from estimator.render.html.sparkline import sparkline
-from estimator.render.html.verdicts import too_few, verdict_of
+from estimator.render.html.wording import (
+    change_interval_text,
+    difference_text,
+    estimate_text,
+    interval_text,
+    too_few,
+    verdict_of,
+)
 from estimator.render.rounding import NO_UNIT, PERCENT
-from estimator.render.sentences import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of
-from estimator.render.words import p_equals
+from estimator.render.words import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
-from estimator.report.conclusions import SIGNIFICANT
-from estimator.report.highlights import highlights_of, independence_of
+from estimator.report.highlights import SIGNIFICANT, highlights_of, independence_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
-from estimator.results.extras import Clusters
 from estimator.results.group import FigureGroup
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import Clusters, MetricEstimate
 from estimator.results.report import TOO_FAR, EstimateReport
 from estimator.results.request import Request, Selection
-from estimator.tallies.read import decode
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import Tally, decode
 from estimator.words import plural
 from tests.support.devices.definitions import (
     BOOLEAN,

@@ -21,25 +21,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
+from estimator.formats.json_documents import as_json
 from estimator.formats.tables import as_csv
-from estimator.formats.to_json import as_json
-from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
+from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.rehearsal.truths import Truths
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.document import as_html
-from estimator.render.html.sparkline import sparkline
+from estimator.render.html.page import as_html
+from estimator.render.html.questions import sparkline
 from estimator.render.rounding import MINUS, PERCENT, Unit, number
-from estimator.render.sentences import answer_of
 from estimator.render.summary import as_table as as_notebook_table
 from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
+from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.report import EstimateReport
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates.documents import listed
 

@@ -12,17 +12,17 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.document import as_html
-from estimator.render.html.filters import estimate_text, interval_text, likeliest_text
-from estimator.render.html.sparkline import sparkline
+from estimator.render.html.page import as_html
+from estimator.render.html.questions import sparkline
+from estimator.render.html.wording import estimate_text, interval_text, likeliest_text
 from estimator.render.rounding import PERCENT, Unit
-from estimator.render.sentences import answer_of
+from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.request import Selection
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, SET, registry_text
 from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
 
