@@ -1,6 +1,6 @@
-"""The files that a command writes: each is replaced as a whole, and only if a report wrote it.
+"""The files that a command writes: replaced as a whole, so that nobody ever reads half a report.
 
-So nobody ever reads half a report, and no file of another kind is lost.
+A file that no report has written is never replaced.
 """
 
 from __future__ import annotations

@@ -97,9 +97,9 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
         Step("estimator/tallies/tally.py:decode", "reads them strictly, within bounds"),
         Step(
-            "estimator/commands/sources.py:read_tallies",
+            "estimator/commands/report_options.py:read_tallies",
             "returns those of the chosen windows",
-            by="estimator/commands/sources.py",
+            by="estimator/commands/report_options.py",
         ),
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/analyses/metric.py:analysis_of", "finds the analysis of the shape of the answers"),

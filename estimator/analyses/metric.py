@@ -27,7 +27,7 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Subset": "estimator.analyses.answers:MembersOfSet",
     "Grid": "estimator.analyses.grid:PointOfGrid",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",
-    "MeanByGroup": "estimator.analyses.pairs:MeansByGroup",
+    "MeanByGroup": "estimator.analyses.group_means:MeansByGroup",
     "Ball": "estimator.analyses.vectors:Vectors",
     "Text": "estimator.analyses.texts:UnlistedTexts",
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",

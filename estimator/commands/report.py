@@ -13,18 +13,20 @@ from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
-from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress, stdout, table_of
-from estimator.commands.sources import (
+from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
     LAST,
     PLAIN_HTTP,
     TALLIES,
+    WITH,
+    CommandWithExtras,
     check_request,
     check_source,
     read_tallies,
+    request_for,
     require_unread,
     selection_of,
 )

@@ -1,8 +1,8 @@
 """The texts of a tally, with their shares: those it suggests, or those that an analyst names.
 
-Groups that took no part in finding a text confirm it. Their reports that support the text's cells are added up. As groups are drawn independently of
-texts, the sum is binomial, and the interval is the usual one. Hashes are public: a cell that two
-candidates share is seen, and counts for neither.
+Groups that took no part in finding a text confirm it. Their reports that support the text's cells
+are added up. As groups are drawn independently of texts, the sum is binomial, and the interval is
+the usual one. Hashes are public: a cell that two candidates share is seen, and counts for neither.
 
 What other texts add to the share of a text's cell is taken off. A text has the share f, and its
 cell the share s, of which other texts have a part. Of m listed texts the cells are known to be

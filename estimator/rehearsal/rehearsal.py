@@ -17,9 +17,8 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Draws
 from estimator.analyses.metric import analysis_of, estimate
 from estimator.rehearsal.ground_truth import GroundTruth
-from estimator.rehearsal.population import Crowd
-from estimator.rehearsal.truths import BAND, TRUTHS, Coverage, Truths, coverages_of, held, holds, truths_of
-from estimator.report.highlights import corrected_differences
+from estimator.rehearsal.population import BAND, TRUTHS, Coverage, Crowd, Truths, coverages_of, held, holds, truths_of
+from estimator.report.conclusions import corrected_differences
 from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, TextFindings

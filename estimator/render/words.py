@@ -12,7 +12,7 @@ from typing import Final
 from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.texts.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
-from estimator.report.highlights import SIGNIFICANT
+from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest

@@ -20,7 +20,8 @@ from estimator.analyses.ratios import MOST_VALUES
 from estimator.errors import RequestError, TalliesError, UnfitTallyError
 from estimator.privacy.amplification import central_of, together
 from estimator.report.changes import changes_of
-from estimator.report.highlights import corrected_differences, highlights_of
+from estimator.report.conclusions import corrected_differences
+from estimator.report.highlights import highlights_of
 from estimator.report.participation import check_installs, with_participation
 from estimator.report.pooling import pooled
 from estimator.report.strata import apart, counted_apart, effects_of, names_of_strata

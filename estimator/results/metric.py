@@ -1,7 +1,7 @@
-"""All figures of one metric in one window, or in several windows together, and what is said beside them.
+"""All figures of one metric in one window, or in several windows together, and what goes with them.
 
-Beside its figures a tally has clusters of answers, texts that nobody listed, how many devices take
-part, what its publication reveals, and what made-up reports could have done to it.
+Clusters of answers, texts that nobody listed, how many devices take part, what a published tally
+reveals, and what made-up reports could have done to it stand beside the figures.
 """
 
 from __future__ import annotations

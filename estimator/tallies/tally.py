@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from client_sdk.protocol.errors import WindowError
-from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire import strict_json
 from client_sdk.protocol.wire.malformed import MalformedError
@@ -136,12 +136,12 @@ class Bounds:
     spans: Callable[[Window], bool] = _every
 
     @classmethod
-    def of(cls, registry: Registry, spans: Callable[[Window], bool] = _every) -> Bounds:
-        """Return the limits for tallies of a registry.
+    def of(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
+        """Return the limits for tallies of metrics.
 
-        Lines may be as long as its largest alphabet needs.
+        Lines may be as long as the largest alphabet needs.
         """
-        symbols = max((metric.channel.symbols for metric in registry.metrics.values()), default=0)
+        symbols = max((metric.channel.symbols for metric in metrics), default=0)
         return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
 
     def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from estimator.commands.extras import EXTRAS
+from estimator.commands.report_options import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
 from tools.reference.registry_page import BUDGET, METRIC

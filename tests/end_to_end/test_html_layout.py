@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
 from client_sdk.protocol import Registry, Window
-from estimator.archive.folder import ArchivedWindow, Index, index_as_html
+from estimator.archive.windows import ArchivedWindow, Index, index_as_html
 from estimator.render.html.page import as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Figures

@@ -16,10 +16,10 @@ from estimator.analyses.ratios import SETTLED, Ratios, Sample
 from estimator.decoders.inversions import inverse_of
 from estimator.formats.json_documents import document_of
 from estimator.formats.tables import to_pandas
-from estimator.render.html.joint import verdict_on
+from estimator.render.html.tables import verdict_on
 from estimator.render.rounding import PERCENT
 from estimator.render.text.report import as_table
-from estimator.report.highlights import (
+from estimator.report.conclusions import (
     Conclusion,
     clearest_first,
     comparisons,

@@ -19,7 +19,7 @@ from estimator.analyses.group_means import group_means, group_shares, intervals_
 from estimator.analyses.ratios import Ratios
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.report.highlights import SIGNIFICANT, comparisons
+from estimator.report.conclusions import SIGNIFICANT, comparisons
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, holm

@@ -16,7 +16,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.analyses.joint import Joint, intervals_of, joint_of
+from estimator.analyses.pairs import Joint, intervals_of, joint_of
 from estimator.analyses.ratios import Ratios, Sample
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of

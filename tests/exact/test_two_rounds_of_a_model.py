@@ -24,7 +24,7 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import estimate
-from estimator.analyses.joint import auc_of_pairs
+from estimator.analyses.pairs import auc_of_pairs
 from estimator.analyses.ratios import Sample
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import inverse_of, sampler_of

@@ -1,8 +1,9 @@
 """The figures of a question as the page shows them, and the data of its charts.
 
-The data is so compact that ninety windows of fifty questions stay small. Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
-texts, intervals are rounded outwards and an estimate lies in its interval. The page's script never
-rounds them: what was rounded to a step must not be rounded again.
+The data is so compact that ninety windows of fifty questions stay small. Drawn numbers are whole
+multiples of a step, which is a hundredth of the narrowest interval; like texts, intervals are
+rounded outwards and an estimate lies in its interval. The page's script never rounds them: what was
+rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.joint import axes_of
+from estimator.render.html.tables import axes_of
 from estimator.render.rounding import PERCENT, Unit, steps_of, unit_of
 from estimator.report.highlights import by_value
 from estimator.results.estimate import Estimate, Figure, Figures

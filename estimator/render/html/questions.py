@@ -1,4 +1,4 @@
-"""One question of the page: its figures, a small chart of how they moved, and sentences about them."""
+"""One question of the page: its figures with small charts, and the sentences about them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
 from estimator.render.html.chart_data import ShownGroup, data_of, groups_of
-from estimator.render.html.joint import JointView, joint_view
-from estimator.render.html.requested_tables import Extra, effects_table, extras_of
+from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
 from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.rounding import NO_UNIT, SENTENCE_FIGURES, Unit, unit_of, within
 from estimator.render.words import answer_of, short_loss

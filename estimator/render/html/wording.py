@@ -1,6 +1,7 @@
-"""The wording of the page: figures, p-values and labels as its templates write them, and conclusions.
+"""The wording of the page: figures, p-values, labels and conclusions.
 
-A conclusion says whether something changed, and whether there are enough reports.
+`FILTERS` are for the templates. A conclusion says whether something changed, and whether there are
+enough reports.
 """
 
 from __future__ import annotations
@@ -15,13 +16,7 @@ from markupsafe import Markup
 from client_sdk.protocol.metric import Metric
 from estimator.render.rounding import NO_UNIT, PERCENT, Unit, unit_of, within
 from estimator.render.words import p_equals, p_words, short_loss, tested_words, untested_words
-from estimator.report.highlights import (
-    SIGNIFICANT,
-    Conclusion,
-    change_conclusion,
-    clearest_changes,
-    question_p_value,
-)
+from estimator.report.conclusions import SIGNIFICANT, Conclusion, change_conclusion, clearest_changes, question_p_value
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import TOO_FAR, Changes, Precision

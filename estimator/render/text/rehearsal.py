@@ -10,8 +10,8 @@ from msgspec import UNSET
 from estimator.formats.json_documents import as_json
 from estimator.formats.tables import COLUMNS, csv_text, metric_rows
 from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
+from estimator.rehearsal.population import BAND, Coverage
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed, RehearsedFigure
-from estimator.rehearsal.truths import BAND, Coverage
 from estimator.render.rounding import Rounded, text_of, within
 from estimator.render.text.report import TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style

@@ -32,7 +32,7 @@ from estimator.render.words import (
     untested_words,
 )
 from estimator.report.changes import untested_figures
-from estimator.report.highlights import Conclusion, change_conclusion, clearest_changes
+from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import Fakes, MetricEstimate, Move, Pooled

@@ -11,7 +11,7 @@ import numpy as np
 
 from client_sdk.protocol import Label
 from client_sdk.protocol.kinds.cross import Cross
-from estimator.analyses.joint import joint_of
+from estimator.analyses.pairs import joint_of
 from estimator.analyses.ratios import Sample
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.support import Support

@@ -21,10 +21,9 @@ from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.joint import joint_view
 from estimator.render.html.page import as_html, page_of
 from estimator.render.html.questions import sparkline
-from estimator.render.html.requested_tables import extras_of
+from estimator.render.html.tables import extras_of, joint_view
 from estimator.render.html.wording import (
     change_interval_text,
     difference_text,
@@ -36,7 +35,8 @@ from estimator.render.html.wording import (
 from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.words import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
-from estimator.report.highlights import SIGNIFICANT, highlights_of, independence_of
+from estimator.report.conclusions import SIGNIFICANT
+from estimator.report.highlights import highlights_of, independence_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup

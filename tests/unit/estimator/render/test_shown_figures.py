@@ -23,8 +23,8 @@ from msgspec.structs import replace
 from client_sdk.protocol import Registry
 from estimator.formats.json_documents import as_json
 from estimator.formats.tables import as_csv
+from estimator.rehearsal.population import Truths
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
-from estimator.rehearsal.truths import Truths
 from estimator.render.html.chart_data import tracks
 from estimator.render.html.page import as_html
 from estimator.render.html.questions import sparkline

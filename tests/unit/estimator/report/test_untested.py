@@ -18,7 +18,7 @@ from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
 from estimator.render.words import untested_words
 from estimator.report.changes import untested_figures
-from estimator.report.highlights import SIGNIFICANT
+from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.results.request import Request, Selection

@@ -58,12 +58,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for() -> None:
-    assert Bounds.of(REGISTRY).line_bytes == LEAST_LINE_BYTES
+    assert Bounds.of(REGISTRY.metrics.values()).line_bytes == LEAST_LINE_BYTES
     large = Registry.parse(registry_text(m=CATEGORY | {"values": [str(number) for number in range(200_000)]}))
     symbols = large.metric("m").channel.symbols
     counted = line("os", [10**10] * symbols, symbols=[*range(symbols)])
-    assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large).line_bytes
-    assert len(decode(Bounds.of(large).lines([counted]))) == 1
+    assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large.metrics.values()).line_bytes
+    assert len(decode(Bounds.of(large.metrics.values()).lines([counted]))) == 1
 
 
 @pytest.mark.parametrize(

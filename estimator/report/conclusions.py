@@ -1,0 +1,152 @@
+"""The conclusions that p-values allow: did answers change, do groups differ or questions depend?
+
+The p-values of differences between groups are corrected for all comparisons in a report. Every
+question in every window has the same weight, however many groups and answers it has, and divides it
+among its differences. Differences with too few reports take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import Final, TypeVar
+
+from msgspec.structs import replace
+
+from estimator.results.estimate import Figure, FigureLabel, Figures
+from estimator.results.group import FigureGroup
+from estimator.results.metric import MetricEstimate
+from estimator.results.report import Tested
+from estimator.statistics.confidence import CONFIDENCE, PAIR, holm
+from estimator.words import is_yes_or_no
+
+Estimated = TypeVar("Estimated", bound=MetricEstimate)
+"""The estimates of a report, or of a rehearsal, which has truths beside them."""
+
+STATISTICS: Final = ("difference", "difference_of_means")
+
+
+def differences_of(estimated: MetricEstimate) -> FigureGroup | None:
+    """Return the differences between the groups of a question. None for other questions."""
+    groups = (estimated.group(statistic) for statistic in STATISTICS)
+    return next((group for group in groups if group is not None), None)
+
+
+def comparisons(differences: FigureGroup) -> list[tuple[Figure, ...]]:
+    """Return differences by comparison. Of two outcomes the second mirrors the first."""
+    of_pairs = groupby(differences.figures, key=lambda difference: _pair(difference)[-PAIR:])
+    by_pair = [tuple(figures) for _, figures in of_pairs]
+    return by_pair if all(len(each) == PAIR for each in by_pair) else [(each,) for of in by_pair for each in of]
+
+
+def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
+    assert isinstance(difference.value, tuple)  # noqa: S101 a difference names its groups
+    return difference.value
+
+
+def corrected_differences(estimates: Iterable[Estimated]) -> tuple[Estimated, ...]:
+    """Return estimates with the p-values of their differences corrected for all of them."""
+    uncorrected = tuple(estimates)
+    by_question = [p_values for each in uncorrected if (p_values := _p_values(differences_of(each)))]
+    tested = [(p, 1 / len(p_values)) for p_values in by_question for p in p_values]
+    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
+    return tuple(_filled(estimate, corrected) for estimate in uncorrected)
+
+
+def _p_values(differences: FigureGroup | None) -> list[float]:
+    """Return the p-value of each comparison that has enough reports."""
+    compared = [] if differences is None else comparisons(differences)
+    return [first.p_value for first, *_ in compared if first.p_value is not None]
+
+
+def _filled(estimated: Estimated, corrected: Iterator[float]) -> Estimated:
+    differences = differences_of(estimated)
+    if differences is None:
+        return estimated
+    figures: list[Figure] = []
+    for comparison in comparisons(differences):
+        p_value = None if comparison[0].p_value is None else next(corrected)
+        figures += [replace(difference, p_value_corrected=p_value) for difference in comparison]
+    filled = replace(differences, figures=Figures.from_rows(figures))
+    return replace(estimated, groups=tuple(filled if group is differences else group for group in estimated.groups))
+
+
+SIGNIFICANT: Final = 1 - CONFIDENCE
+"""A p-value up to this counts as significant."""
+
+
+class Conclusion(StrEnum):
+    """Whether two groups differ, or two windows."""
+
+    DIFFER = "differ"
+    MAY_DIFFER = "may differ"
+    NO_DIFFERENCE = "no difference seen"
+    TOO_FEW = "too few reports to say"
+
+
+def conclusion(difference: Figure) -> Conclusion:
+    """Return whether two groups differ in an answer, given all comparisons of the report."""
+    if difference.p_value is None:
+        return Conclusion.TOO_FEW
+    return _concluded(difference.p_value, difference.p_value_corrected)
+
+
+def change_conclusion(change: Figure, tests: int) -> Conclusion:
+    """Return whether an answer changed, given all comparisons of the report.
+
+    Args:
+        change: the clearest change of a question.
+        tests: the number of the question's comparisons.
+
+    """
+    if change.p_value is None:
+        return Conclusion.TOO_FEW
+    return _concluded(question_p_value(change.p_value, tests), change.p_value_corrected)
+
+
+def question_p_value(p_value: float, tests: int) -> float:
+    """Return a p-value corrected only for the comparisons of its own question (Bonferroni)."""
+    return min(1.0, p_value * tests)
+
+
+def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
+    """Return the comparisons by rising p-value, each from the group with the larger share.
+
+    Of two answers the second stands for both: of yes and no it is yes.
+    """
+    return sorted((_from_larger_share(comparison[-1]) for comparison in comparisons(differences)), key=_clearness)
+
+
+def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
+    """Return the changes of a question, or how two strata differ, by rising p-value.
+
+    Of yes and no only yes is returned.
+    """
+    every = [(group, figure) for group in changes.groups for figure in group.figures.at(_told(group))]
+    return sorted(every, key=lambda each: _clearness(each[1]))
+
+
+def _told(group: FigureGroup) -> Sequence[int]:
+    labels = group.figures.labels
+    return [1] if is_yes_or_no(labels) else range(len(labels))
+
+
+def _concluded(p_value: float, corrected: float | None) -> Conclusion:
+    if corrected is None:
+        return Conclusion.TOO_FEW
+    if corrected <= SIGNIFICANT:
+        return Conclusion.DIFFER
+    return Conclusion.MAY_DIFFER if p_value <= SIGNIFICANT else Conclusion.NO_DIFFERENCE
+
+
+def _clearness(figure: Figure) -> tuple[bool, float, float]:
+    return figure.p_value is None, figure.p_value_corrected or 0.0, figure.p_value or 0.0
+
+
+def _from_larger_share(difference: Figure) -> Figure:
+    if (difference.estimate or 0.0) >= 0 or not isinstance(difference.value, tuple):
+        return difference
+    turned = difference.times(-1.0)
+    *of, first, second = difference.value
+    return replace(difference, value=(*of, second, first), estimate=turned.estimate, low=turned.high, high=turned.low)
