@@ -19,7 +19,7 @@ from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_wa
 from estimator.errors import MissingLibraryError
 from estimator.report.model_file import read_model_file
 from estimator.report.report import make_report
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.shown_report import ShownReport
 from estimator.tallies.fetch import Fetched, checked_token, fetch, token_of_environment
 from estimator.tallies.tally import Bounds, Tally, read_file

@@ -16,6 +16,15 @@ from client_sdk.protocol.same_file import replaces_another_kind
 from estimator.errors import OutputError
 from estimator.formats.tables import COLUMNS
 
+_HEADS: Final = re.compile(
+    rb"\s*<!doctype html>.*?<title>[^<]*[Tt]elemetry report"  # a page, or the index of an archive
+    rb'|\{\n  "schema": \d'  # a report, an index or a model, in JSON
+    rb"|PAR1"
+    rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|There is nothing to report"
+    rb"|.*\bestimate\s+\xc2\xb1",  # a table
+    re.DOTALL,
+)
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file in one step, or create it. Symbolic links are followed.
@@ -53,16 +62,6 @@ def write_through(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-_HEADS: Final = re.compile(
-    rb"\s*<!doctype html>.*?<title>[^<]*[Tt]elemetry report"  # a page, or the index of an archive
-    rb'|\{\n  "schema": \d'  # a report, an index or a model, in JSON
-    rb"|PAR1"
-    rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|There is nothing to report"
-    rb"|.*\bestimate\s+\xc2\xb1",  # a table
-    re.DOTALL,
-)
 
 
 def is_not_ours(path: Path) -> bool:

@@ -22,7 +22,7 @@ from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
 from estimator.results.learned import LearnedModel
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from estimator.words import mean_word

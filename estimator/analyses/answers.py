@@ -29,7 +29,7 @@ from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies.tally import Tally

@@ -16,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Analysis
 from estimator.decoders.inversions import has_inverse
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import PLAIN, Request
+from estimator.results.report import PLAIN, Request
 from estimator.tallies.tally import Tally
 
 T = TypeVar("T")

@@ -44,11 +44,39 @@ from estimator.analyses.ratios import Distances, Ratios, Sample
 from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import SHARES, Figured, FigureGroup
 from estimator.results.metric import Independence, MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, PAIR, z_of
 from estimator.statistics.laws import chi_square_tail
 from estimator.statistics.simplex import nearest_shares
+
+
+class PairOfAnswers(OneOfLabels[Cross]):
+    """Two answers of one device as one: shares within groups, differences and independence."""
+
+    @property
+    def points(self) -> Floats | None:
+        """Where pairs lie; answers without an order are all equally far apart."""
+        if self.metric.has_no_answer:
+            return None
+        first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
+        return np.array([[*x, *y] for x in first for y in second])
+
+    @property
+    def more_intervals(self) -> int:
+        """Those within groups, and of differences."""
+        return intervals_of(self.kind)
+
+    def is_joint(self, request: Request) -> bool:
+        """Whether what follows from pairs is wanted."""
+        return request.joint
+
+    def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
+        """Return the estimates with shares within groups, differences and the test."""
+        unbiased = estimated.figures("share").unbiased
+        joint = joint_of(self.kind, unbiased, covariance, sample, family)
+        groups = (*estimated.groups, *joint.groups)
+        return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
 
 def intervals_of(cross: Cross) -> int:
@@ -214,34 +242,6 @@ def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample,
     if not math.isfinite(z):
         return table
     return table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))
-
-
-class PairOfAnswers(OneOfLabels[Cross]):
-    """Two answers of one device as one: shares within groups, differences and independence."""
-
-    @property
-    def points(self) -> Floats | None:
-        """Where pairs lie; answers without an order are all equally far apart."""
-        if self.metric.has_no_answer:
-            return None
-        first, second = _coordinates(self.kind.first), _coordinates(self.kind.second)
-        return np.array([[*x, *y] for x in first for y in second])
-
-    @property
-    def more_intervals(self) -> int:
-        """Those within groups, and of differences."""
-        return intervals_of(self.kind)
-
-    def is_joint(self, request: Request) -> bool:
-        """Whether what follows from pairs is wanted."""
-        return request.joint
-
-    def with_joint(self, estimated: MetricEstimate, covariance: Floats, sample: Sample, family: int) -> MetricEstimate:
-        """Return the estimates with shares within groups, differences and the test."""
-        unbiased = estimated.figures("share").unbiased
-        joint = joint_of(self.kind, unbiased, covariance, sample, family)
-        groups = (*estimated.groups, *joint.groups)
-        return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
 
 def _coordinates(kind: Boolean | Category) -> Floats:

@@ -32,6 +32,17 @@ MOST_VALUES = 256
 MB.
 """
 
+MOST_STEPS: Final = 100
+"""Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
+
+SETTLED: Final = 1e-9
+"""The relative change of a score in the last step: more digits than anybody reads."""
+
+Places = NDArray[np.intp]
+"""Positions of groups or outcomes."""
+
+Place = int | Places
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
@@ -71,18 +82,6 @@ class Sample:
         means = self.scores @ law
         covariance: Floats = ((self.scores * law) @ self.scores.T - np.outer(means, means)) / self.reports
         return covariance
-
-
-MOST_STEPS: Final = 100
-"""Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
-
-SETTLED: Final = 1e-9
-"""The relative change of a score in the last step: more digits than anybody reads."""
-
-Places = NDArray[np.intp]
-"""Positions of groups or outcomes."""
-
-Place = int | Places
 
 
 class Distances(NamedTuple):

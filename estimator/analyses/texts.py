@@ -22,7 +22,7 @@ from estimator.discovery.prefix_search import SURVIVORS, GroupTables
 from estimator.discovery.texts import confirm, discover
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import Fakes, MetricEstimate, RangeTest, TextFindings
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.statistics.laws import chi_square_tail
 from estimator.tallies.tally import Tally

@@ -41,7 +41,7 @@ from estimator.errors import RequestError
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import Fakes, MetricEstimate, Move, RangeTest
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.statistics.laws import chi_square_tail, student_of

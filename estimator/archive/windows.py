@@ -32,8 +32,7 @@ from estimator.report.report import make_report, with_earlier
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.record import Record, says
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
+from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies.tally import Tally
 
 MOST_WINDOWS: Final = 90
@@ -41,6 +40,17 @@ MOST_WINDOWS: Final = 90
 
 MOST_BYTES: Final = 2**26
 """The reports that are read for a page. A question of a million values has one of this size."""
+
+ALERTS: Final = "alerts.ndjson"
+"""The file of a window's alerts: they are kept with it, because no later run judges them again."""
+
+NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
+
+INDEX_SCHEMA: Final = 2
+"""The schema number of ``index.json``."""
+
+OPEN_WINDOWS: Final = 7
+"""The newest windows are unfolded: a week of days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +111,6 @@ class History:
     def _same_editions(self, estimates: tuple[MetricEstimate, ...]) -> tuple[MetricEstimate, ...]:
         editions = {name: metric.edition for name, metric in apart(self.registry).metrics.items()}
         return tuple(each for each in estimates if editions.get(each.metric) == each.edition)
-
-
-ALERTS: Final = "alerts.ndjson"
-"""The file of a window's alerts: they are kept with it, because no later run judges them again."""
-
-NOT_BEGUN: Final = "it has not begun; see whether the clocks of this machine and of the collector are right"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +219,6 @@ def _why_nothing(report: EstimateReport) -> str:
     first, *others = report.skipped
     more = f" (and {len(others)} more)" if others else ""
     return f"no tally of it can be estimated: {first.metric} {first.edition}{more}: {first.reason}"
-
-
-INDEX_SCHEMA: Final = 2
-"""The schema number of ``index.json``."""
-
-OPEN_WINDOWS: Final = 7
-"""The newest windows are unfolded: a week of days."""
 
 
 class ArchivedAnswer(Record, frozen=True):

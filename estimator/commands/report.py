@@ -35,8 +35,7 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alerts import Alert, judged, read_alert
 from estimator.report.model_file import as_model_file, check_model
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Selection
+from estimator.results.report import EstimateReport, Selection
 from estimator.tallies.tally import Tally
 
 SUFFIXES: Final = {".txt": "table", ".json": "json", ".csv": "csv", ".parquet": "parquet", ".html": "html"}

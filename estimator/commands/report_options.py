@@ -21,7 +21,7 @@ from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, WindowType
 from estimator.errors import RequestError
 from estimator.report.participation import check_installs
 from estimator.report.report import check_candidates, check_ranges
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.tallies.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
 from estimator.tallies.tally import STDIN, Bounds, Tally, read_file
 

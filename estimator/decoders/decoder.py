@@ -18,6 +18,17 @@ import numpy as np
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.confidence import EXACT_BELOW
 
+REMEMBERED = 16
+"""Decoders kept for the next window of the same metric: some 30 kB each."""
+
+LEAST_NOISE: Final = 6
+"""The least variance, in squares of the range, that the mechanism must give to a sum of scores for
+its mean to be about normal. Where it gives less, a few people at an end of the range may outweigh
+it, and a tally that holds none of them does not show it: the skewness of a sum with noise of
+variance v is at most 2 / sqrt(27 v). With 6, normal intervals hold the worst truth with at least 93
+% (measured).
+"""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Squares:
@@ -142,41 +153,6 @@ class Inverse(ChannelLaw, Protocol):
         """
 
 
-def convex_minorant(values: Floats) -> Floats:
-    """Return the greatest convex function on 0, 1, … that is nowhere above the values, shape (k,).
-
-    Its corners are found from left to right: a corner that lies above the line from the one before
-    it to the next value is none (Andrew 1979, "Another efficient algorithm for convex hulls in two
-    dimensions").
-    """
-    corners: list[tuple[int, float]] = []
-    for corner in enumerate(values.tolist()):
-        while len(corners) > 1 and _is_above(corners[-1], corners[-2], corner):
-            corners.pop()
-        corners.append(corner)
-    places, heights = zip(*corners, strict=True)
-    minorant: Floats = np.interp(np.arange(values.size), places, heights)
-    return minorant
-
-
-def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
-    """Whether a corner lies above the line between two others."""
-    (at, height), (start, low), (end, high) = corner, before, after
-    return (height - low) * (end - start) > (high - low) * (at - start)
-
-
-REMEMBERED = 16
-"""Decoders kept for the next window of the same metric: some 30 kB each."""
-
-LEAST_NOISE: Final = 6
-"""The least variance, in squares of the range, that the mechanism must give to a sum of scores for
-its mean to be about normal. Where it gives less, a few people at an end of the range may outweigh
-it, and a tally that holds none of them does not show it: the skewness of a sum with noise of
-variance v is at most 2 / sqrt(27 v). With 6, normal intervals hold the worst truth with at least 93
-% (measured).
-"""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Decoder:
     """One unbiased score a symbol, where 0 is the low end of the range and 1 the high end.
@@ -228,3 +204,26 @@ class Decoder:
 def floats(exact: Iterable[Fraction]) -> Floats:
     """Return exact values as the nearest floats."""
     return np.array([float(value) for value in exact])
+
+
+def convex_minorant(values: Floats) -> Floats:
+    """Return the greatest convex function on 0, 1, … that is nowhere above the values, shape (k,).
+
+    Its corners are found from left to right: a corner that lies above the line from the one before
+    it to the next value is none (Andrew 1979, "Another efficient algorithm for convex hulls in two
+    dimensions").
+    """
+    corners: list[tuple[int, float]] = []
+    for corner in enumerate(values.tolist()):
+        while len(corners) > 1 and _is_above(corners[-1], corners[-2], corner):
+            corners.pop()
+        corners.append(corner)
+    places, heights = zip(*corners, strict=True)
+    minorant: Floats = np.interp(np.arange(values.size), places, heights)
+    return minorant
+
+
+def _is_above(corner: tuple[int, float], before: tuple[int, float], after: tuple[int, float]) -> bool:
+    """Whether a corner lies above the line between two others."""
+    (at, height), (start, low), (end, high) = corner, before, after
+    return (height - low) * (end - start) > (high - low) * (at - start)

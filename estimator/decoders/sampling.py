@@ -30,6 +30,17 @@ SymbolOf = Callable[[Counts, Counts], Counts]
 broadcast.
 """
 
+Sampler = Callable[[Counts, np.random.Generator], Counts]
+"""From the number of devices with each input, shape (k,), to the number of reports of each symbol,
+shape (m,).
+"""
+
+MAX_KEPT_PROBABILITIES = 2**24
+"""A table of up to 128 MB is kept. A larger one is computed again for each tally."""
+
+DRAWN_AT_ONCE = 2**20
+"""Devices, or places of blocks, for which numbers are drawn at once: arrays of 8 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
@@ -110,18 +121,6 @@ def _orthogonal(channel: ProjectiveGeometry) -> SymbolOf:
         return points
 
     return symbol_of
-
-
-Sampler = Callable[[Counts, np.random.Generator], Counts]
-"""From the number of devices with each input, shape (k,), to the number of reports of each symbol,
-shape (m,).
-"""
-
-MAX_KEPT_PROBABILITIES = 2**24
-"""A table of up to 128 MB is kept. A larger one is computed again for each tally."""
-
-DRAWN_AT_ONCE = 2**20
-"""Devices, or places of blocks, for which numbers are drawn at once: arrays of 8 MB."""
 
 
 def by_blocks(channel: Channel, blocks: Blocks) -> Sampler:

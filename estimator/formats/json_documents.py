@@ -26,6 +26,9 @@ from estimator.results.statistic import STATISTICS
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
+FEWEST_VALUES: Final = 2
+"""Of a question with shares: one value asks nothing."""
+
 
 def as_json(document: Record) -> str:
     """Return a document as one JSON object, with a line for each field and each member of a list.
@@ -74,10 +77,6 @@ def _lines(value: object) -> str:
     if not isinstance(value, list | tuple) or not value:
         return _encode(value)
     return "[\n" + ",\n".join(f"    {_encode(member)}" for member in value) + "\n  ]"
-
-
-FEWEST_VALUES: Final = 2
-"""Of a question with shares: one value asks nothing."""
 
 
 def read_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> EstimateReport:

@@ -25,6 +25,31 @@ from estimator.decoders.decoder import REMEMBERED, ChannelLaw
 from estimator.decoders.inversions import grid_law
 from estimator.statistics.arrays import Counts, Floats
 
+SMALL_STEP = 1e-6
+"""The iteration ends with a step that moves at most this share of the people. Ten times more would
+cost accuracy.
+"""
+
+MAX_LEAPS = 300
+"""Each takes three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
+Unsmoothed ones may be stopped here, because they only follow the noise more closely.
+"""
+
+LEAST_OF_A_STEP = 0.1
+"""An extrapolation removes at most nine tenths of a bin's share, because a share of 0 would never
+rise again.
+"""
+
+LONGEST_LEAP = 1e6
+"""The most steps that an extrapolation stands for. Where nothing moves any more, their number is
+rounding error.
+"""
+
+AT_ONCE = 50
+"""Tallies whose steps are computed in one piece. Their arrays fit into a processor's cache; larger
+arrays take twice as long for each tally.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
@@ -144,30 +169,47 @@ class Histogram:
         return between
 
 
-SMALL_STEP = 1e-6
-"""The iteration ends with a step that moves at most this share of the people. Ten times more would
-cost accuracy.
-"""
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The histograms of one tally.
 
-MAX_LEAPS = 300
-"""Each takes three steps and an extrapolation. Smoothed shares need about 80 at epsilon .5.
-Unsmoothed ones may be stopped here, because they only follow the noise more closely.
-"""
+    Attributes:
+        smoothed: the shares of the bins, smoothed; shape (bins,).
+        likeliest: the maximum-likelihood shares without smoothing; the iteration may have stopped
+            early.
 
-LEAST_OF_A_STEP = 0.1
-"""An extrapolation removes at most nine tenths of a bin's share, because a share of 0 would never
-rise again.
-"""
+    """
 
-LONGEST_LEAP = 1e6
-"""The most steps that an extrapolation stands for. Where nothing moves any more, their number is
-rounding error.
-"""
+    smoothed: Floats
+    likeliest: Floats
 
-AT_ONCE = 50
-"""Tallies whose steps are computed in one piece. Their arrays fit into a processor's cache; larger
-arrays take twice as long for each tally.
-"""
+
+def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
+    """Return the histograms of one tally. None without reports."""
+    (fit,) = fits_of(histogram, [counts])
+    return fit
+
+
+def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
+    """Yield the histograms of each tally, or None for a tally without reports.
+
+    Args:
+        histogram: its bins, and the law of the mechanism given each bin.
+        tallies: the count of each symbol, each of shape (symbols,).
+
+    """
+    left = iter(tallies)
+    while batch := [*islice(left, AT_ONCE)]:
+        with_reports = [counts for counts in batch if counts.any()]
+        fits = iter(_together(histogram, np.array(with_reports)) if with_reports else ())
+        yield from (next(fits) if counts.any() else None for counts in batch)
+
+
+def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
+    """Return the histograms of tallies with reports, shape (tallies, symbols)."""
+    frequencies = counts / counts.sum(axis=-1, keepdims=True)
+    smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
+    return [*map(Fit, smoothed, likeliest)]
 
 
 def shares_of(
@@ -253,46 +295,3 @@ def extrapolated(shares: Floats, once: Floats, twice: Floats) -> Floats:
 def _length(vectors: Floats) -> Floats:
     length: Floats = np.sqrt((vectors**2).sum(axis=-1, keepdims=True))
     return length
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """The histograms of one tally.
-
-    Attributes:
-        smoothed: the shares of the bins, smoothed; shape (bins,).
-        likeliest: the maximum-likelihood shares without smoothing; the iteration may have stopped
-            early.
-
-    """
-
-    smoothed: Floats
-    likeliest: Floats
-
-
-def fit_of(histogram: Histogram, counts: Counts) -> Fit | None:
-    """Return the histograms of one tally. None without reports."""
-    (fit,) = fits_of(histogram, [counts])
-    return fit
-
-
-def fits_of(histogram: Histogram, tallies: Iterable[Counts]) -> Iterator[Fit | None]:
-    """Yield the histograms of each tally, or None for a tally without reports.
-
-    Args:
-        histogram: its bins, and the law of the mechanism given each bin.
-        tallies: the count of each symbol, each of shape (symbols,).
-
-    """
-    left = iter(tallies)
-    while batch := [*islice(left, AT_ONCE)]:
-        with_reports = [counts for counts in batch if counts.any()]
-        fits = iter(_together(histogram, np.array(with_reports)) if with_reports else ())
-        yield from (next(fits) if counts.any() else None for counts in batch)
-
-
-def _together(histogram: Histogram, counts: Counts) -> list[Fit]:
-    """Return the histograms of tallies with reports, shape (tallies, symbols)."""
-    frequencies = counts / counts.sum(axis=-1, keepdims=True)
-    smoothed, likeliest = (shares_of(histogram, frequencies, smooth=smooth) for smooth in (True, False))
-    return [*map(Fit, smoothed, likeliest)]

@@ -33,6 +33,17 @@ Input = int | tuple[int, ...]
 Value = bool | str | int | float | Decimal | Fraction | tuple["Value", ...] | None
 """An answer. Equal answers have equal values: the members of a set are in the domain's order."""
 
+ROUNDING: Final = 1e-9
+"""A part of the weights that a sum of floats may lack. A quantile is reached in spite of it."""
+
+Truths = Mapping[FigureKey, float]
+
+WHOLE_BAND: Final = "band"
+"""The name of the coverage of a distribution function at all its points together."""
+
+BAND: Final = "at_most"
+"""The statistic of its points."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrueAnswer:
@@ -94,10 +105,6 @@ def distinct(answers: Iterable[tuple[TrueAnswer, int]]) -> dict[TrueAnswer, int]
     for answer, count in answers:
         counts[answer] = counts.get(answer, 0) + count
     return counts
-
-
-ROUNDING: Final = 1e-9
-"""A part of the weights that a sum of floats may lack. A quantile is reached in spite of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,8 +252,6 @@ def _mean(numbers: Sequence[tuple[Value, float]]) -> float:
     return math.fsum(as_float(number) * weight for number, weight in numbers) / total if total else math.nan
 
 
-Truths = Mapping[FigureKey, float]
-
 _Truth = Callable[[Crowd, Floats | Counts, Sequence[Any]], Sequence[float]]
 """From a crowd, the weights of its answers, and what each figure is of, to the truth of each."""
 
@@ -296,13 +301,6 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "mean_within": lambda crowd, weights, groups: crowd.group_means(weights, groups),
 }
 """The truths of the figures of each statistic that has them; NaN where there is none."""
-
-
-WHOLE_BAND: Final = "band"
-"""The name of the coverage of a distribution function at all its points together."""
-
-BAND: Final = "at_most"
-"""The statistic of its points."""
 
 
 def holds(figure: Estimate, truth: float) -> bool:

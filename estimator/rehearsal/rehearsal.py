@@ -23,11 +23,17 @@ from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, TextFindings
 from estimator.results.record import Record, says
-from estimator.results.report import POPULATION, SCHEMA, Skipped
-from estimator.results.request import Request
+from estimator.results.report import POPULATION, SCHEMA, Request, Skipped
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies.tally import Tally
+
+UNIX_EPOCH_S = 0.0
+"""A tally must have a window, and a rehearsal has none. The present one would change the output of
+a seed.
+"""
+
+LONGEST_WINDOW_S = 31 * 86_400
 
 
 class RehearsedFigure(Figure, frozen=True, kw_only=True):
@@ -151,14 +157,6 @@ class Rehearsal(Record, frozen=True, tag_field="population", tag=POPULATION):
     simultaneous: Annotated[
         bool, says("whether the confidence covers all intervals of a metric together: it never does.")
     ]
-
-
-UNIX_EPOCH_S = 0.0
-"""A tally must have a window, and a rehearsal has none. The present one would change the output of
-a seed.
-"""
-
-LONGEST_WINDOW_S = 31 * 86_400
 
 
 def rehearse(

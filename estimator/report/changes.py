@@ -66,69 +66,6 @@ from estimator.statistics.confidence import EXACT_BELOW, PAIR, Z, holm
 
 
 @dataclass(frozen=True, slots=True)
-class SamePeople:
-    """Two windows of a question, in which the same people may have answered.
-
-    Attributes:
-        metric: the question.
-        reports: of the first window and of the last.
-
-    """
-
-    metric: Metric
-    reports: tuple[int, int]
-
-    def opposition(self, about: Statistic, first: Estimate, last: Estimate, ends: Ends) -> float:
-        """Return by how much the covariance of the errors of two figures may lie below 0.
-
-        Args:
-            about: their statistic.
-            first: the estimate in the first window.
-            last: the estimate in the last one.
-            ends: the least and the greatest possible figure.
-
-        """
-        places = [_position(figure, *ends) for figure in (first, last)]
-        opposition = _opposition(*places)
-        if not about.is_share:
-            variances = [
-                max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
-                for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
-            ]
-            opposition = min(opposition, math.sqrt(math.prod(variances)))
-        return opposition * (ends[1] - ends[0]) ** 2 / max(self.reports)
-
-
-def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the least variance that a channel adds to an answer, if answers have a mean.
-
-    Args:
-        metric: the question, for the worth of its answers.
-        channel: that of the question, or a step of it.
-        mean: on a scale from 0 to 1.
-
-    """
-    decoder = decoder_of(channel)
-    if decoder is not None:
-        return decoder.least_noise(mean)
-    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
-
-
-def _opposition(first: float, last: float) -> float:
-    """Return by how much the covariance of answers with these means may lie below 0."""
-    return min(first * last, (1 - first) * (1 - last))
-
-
-def _position(figure: Estimate, least: float, most: float) -> float:
-    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
-    return min(1.0, max(0.0, (figure.estimate - least) / (most - least)))
-
-
-def _error(figure: Estimate, least: float, most: float) -> float:
-    return (figure.standard_error or 0.0) / (most - least)
-
-
-@dataclass(frozen=True, slots=True)
 class Compared:
     """Two tallies of one question, with their differences and uncorrected p-values.
 
@@ -317,3 +254,66 @@ def _changes(question: Compared, corrected: list[float]) -> Changes:
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
     """Return the figures of a window that are not compared with another's, by their statistics."""
     return tuple(group.statistic for group in estimated.groups if group.about.untested)
+
+
+@dataclass(frozen=True, slots=True)
+class SamePeople:
+    """Two windows of a question, in which the same people may have answered.
+
+    Attributes:
+        metric: the question.
+        reports: of the first window and of the last.
+
+    """
+
+    metric: Metric
+    reports: tuple[int, int]
+
+    def opposition(self, about: Statistic, first: Estimate, last: Estimate, ends: Ends) -> float:
+        """Return by how much the covariance of the errors of two figures may lie below 0.
+
+        Args:
+            about: their statistic.
+            first: the estimate in the first window.
+            last: the estimate in the last one.
+            ends: the least and the greatest possible figure.
+
+        """
+        places = [_position(figure, *ends) for figure in (first, last)]
+        opposition = _opposition(*places)
+        if not about.is_share:
+            variances = [
+                max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
+                for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
+            ]
+            opposition = min(opposition, math.sqrt(math.prod(variances)))
+        return opposition * (ends[1] - ends[0]) ** 2 / max(self.reports)
+
+
+def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
+    """Return the least variance that a channel adds to an answer, if answers have a mean.
+
+    Args:
+        metric: the question, for the worth of its answers.
+        channel: that of the question, or a step of it.
+        mean: on a scale from 0 to 1.
+
+    """
+    decoder = decoder_of(channel)
+    if decoder is not None:
+        return decoder.least_noise(mean)
+    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
+
+
+def _opposition(first: float, last: float) -> float:
+    """Return by how much the covariance of answers with these means may lie below 0."""
+    return min(first * last, (1 - first) * (1 - last))
+
+
+def _position(figure: Estimate, least: float, most: float) -> float:
+    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
+    return min(1.0, max(0.0, (figure.estimate - least) / (most - least)))
+
+
+def _error(figure: Estimate, least: float, most: float) -> float:
+    return (figure.standard_error or 0.0) / (most - least)

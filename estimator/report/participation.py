@@ -28,7 +28,7 @@ from estimator.errors import RequestError
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import Ends
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.laws import trials_interval
 
 MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2

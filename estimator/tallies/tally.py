@@ -33,6 +33,52 @@ INT64: Final = "q"
 object.
 """
 
+MOST_BYTES: Final = 2**32
+"""Bytes of a response or a file. It is read line by line, so this costs only time, about a
+minute.
+"""
+
+MOST_TALLIES: Final = 10**5
+"""Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
+milliseconds to estimate.
+"""
+
+MOST_COUNTS: Final = 2**26
+"""Counts and symbols of all selected tallies together: half a gigabyte in memory."""
+
+MOST_REPORTS: Final = 2**53 - 1
+"""Reports of all selected tallies together. Up to this number every sum of counts is exact as a
+float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
+earth.
+"""
+
+LEAST_LINE_BYTES: Final = 2**22
+"""Bytes that a line may have whatever the registry: an older edition may have had more symbols."""
+
+BYTES_A_SYMBOL: Final = 28
+"""Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
+
+FEWER: Final = "read fewer windows, with --from and --to"
+
+PIECE_BYTES: Final = 65_536
+
+MOST_LISTS: Final = 2
+"""The lists in a tally's line: counts and symbols."""
+
+MOST_OTHER_BYTES: Final = 2**16
+"""Bytes of a line beside its lists, and of a list that is not written as usual. Honest lines have a
+few hundred.
+"""
+
+POWERS: Final = 10 ** np.arange(1, 19)
+"""From each of them on a number has one more digit."""
+
+STDIN = Path("-")
+
+_FIELDS = frozenset({"metric", "edition", "window", "closed", "reports", "counts"})
+
+_SPARSE_FIELDS = _FIELDS | {"symbols"}
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:
@@ -88,34 +134,6 @@ class Tally:
             raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
         if self.symbols and self.symbols[-1] >= symbols:
             raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
-
-
-MOST_BYTES: Final = 2**32
-"""Bytes of a response or a file. It is read line by line, so this costs only time, about a
-minute.
-"""
-
-MOST_TALLIES: Final = 10**5
-"""Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
-milliseconds to estimate.
-"""
-
-MOST_COUNTS: Final = 2**26
-"""Counts and symbols of all selected tallies together: half a gigabyte in memory."""
-
-MOST_REPORTS: Final = 2**53 - 1
-"""Reports of all selected tallies together. Up to this number every sum of counts is exact as a
-float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
-earth.
-"""
-
-LEAST_LINE_BYTES: Final = 2**22
-"""Bytes that a line may have whatever the registry: an older edition may have had more symbols."""
-
-BYTES_A_SYMBOL: Final = 28
-"""Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
-
-FEWER: Final = "read fewer windows, with --from and --to"
 
 
 def _every(_: Window) -> bool:
@@ -205,27 +223,7 @@ class Extent:
             raise TalliesError("the tallies hold 2^53 reports or more, so their sums would not be exact")
 
 
-PIECE_BYTES: Final = 65_536
-
-MOST_LISTS: Final = 2
-"""The lists in a tally's line: counts and symbols."""
-
-MOST_OTHER_BYTES: Final = 2**16
-"""Bytes of a line beside its lists, and of a list that is not written as usual. Honest lines have a
-few hundred.
-"""
-
-POWERS: Final = 10 ** np.arange(1, 19)
-"""From each of them on a number has one more digit."""
-
-STDIN = Path("-")
-
 EVERYTHING: Final = Bounds()
-
-_FIELDS = frozenset({"metric", "edition", "window", "closed", "reports", "counts"})
-
-
-_SPARSE_FIELDS = _FIELDS | {"symbols"}
 
 
 def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:

@@ -21,7 +21,7 @@ from estimator.render.html.page import as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
-from estimator.results.request import Selection
+from estimator.results.report import Selection
 from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
 from tests.support.estimates.pages import DAYS, tallies

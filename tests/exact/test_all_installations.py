@@ -18,7 +18,7 @@ from client_sdk.protocol import Metric, Registry
 from estimator.report.participation import MISS
 from estimator.report.report import make_report
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.statistics.confidence import CONFIDENCE as OF_INTERVALS
 from estimator.statistics.laws import trials_interval
 from estimator.tallies.tally import decode

@@ -19,7 +19,7 @@ from estimator.formats.json_documents import document_of
 from estimator.report.changes import changes_of, compare
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.confidence import CONFIDENCE, Z, holm
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text

@@ -17,7 +17,7 @@ from estimator.analyses.models.analysis import ModelOfProducts, coefficient_move
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.rotated_axes import hadamard, signs_of, turned_back
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import MODEL, metric_of

@@ -28,7 +28,7 @@ from estimator.decoders.rotated_axes import (
     turned_back,
 )
 from estimator.errors import RequestError
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small

@@ -44,7 +44,7 @@ from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.learned import LearnedModel
 from estimator.results.metric import Fakes, MetricEstimate, Move
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally

@@ -47,43 +47,6 @@ from estimator.audit.exact.settling import settling
 from estimator.audit.exact.toy_sizes import SHAPES, TEXTS, text_proof, vector_proof
 from estimator.errors import AuditError
 
-
-def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
-    """Return the features' cells that are walked, each with both labels."""
-    counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
-    cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
-    if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
-        cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
-    return list(dict.fromkeys(cells))
-
-
-def crosses_proof(
-    metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
-) -> Proof:
-    """Return what is proved of a report of crosses.
-
-    Raises:
-        AuditError: if the SDK cannot be walked.
-
-    """
-    observation = cast("CrossedModel", metric.kind).observation
-    walk = Walk("one report", metric.channel, after_law)
-    for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
-        values = zip(observation.features, cells, strict=True)
-        answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
-        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
-        walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
-    inputs = 2 * math.prod(feature.cells for feature in observation.features)
-    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
-
-
-def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
-    """Yield a cell of each feature; one with fewer cells stays at its last one."""
-    for place, count in enumerate(counts):
-        nearest = min(cell, count - 1)
-        yield count - 1 - nearest if turned and place % 2 else nearest
-
-
 AfterLaw = Callable[[int], object]
 
 
@@ -202,8 +165,48 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
     return walk
 
 
+def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
+    """Return the features' cells that are walked, each with both labels."""
+    counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
+    cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
+    if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
+        cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
+    return list(dict.fromkeys(cells))
+
+
+def crosses_proof(
+    metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
+) -> Proof:
+    """Return what is proved of a report of crosses.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    observation = cast("CrossedModel", metric.kind).observation
+    walk = Walk("one report", metric.channel, after_law)
+    for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
+        values = zip(observation.features, cells, strict=True)
+        answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
+        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
+        walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
+    inputs = 2 * math.prod(feature.cells for feature in observation.features)
+    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
+
+
+def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
+    """Yield a cell of each feature; one with fewer cells stays at its last one."""
+    for place, count in enumerate(counts):
+        nearest = min(cell, count - 1)
+        yield count - 1 - nearest if turned and place % 2 else nearest
+
+
 PLAIN: Final = Walks(_laws_of_plain, _plain)
+
+
 PERMANENT: Final = Walks(_laws_of_permanent, _permanent)
+
+
 WALKS: Final[Mapping[str, Walks]] = {
     "rotated-axes": Walks(
         lambda *_: len(SHAPES),

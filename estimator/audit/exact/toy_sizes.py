@@ -41,11 +41,26 @@ from estimator.audit.exact.compare import RequestedLoss, Walk
 from estimator.audit.exact.proof import Proof
 
 LOW: Final = 8
+"""The dimension of the toy of vectors."""
 
 ROTATIONS: Final = 2
+"""Of the toy of vectors."""
 
 SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
 """The first coordinates of the vectors that are walked; the first two are opposite."""
+
+LETTERS: Final = "ab"
+
+LENGTH: Final = 3
+"""Letters of the longest text of the toy."""
+
+PRIME: Final = 3
+
+DIMENSION: Final = 3
+"""Of the toy's geometry, which has 13 points over the field of `PRIME`."""
+
+TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
+"""All texts of the toy."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
@@ -142,18 +157,6 @@ class Script:
         """Return the next outcome; 0 when there are no more."""
         self.bounds.append(bound)
         return next(self._outcomes, 0)
-
-
-LETTERS: Final = "ab"
-
-LENGTH: Final = 3
-
-PRIME: Final = 3
-
-DIMENSION: Final = 3
-
-TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
-"""All texts of the toy."""
 
 
 def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:

@@ -24,6 +24,26 @@ from estimator.results.metric import MetricEstimate, Pooled
 from estimator.results.statistic import Chart
 from estimator.words import short
 
+# The names of steps that say a range, such as "10 to 30 %" of a model's probability.
+NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
+
+BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
+
+BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
+
+FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
+
+FINEST = 1e-12
+"""An interval that is shorter has no length; it needs no step of its own."""
+
+KEPT_DIGITS = 11
+"""Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
+
+KnownEstimate = Estimate | None
+
+WithReports = Sequence[MetricEstimate | None]
+"""An entry for each window of the calendar. None where nobody reported."""
+
 
 @dataclass(frozen=True, slots=True)
 class ShownGroup:
@@ -77,24 +97,6 @@ def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[S
 def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
     """Return the figures that are shown: of values those at some positions, of others all."""
     return group.figures.at(positions) if group.about.by_value else group.figures
-
-
-# The names of steps that say a range, such as "10 to 30 %" of a model's probability.
-NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
-BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
-BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
-FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
-
-FINEST = 1e-12
-"""An interval that is shorter has no length; it needs no step of its own."""
-
-KEPT_DIGITS = 11
-"""Fewer than the script keeps of a number of steps, so that it rounds none (``numbers.js``)."""
-
-KnownEstimate = Estimate | None
-
-WithReports = Sequence[MetricEstimate | None]
-"""An entry for each window of the calendar. None where nobody reported."""
 
 
 def data_of(

@@ -36,6 +36,31 @@ MOST_PLACES: Final = 50_000
 window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
 """
 
+PACKAGE: Final = "estimator.render.html"
+
+STYLE: Final = "report.css"
+
+SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
+"""In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
+of this page.
+"""
+
+LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
+"""Both licences require that every copy includes them."""
+
+STYLE_OF_CHARTS: Final = """:where(.chart) {
+  --plot-background: white;
+  display: block;
+  height: auto;
+  height: intrinsic;
+  max-width: 100%;
+}
+:where(.chart text),
+:where(.chart tspan) {
+  white-space: pre;
+}"""
+"""The style that Observable Plot writes into every chart with the class name ``chart``."""
+
 
 class SkippedTallies(NamedTuple):
     """Tallies of one edition that are not estimated for one reason.
@@ -230,33 +255,6 @@ def _grouped(skipped: Iterable[Skipped]) -> list[SkippedTallies]:
     for tally in skipped:
         windows.setdefault((tally.metric, tally.edition, tally.reason), []).append(tally.window)
     return [SkippedTallies(*names, windows=tuple(texts)) for names, texts in windows.items()]
-
-
-PACKAGE: Final = "estimator.render.html"
-
-STYLE: Final = "report.css"
-
-
-SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
-"""In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
-of this page.
-"""
-
-LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
-"""Both licences require that every copy includes them."""
-
-STYLE_OF_CHARTS: Final = """:where(.chart) {
-  --plot-background: white;
-  display: block;
-  height: auto;
-  height: intrinsic;
-  max-width: 100%;
-}
-:where(.chart text),
-:where(.chart tspan) {
-  white-space: pre;
-}"""
-"""The style that Observable Plot writes into every chart with the class name ``chart``."""
 
 
 @cache

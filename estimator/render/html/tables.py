@@ -47,6 +47,11 @@ the other there.
 MOST_DIFFERENCES = 20
 """How many differences the table shows, the clearest first. JSON and CSV have all of them."""
 
+MOST_TEXTS: Final = 200
+"""The most texts of a list on the page."""
+
+TOO_FEW: Final = "too few reports"
+
 
 class GroupRow(NamedTuple):
     """The shares within one group.
@@ -208,12 +213,6 @@ def _doubt(clearest: Sequence[Figure]) -> str:
     if not 0 < unknown < len(clearest):
         return ""
     return f" Of {unknown} of {len(clearest)} comparisons there are too few reports to say."
-
-
-MOST_TEXTS: Final = 200
-"""The most texts of a list on the page."""
-
-TOO_FEW: Final = "too few reports"
 
 
 @dataclass(frozen=True, slots=True)

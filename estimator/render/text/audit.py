@@ -35,6 +35,24 @@ none: n is too small to refute the claim by such an event.
 What a row does not prove may still be true: an audit refutes, never confirms.
 """
 
+MOST_WRITTEN_OUT: Final = 10**7
+"""The numbers of inputs below it have a place in their column. Crosses have a product of many."""
+
+PROOF_HEADING: Final = (
+    f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
+)
+
+PROOF_FOOTNOTES: Final = """\
+as claimed: every symbol has the declared chance, epsilon and delta (claimed |
+proved) are those of the law to the last digit, and all paths take as many
+coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
+sample: of many inputs only some are walked, among them the worst pair, by the
+mechanism's symmetry. Sets and numbers between two points are mixtures of
+inputs, which reveal no more than these. docs/how-to/planning.md says why.
+Not walked: the system's random numbers, the ledger, and how reports are sent;
+audit without --exact attacks these, too.
+"""
+
 
 def audit_as_table(audit: Audit, style: Style = PLAIN) -> str:
     """Return an audit as text of 80 columns, with a block for each horizon."""
@@ -102,25 +120,6 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
         numbers = f"{finding.claimed_epsilon:8.4f} {finding.proved_epsilon:7.4f} {excess:>7}"
         named = f"{style.filled(finding.metric or ALL, VALUE_WIDTH)} {padded(pair, PAIR)}"
         yield f"  {named} {numbers}{' *' if finding.accused else ''}\n"
-
-
-MOST_WRITTEN_OUT: Final = 10**7
-"""The numbers of inputs below it have a place in their column. Crosses have a product of many."""
-
-PROOF_HEADING: Final = (
-    f"  {'metric':{VALUE_WIDTH}} {'inputs':>14} {'symbols':>7} {'paths':>8} {'claimed':>11} {'proved epsilon':>16}\n"
-)
-
-PROOF_FOOTNOTES: Final = """\
-as claimed: every symbol has the declared chance, epsilon and delta (claimed |
-proved) are those of the law to the last digit, and all paths take as many
-coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
-sample: of many inputs only some are walked, among them the worst pair, by the
-mechanism's symmetry. Sets and numbers between two points are mixtures of
-inputs, which reveal no more than these. docs/how-to/planning.md says why.
-Not walked: the system's random numbers, the ledger, and how reports are sent;
-audit without --exact attacks these, too.
-"""
 
 
 def proofs_as_table(audit: ProvedAudit, style: Style = PLAIN) -> str:

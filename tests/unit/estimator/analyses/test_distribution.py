@@ -24,7 +24,7 @@ from estimator.decoders import square_wave
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import COUNT, NUMBER, registry_text

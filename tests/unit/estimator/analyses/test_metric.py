@@ -16,7 +16,7 @@ from estimator.likelihood.shares import maximum_likelihood
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Selection
+from estimator.results.report import Selection
 from estimator.statistics.arrays import Counts
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.tallies.tally import decode

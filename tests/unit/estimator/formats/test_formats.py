@@ -28,8 +28,7 @@ from estimator.formats.tables import COLUMNS, DESCRIPTIONS, TYPES, rows_of
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
+from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages

@@ -27,8 +27,7 @@ from estimator.render.summary import as_table, summary
 from estimator.render.text.report import as_table as as_verbose_table
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request
+from estimator.results.report import EstimateReport, Request
 from estimator.tallies.tally import decode
 from tests.support.devices.definitions import CATEGORY, TEXT, registry_text, without
 from tests.support.estimates.documents import listed

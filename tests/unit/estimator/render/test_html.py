@@ -41,8 +41,7 @@ from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import Clusters, MetricEstimate
-from estimator.results.report import TOO_FAR, EstimateReport
-from estimator.results.request import Request, Selection
+from estimator.results.report import TOO_FAR, EstimateReport, Request, Selection
 from estimator.tallies.tally import Tally, decode
 from estimator.words import plural
 from tests.support.devices.definitions import (

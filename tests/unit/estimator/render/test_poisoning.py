@@ -16,8 +16,7 @@ from estimator.commands.cli import command
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
+from estimator.results.report import EstimateReport, Request, Selection
 from estimator.tallies.tally import decode
 from tests.support.estimates.tallies import REGISTRY, line
 

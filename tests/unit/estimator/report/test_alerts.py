@@ -21,8 +21,7 @@ from estimator.report.report import make_report
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport
-from estimator.results.request import Selection
+from estimator.results.report import EstimateReport, Selection
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally, decode
 from tests.support.estimates import every_kind

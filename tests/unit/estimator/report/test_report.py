@@ -16,7 +16,7 @@ from estimator.formats.json_documents import document_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import decode

@@ -17,8 +17,7 @@ from estimator.render.text.report import as_table
 from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.report.strata import apart, counted_apart
-from estimator.results.report import Effect, EstimateReport
-from estimator.results.request import Request, Selection
+from estimator.results.report import Effect, EstimateReport, Request, Selection
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, VECTOR, Field, registry_text
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn

@@ -14,7 +14,7 @@ from estimator.errors import OutputError, TalliesError
 from estimator.render.html.page import as_html
 from estimator.report import report as report_module
 from estimator.report.report import make_report
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.tallies import tally
 from estimator.tallies.tally import LEAST_LINE_BYTES, MOST_REPORTS, Bounds, decode
 from tests.support.devices.definitions import CATEGORY, registry_text
