@@ -259,6 +259,8 @@ class OneOfLabels(OneSymbol[K]):
 class StepOfScale(OneOfLabels[Ordinal]):
     """Answers on a scale, whose steps are worth 1 and so on, if all are answers."""
 
+    mean_name = "mean position"
+
     @property
     def positions(self) -> Floats | None:
         """The number of each step."""
@@ -271,6 +273,8 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 class MembersOfSet(OneOfLabels[Subset]):
     """Sets: one of a fixed number of places is drawn, and holds a member or a dummy."""
+
+    mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:

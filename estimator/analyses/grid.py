@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.number import Activity, Count
-from client_sdk.protocol.kinds.ordinal import OrdinalMean
 from estimator.analyses.answers import OneOfLabels, OneSymbol, shares_of
 from estimator.analyses.clusters import clusters_of_histogram
 from estimator.analyses.means import Contrast, means_of, worst_variance
@@ -74,8 +73,8 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def adds_up(self) -> bool:
-        """Whether answers can be added: not if they are steps of a scale."""
-        return not isinstance(self.kind, OrdinalMean)
+        """Numbers can be added."""
+        return True
 
     @property
     def alerts(self) -> Mapping[str, FigureKey]:
@@ -159,6 +158,17 @@ class PointOfGrid(OneSymbol[Grid]):
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
         """Return a number, clipped to the range."""
         return float(self.kind.within(value))
+
+
+class PlaceOnScale(PointOfGrid):
+    """Answers on a scale, of which only the mean is estimated."""
+
+    mean_name = "mean position"
+
+    @property
+    def adds_up(self) -> bool:
+        """Places cannot be added."""
+        return False
 
 
 class CountsWithShares(OneOfLabels[W]):

@@ -178,6 +178,8 @@ class VectorMean:
 class Vectors(Analysis[B]):
     """Vectors in a ball, turned by a random rotation, of which an axis is reported."""
 
+    mean_name = "coordinate mean"
+
     @property
     def channel(self) -> RotatedAxes:
         """The only channel of vectors, of no window."""

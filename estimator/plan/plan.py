@@ -106,6 +106,9 @@ class MeanError(Record, frozen=True):
     """The standard error of a mean."""
 
     standard_error_worst: Annotated[float, says("in the worst population.")]
+    name: Annotated[
+        str, says("what it is called, such as ``mean position``. Left out if it is the mean of the answers themselves.")
+    ] = "mean"
 
 
 class StrataPlan(Record, frozen=True):
@@ -255,7 +258,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindow
         paid_windows=paid,
         share=_share_errors(analysis, reports),
         rotations=analysis.rotation_error,
-        mean=None if error is None else MeanError(error * analysis.width),
+        mean=None if error is None else MeanError(error * analysis.width, analysis.mean_name),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
         wanted_error=wanted_error,
         reports_needed=needed,

@@ -130,6 +130,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
     """A model whose features and label are one vector of products."""
 
     statistic = "coefficient"
+    mean_name = "product mean"
 
     def __init__(self, metric: Metric) -> None:
         """Analyse a model by products."""
@@ -160,6 +161,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
     """A model of which a device reports the cell of one feature, with the label."""
 
     statistic = "log_odds"
+    mean_name = "cell share"
 
     def __init__(self, metric: Metric) -> None:
         """Analyse a model by crosses."""

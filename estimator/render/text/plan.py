@@ -11,12 +11,12 @@ from msgspec import UNSET
 from client_sdk.protocol.horizon import Horizon
 from estimator.formats.json_documents import as_json
 from estimator.plan.allocation import Allocation
-from estimator.plan.plan import MetricPlan, Plan, TextPlan
+from estimator.plan.plan import MetricPlan, Plan, ShareErrors, TextPlan
 from estimator.render.rounding import size_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
 from estimator.statistics.confidence import Z
-from estimator.words import mean_word, plural
+from estimator.words import plural
 
 NO_BOUND: Final = "no bound"
 
@@ -106,7 +106,7 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     if plan.rotations is not None:
         yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
     if plan.mean is not None:
-        yield f"  {f'error of the {mean_word(plan.kind)}, worst':34} {plan.mean.standard_error_worst:>14.5g}{unit}"
+        yield f"  {f'error of the {plan.mean.name}, worst':34} {plan.mean.standard_error_worst:>14.5g}{unit}"
     if plan.least_difference_of_means is not UNSET:
         difference = plan.least_difference_of_means
         yield f"  {'difference of two means seen':34} {'none' if difference is None else f'{difference:.5g}{unit}':>14}"
@@ -150,9 +150,10 @@ def _judgement(plan: MetricPlan) -> str:
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
-    is_share = plan.share is not None
-    unit = " points" if is_share else f" {plan.unit}".rstrip()
-    what = "a share" if is_share else f"the {mean_word(plan.kind)}"
+    if is_share := isinstance(errors, ShareErrors):
+        what, unit = "a share", " points"
+    else:
+        what, unit = f"the {errors.name}", f" {plan.unit}".rstrip()
 
     def within(standard_error: float) -> str:
         reach = Z * standard_error * (100 if is_share else 1)
