@@ -320,7 +320,7 @@ def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None
 
 
 def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("estimator.archive.folder", "estimator.archive.folder", "estimator.archive.windows"):
+    for module in ("estimator.archive.folder", "estimator.archive.windows"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     result = _keep(out, FIRST)
