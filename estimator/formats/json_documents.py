@@ -25,6 +25,7 @@ from estimator.results.report import SCHEMA, EstimateReport
 from estimator.results.statistic import STATISTICS
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_encode_compactly: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 FEWEST_VALUES: Final = 2
 """Of a question with shares: one value asks nothing."""
@@ -56,6 +57,16 @@ def builtins_of(record: Record) -> dict[str, Any]:
 def _plain(value: Any) -> str | list[Any]:  # noqa: ANN401 what msgspec does not know
     """Return an exact number as a text, and `Figures` as a list."""
     return str(value) if isinstance(value, Fraction) else list(value)
+
+
+def as_compact_json(document: Record) -> str:
+    """Return a document as one line of ASCII without blanks, for a page that embeds it.
+
+    Raises:
+        ValueError: if a figure is not finite.
+
+    """
+    return _encode_compactly(document_of(document))
 
 
 def as_line(record: Record) -> str:

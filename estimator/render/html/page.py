@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -22,11 +22,14 @@ from markupsafe import Markup
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
+from estimator.formats.json_documents import as_compact_json
+from estimator.render.html.chart_data import QuestionData
 from estimator.render.html.questions import QuestionView, question_of, unasked
 from estimator.render.html.wording import FILTERS
 from estimator.render.words import participation_of
 from estimator.report.strata import apart, clearest_effects
 from estimator.results.metric import MetricEstimate
+from estimator.results.record import Record
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import FEWER
@@ -77,6 +80,21 @@ class SkippedTallies(NamedTuple):
     edition: str
     reason: str
     windows: tuple[str, ...]
+
+
+class PageData(Record, frozen=True):
+    """The data of all charts of a page.
+
+    Attributes:
+        few: with fewer reports no line joins a window to its neighbors.
+        calendars: for each kind of window, the name and the first day of all windows.
+        questions: what is drawn of each question, by its name.
+
+    """
+
+    few: int
+    calendars: dict[str, list[tuple[str, date]]]
+    questions: dict[str, QuestionData]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,21 +173,19 @@ class Page:
     @property
     def has_distributions(self) -> bool:
         """Whether any question has a distribution function."""
-        return any("band" in question.data for question in self.questions if question.data)
+        return any(question.data is not None and question.data.band is not None for question in self.questions)
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> PageData:
         """The data of the charts."""
-        return {
-            "few": EXACT_BELOW,
-            "calendars": {
-                str(kind): [[window.text, window.first_day.isoformat()] for window in windows]
+        return PageData(
+            few=EXACT_BELOW,
+            calendars={
+                str(kind): [(window.text, window.first_day) for window in windows]
                 for kind, windows in self.calendars.items()
             },
-            "questions": {
-                question.metric.name: question.data for question in self.questions if question.data is not None
-            },
-        }
+            questions={question.metric.name: question.data for question in self.questions if question.data is not None},
+        )
 
 
 def page_of(report: EstimateReport, registry: Registry) -> Page:
@@ -304,10 +320,9 @@ def as_html(report: EstimateReport, registry: Registry) -> str:
     )
 
 
-def _embedded(data: dict[str, Any]) -> Markup:
+def _embedded(data: PageData) -> Markup:
     """Return JSON that cannot end its element: tags and comments begin with a ``<``."""
-    text = json.dumps(data, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return Markup(text.replace("<", "\\u003c"))  # noqa: S704 escaped here
+    return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
 
 
 @cache

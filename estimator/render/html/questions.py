@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
@@ -13,7 +12,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
-from estimator.render.html.chart_data import ShownGroup, data_of, groups_of
+from estimator.render.html.chart_data import QuestionData, ShownGroup, data_of, groups_of
 from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
 from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
 from estimator.render.rounding import NO_UNIT, SENTENCE_FIGURES, Unit, unit_of, within
@@ -76,7 +75,7 @@ class QuestionView:
     changes: Sequence[tuple[str, Unit, Figure]] = ()
     spark: Spark | None = None
     spark_label: str = ""
-    data: Mapping[str, Any] | None = None
+    data: QuestionData | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ class QuestionView:
     @property
     def has_likeliest(self) -> bool:
         """Whether any figure has a maximum-likelihood value, in any window."""
-        return self.data is not None and any("m" in group for group in self.data["groups"])
+        return self.data is not None and any(group.likeliest is not None for group in self.data.groups)
 
     @property
     def shown_changes(self) -> Sequence[tuple[str, Unit, Figure]]:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
-from estimator.formats.json_documents import as_json
+from estimator.formats.json_documents import as_json, builtins_of
 from estimator.formats.tables import as_csv
 from estimator.rehearsal.population import Truths
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
@@ -206,7 +206,7 @@ def assert_drawn(track: dict[str, Any], figure: Estimate) -> None:
 @given(figures(-1e6, 1e7), st.sampled_from([0, 2]))
 def test_tracks_of_charts_and_small_charts_keep_the_rule(figure: Estimate, power: int) -> None:
     unit = PERCENT if power else Unit(0, "ms", "ms")
-    assert_drawn(tracks([[figure, figure]], unit), figure)
+    assert_drawn(builtins_of(tracks([[figure, figure]], unit)), figure)
     spark = sparkline([figure, figure], unit)
     assert spark is not None
     assert read(spark.bottom.split("\N{NO-BREAK SPACE}")[0]) <= 10**power * exact(figure.low)

@@ -101,8 +101,9 @@ def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
 @pytest.mark.parametrize("unit", [PERCENT, Unit(0, "ms", "ms")])
 def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
     figures = [Estimate(0.5, None, low / 1e5, 0.67496 + low / 1e6, 0.51) for low in range(38_000, 39_000, 7)]
-    (texts,) = tracks([figures], unit)["t"]
+    (texts,) = tracks([figures], unit).texts
     for figure, text in zip(figures, texts, strict=True):
+        assert text is not None
         value, low, high, likeliest = text.split()
         assert f"{value}{unit.suffix}" == estimate_text(figure, unit)
         assert f"{low} to {high}{unit.suffix}" == interval_text(figure, unit)
