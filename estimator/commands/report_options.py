@@ -48,6 +48,15 @@ FIRST: Final = click.option(
 
 LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="The last window, included.")
 
+ROWS: Final = frozenset({"csv", "parquet"})
+"""Formats with one row per estimate and no place for a whole tally."""
+
+FOR_PEOPLE: Final = frozenset({"table", "html"})
+"""Formats that have no place for a matrix."""
+
+MOST_CANDIDATES_BYTES: Final = 2**24
+"""A list of a million texts. Each widens the simultaneous intervals of a report."""
+
 
 def check_collector(collector: str, *, allow_plain_http: bool) -> None:
     """Refuse what is no URL, and a collector on another machine without TLS.
@@ -149,16 +158,6 @@ def require_unread(files: Sequence[Path], read: Sequence[Path | None]) -> None:
     taken = replaced(files, names)
     if taken is not None:
         raise click.UsageError(f"{taken} is read here, and the report would replace it; name another file to write")
-
-
-ROWS: Final = frozenset({"csv", "parquet"})
-"""Formats with one row per estimate and no place for a whole tally."""
-
-FOR_PEOPLE: Final = frozenset({"table", "html"})
-"""Formats that have no place for a matrix."""
-
-MOST_CANDIDATES_BYTES: Final = 2**24
-"""A list of a million texts. Each widens the simultaneous intervals of a report."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,14 @@ ENOUGH = 10
 Wilson's limit stands beside it. `python -m benchmarks coverage` measures what that gives.
 """
 
+SILENT = 1e-12
+"""A variance below it is rounding error: the score is the same for every symbol."""
+
+WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
+"""Cells of a stretch. Finer steps gained less than 2 % of an interval's width."""
+
+Places = NDArray[np.int64]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
@@ -76,10 +84,6 @@ class Noise:
     def at(self, *places: NDArray[np.int64]) -> Noise:
         """Return the noise of the scores at some places."""
         return Noise(self.least[places], self.most[places], self.span[places], self.enough[places])
-
-
-SILENT = 1e-12
-"""A variance below it is rounding error: the score is the same for every symbol."""
 
 
 def limits_of(
@@ -177,12 +181,6 @@ class Scores:
         """Return the score of each symbol, shape (m,), for a weighted sum of shares, shape (k,)."""
         score: Floats = self.shares @ weights
         return score
-
-
-WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256])
-"""Cells of a stretch. Finer steps gained less than 2 % of an interval's width."""
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -31,6 +31,49 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+FOUND_TEXT: Final = "found_text"
+"""The one statistic whose value is a text that devices chose."""
+
+DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
+
+DESCRIPTIONS: Final = {
+    **{name: statistic.description for name, statistic in STATISTICS.items()},
+    **{
+        statistic.pooled: f"as `{name}`, over all windows together"
+        for name, statistic in STATISTICS.items()
+        if statistic.pooled
+    },
+    "change": "of a share or mean: the last window minus the first",
+    "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
+    "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
+    DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
+    TAKING_PART: "the share of all installations that take part, by `--with installs`",
+    **{
+        f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
+        for name, statistic in STATISTICS.items()
+        if statistic.has_bounds
+    },
+}
+"""What the column ``statistic`` may hold, with descriptions."""
+
+BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
+"""How much more often bounds among all installations miss than the intervals they are made of."""
+
+GUARD: Final = "'"
+"""In front of a cell it makes a spreadsheet take the rest for a text."""
+
+GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
+"""What begins a formula, or an apostrophe of the text's own."""
+
+IN_PANDAS: Final = {str: "string", bool: "boolean", int: "int64", float: "float64"}
+
+IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float64"}
+
+IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
+
+SCHEMA_KEY: Final = b"hearsay.schema"
+"""The key of the schema number in the metadata of a Parquet file."""
+
 
 class Row(NamedTuple):
     """One estimated figure. Each column's annotation describes the column."""
@@ -78,39 +121,12 @@ class Row(NamedTuple):
 
 COLUMNS: Final = Row._fields
 
+
 TYPES: Final[dict[str, type]] = {
     name: next(part for part in (*get_args(hint), hint) if isinstance(part, type))
     for name, hint in get_type_hints(Row).items()
 }
 """The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
-
-FOUND_TEXT: Final = "found_text"
-"""The one statistic whose value is a text that devices chose."""
-
-DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
-
-DESCRIPTIONS: Final = {
-    **{name: statistic.description for name, statistic in STATISTICS.items()},
-    **{
-        statistic.pooled: f"as `{name}`, over all windows together"
-        for name, statistic in STATISTICS.items()
-        if statistic.pooled
-    },
-    "change": "of a share or mean: the last window minus the first",
-    "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
-    "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
-    DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
-    TAKING_PART: "the share of all installations that take part, by `--with installs`",
-    **{
-        f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
-        for name, statistic in STATISTICS.items()
-        if statistic.has_bounds
-    },
-}
-"""What the column ``statistic`` may hold, with descriptions."""
-
-BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
-"""How much more often bounds among all installations miss than the intervals they are made of."""
 
 
 class Cells(NamedTuple):
@@ -223,12 +239,6 @@ def _row(  # noqa: PLR0913 what one row is made of
 
 STATISTIC, VALUE = COLUMNS.index("statistic"), COLUMNS.index("value")
 
-GUARD: Final = "'"
-"""In front of a cell it makes a spreadsheet take the rest for a text."""
-
-GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
-"""What begins a formula, or an apostrophe of the text's own."""
-
 
 def as_csv(report: EstimateReport) -> str:
     """Return the report as CSV. Missing cells are empty; truth values are ``true``, ``false``."""
@@ -247,14 +257,6 @@ def _csv_cells(row: Sequence[object]) -> list[object]:
     if cells[STATISTIC] == FOUND_TEXT and str(cells[VALUE]).startswith(GUARDED):
         cells[VALUE] = f"{GUARD}{cells[VALUE]}"
     return cells
-
-
-IN_PANDAS: Final = {str: "string", bool: "boolean", int: "int64", float: "float64"}
-IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float64"}
-IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
-
-SCHEMA_KEY: Final = b"hearsay.schema"
-"""The key of the schema number in the metadata of a Parquet file."""
 
 
 def to_pandas(report: EstimateReport) -> pd.DataFrame:

@@ -17,6 +17,14 @@ from estimator.results.group import Figured, FigureGroup
 from estimator.results.learned import LearnedModel
 from estimator.results.record import Record, says
 
+PARTICIPATION_CONFIDENCE: Final = 0.998
+"""Of the number of devices that take part. Bounds use the lower end alone, so that they miss in one
+of a thousand tallies more than the interval that they are made of.
+"""
+
+ASSUMPTION: Final = "shuffled tally of honest reports"
+"""Stands beside what a published tally reveals, because that is false without it."""
+
 
 class Cluster(Record, frozen=True, kw_only=True):
     """Answers that lie close together."""
@@ -83,12 +91,6 @@ class Fakes(Record, frozen=True, kw_only=True):
     test: Annotated[RangeTest, says("of the tally.")]
 
 
-PARTICIPATION_CONFIDENCE: Final = 0.998
-"""Of the number of devices that take part. Bounds use the lower end alone, so that they miss in one
-of a thousand tallies more than the interval that they are made of.
-"""
-
-
 class TakingPart(Figure, frozen=True, kw_only=True):
     """The number of devices that take part in a window; its interval has 99.8 % confidence.
 
@@ -108,10 +110,6 @@ class AmongAll(Record, Figured, frozen=True, kw_only=True):
     installs: Annotated[int, says("the number of all installations.")]
     taking_part: Annotated[Figure, says("the share of them that take part; its interval has a confidence of 99.8 %.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by the statistics that they bound.")] = ()
-
-
-ASSUMPTION: Final = "shuffled tally of honest reports"
-"""Stands beside every figure, because the figure is false without it."""
 
 
 class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):

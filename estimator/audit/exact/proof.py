@@ -14,6 +14,14 @@ from client_sdk.protocol.exact import ln_ceiling
 from estimator.audit.exact.losses import Ratio
 from estimator.results.record import Record, says
 
+CLAIMED_DIGITS: Final = 9
+"""Decimals of a charged epsilon."""
+
+PROVED_DIGITS: Final = 14
+"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
+line.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ExactClaim:
@@ -112,15 +120,6 @@ class ExactAudit:
     def refused(self) -> tuple[Proof, ...]:
         """The steps in which anything differs from its claim or its declaration."""
         return tuple(proof for proof in self.proofs if proof.is_refused)
-
-
-CLAIMED_DIGITS: Final = 9
-"""Decimals of a charged epsilon."""
-
-PROVED_DIGITS: Final = 14
-"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
-line.
-"""
 
 
 class ProvedStep(Record, frozen=True, kw_only=True):

@@ -28,6 +28,23 @@ NONE: Final = "\N{EN DASH}"
 LONGEST_PURPOSE = 400
 """How many characters of a purpose are shown, so that there is room for the answer."""
 
+YES: Final = label_of(value=True)
+
+FAR_FIGURES: Final = 3
+"""The figures of a reach, because it may differ little from its target."""
+
+CODES: Final = {
+    Conclusion.DIFFER: "changed",
+    Conclusion.MAY_DIFFER: "perhaps",
+    Conclusion.NO_DIFFERENCE: "same",
+    Conclusion.TOO_FEW: "unknown",
+}
+"""The class of each conclusion on the page, by which it is coloured and sorted."""
+
+PERMANENT_NOTE: Final = (
+    " Answers are permanent here: the same noise may be in both windows, so the real uncertainty is smaller than shown."
+)
+
 
 def estimate_text(estimate: Estimate, unit: Unit = PERCENT, unknown: str = "no estimate") -> str:
     """Return an estimate in a unit, or ``unknown`` where there is none."""
@@ -100,24 +117,6 @@ FILTERS: Final[dict[str, Callable[..., str | float]]] = {
     "value": shown_value,
     "windows": windows_text,
 }
-
-
-YES: Final = label_of(value=True)
-
-FAR_FIGURES: Final = 3
-"""The figures of a reach, because it may differ little from its target."""
-
-CODES: Final = {
-    Conclusion.DIFFER: "changed",
-    Conclusion.MAY_DIFFER: "perhaps",
-    Conclusion.NO_DIFFERENCE: "same",
-    Conclusion.TOO_FEW: "unknown",
-}
-"""The class of each conclusion on the page, by which it is coloured and sorted."""
-
-PERMANENT_NOTE: Final = (
-    " Answers are permanent here: the same noise may be in both windows, so the real uncertainty is smaller than shown."
-)
 
 
 @dataclass(frozen=True, slots=True)
