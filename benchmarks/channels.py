@@ -21,8 +21,7 @@ from benchmarks.results import spread, table, verdict
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.likelihood.expectation_maximization import shares_of
-from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram import Histogram, shares_of
 from tests.exact import test_design_variance as designs
 from tests.exact import test_means as means
 from tests.support.devices.definitions import CATEGORY, registry_text

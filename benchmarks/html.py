@@ -22,11 +22,10 @@ from benchmarks import many_windows
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
 from estimator.analyses.metric import estimate
-from estimator.render.html.document import as_html
+from estimator.render.html.page import as_html
 from estimator.report.highlights import highlights_of
 from estimator.report.report import make_report
-from estimator.tallies.read import decode
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import Tally, decode
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

@@ -24,7 +24,7 @@ from client_sdk.protocol.vectors.vector import UNIT
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict
 from estimator.analyses.models.products import Moments, ProductsModel
-from estimator.analyses.vectors.analysis import Vectors
+from estimator.analyses.vectors import Vectors
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats

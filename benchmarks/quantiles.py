@@ -18,11 +18,10 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.grid import QUANTILES
 from estimator.distribution_intervals.intervals import quantile_intervals
 from estimator.distribution_intervals.stretches import TallyStretches
-from estimator.likelihood.histogram import Histogram
-from estimator.likelihood.histogram_fit import fits_of
+from estimator.likelihood.histogram import Histogram, fits_of
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.coverage import PROMISED
 from tests.support.estimates.inverses import requested

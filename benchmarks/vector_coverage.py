@@ -11,7 +11,7 @@ from benchmarks.results import table, verdict
 from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
-from estimator.analyses.vectors.analysis import Vectors, sampled_tally
+from estimator.analyses.vectors import Vectors, sampled_tally
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import VECTOR, metric_of

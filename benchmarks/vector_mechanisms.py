@@ -13,7 +13,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from estimator.analyses.vectors.rotated_axes import hadamard
+from estimator.decoders.rotated_axes import hadamard
 from estimator.statistics.arrays import Floats
 
 NORMAL = NormalDist()

@@ -20,7 +20,7 @@ from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT, Ball
 from client_sdk.protocol.wire.reading import read_upload
 from collector.judge import judge
-from estimator.analyses.vectors.analysis import Vectors, sampled_tally
+from estimator.analyses.vectors import Vectors, sampled_tally
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import VECTOR, registry_text

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from estimator.api import estimate, load_model
     from estimator.errors import CollectorDownError, MissingLibraryError, ReportError, RequestError, TalliesError
     from estimator.formats.tables import to_pandas, to_polars
-    from estimator.results.changes import Changes
     from estimator.results.estimate import Estimate
     from estimator.results.metric import MetricEstimate, Pooled
-    from estimator.results.report import EstimateReport
+    from estimator.results.report import Changes, EstimateReport
     from estimator.shown_report import ShownReport, load_report
 
 __all__ = [
@@ -49,7 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Changes": "results.changes",
+    "Changes": "results.report",
     "CollectorDownError": "errors",
     "Estimate": "results.estimate",
     "EstimateReport": "results.report",

@@ -19,11 +19,10 @@ from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_wa
 from estimator.errors import MissingLibraryError
 from estimator.report.model_file import read_model_file
 from estimator.report.report import make_report
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.shown_report import ShownReport
 from estimator.tallies.fetch import Fetched, checked_token, fetch, token_of_environment
-from estimator.tallies.read import Bounds, read_file
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import Bounds, Tally, read_file
 
 if TYPE_CHECKING:
     from estimator.scikit_learn import LearnedClassifier, LearnedRegressor
@@ -134,7 +133,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     _check_lists(ranges, candidates)
     selection = _selection(first, last, preliminary=preliminary)
     source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
-    fetched = _read(tallies, source, Bounds.of(definitions, selection.spans), preliminary=preliminary)
+    fetched = _read(tallies, source, Bounds.of(definitions.metrics.values(), selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,

@@ -10,7 +10,7 @@ from typing import IO, Any, Self
 
 from msgspec.structs import asdict
 
-from estimator.formats.from_json import read_report
+from estimator.formats.json_documents import read_report
 from estimator.results.report import EstimateReport
 
 

@@ -16,16 +16,6 @@ def plural(number: int, singular: str, many: str | None = None) -> str:
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
-OF_MEANS: Final = {
-    "ordinal": "mean position",
-    "set": "mean size",
-    "vector": "coordinate mean",
-    "model": "product mean",
-    "model-of-crosses": "cell share",
-}
-"""What the mean of a kind is the mean of, where it is not of the answers themselves."""
-
-
 EMPTY_TEXT: Final = "(empty text)"
 """What stands for the empty text where nothing would be taken for a gap."""
 
@@ -60,11 +50,6 @@ def parts(value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what a figure is
 def short(text: str, most: int = LONGEST_LABEL) -> str:
     """Return a text that is cut with an ellipsis where it is longer than ``most`` characters."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-def mean_word(kind: str) -> str:
-    """Return what the mean of a kind of metric is called."""
-    return OF_MEANS.get(kind, "mean")
 
 
 def in_unit(label: str, unit: str) -> str:

@@ -13,13 +13,13 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from estimator.audit.proved import ProvedAudit
+from estimator.audit.exact.proof import ProvedAudit
 from estimator.audit.run import Audit
+from estimator.formats import tables
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import Plan
 from estimator.rehearsal.model_rehearsal import RehearsedModel
-from estimator.rehearsal.rehearsed import Rehearsal, RehearsedFigure
-from estimator.results import row
+from estimator.rehearsal.rehearsal import Rehearsal, RehearsedFigure
 from estimator.results.estimate import Figure
 from estimator.results.record import Record
 from estimator.results.report import SCHEMA, EstimateReport
@@ -186,12 +186,12 @@ def _type(says: Mapping[str, Any]) -> str:
 
 
 def _columns() -> Iterator[str]:
-    for name, hint in get_type_hints(row.Row, include_extras=True).items():
-        yield f"| `{name}` | {TYPE_WORDS[row.TYPES[name]]} | {hint.__metadata__[0]} |\n"
+    for name, hint in get_type_hints(tables.Row, include_extras=True).items():
+        yield f"| `{name}` | {TYPE_WORDS[tables.TYPES[name]]} | {hint.__metadata__[0]} |\n"
 
 
 def _statistics() -> Iterator[str]:
-    yield from (f"| `{name}` | {says} |\n" for name, says in row.DESCRIPTIONS.items())
+    yield from (f"| `{name}` | {says} |\n" for name, says in tables.DESCRIPTIONS.items())
 
 
 if __name__ == "__main__":

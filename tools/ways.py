@@ -95,11 +95,11 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
     ),
     "tally_to_row": (
         Step("estimator/tallies/fetch.py:fetch", "asks the collector for its closed tallies"),
-        Step("estimator/tallies/read.py:decode", "reads them strictly, within bounds"),
+        Step("estimator/tallies/tally.py:decode", "reads them strictly, within bounds"),
         Step(
-            "estimator/commands/sources.py:read_tallies",
+            "estimator/commands/report_options.py:read_tallies",
             "returns those of the chosen windows",
-            by="estimator/commands/sources.py",
+            by="estimator/commands/report_options.py",
         ),
         Step("estimator/report/report.py:make_report", "selects the tallies", by="estimator/commands/report.py"),
         Step("estimator/analyses/metric.py:analysis_of", "finds the analysis of the shape of the answers"),
@@ -120,7 +120,7 @@ WAYS: Final[dict[str, tuple[Step, ...]]] = {
             "holds every figure as frozen data",
             by="estimator/report/report.py",
         ),
-        Step("estimator/render/html/document.py:as_html", "writes the page", by="estimator/render/html/document.py"),
+        Step("estimator/render/html/page.py:as_html", "writes the page", by="estimator/render/html/page.py"),
         Step("estimator/render/html/page.py:page_of", "lays out the page, question by question"),
         Step("estimator/render/html/questions.py:question_of", "chooses the rows of a question and formats them"),
     ),

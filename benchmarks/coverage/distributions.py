@@ -15,7 +15,7 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.grid import QUANTILES
 from estimator.distribution_intervals.intervals import (
     band,
     band_places,
@@ -25,8 +25,7 @@ from estimator.distribution_intervals.intervals import (
     variance_interval,
 )
 from estimator.distribution_intervals.stretches import Places, TallyStretches
-from estimator.likelihood.expectation_maximization import shares_of
-from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS, Population

@@ -13,8 +13,8 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import joint_of
+from estimator.analyses.pairs import joint_of
+from estimator.analyses.ratios import Sample
 from estimator.decoders.inversions import inverse_of
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.inverses import requested

@@ -12,8 +12,8 @@ from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import auc_of_pairs, roc_of_pairs
+from estimator.analyses.pairs import auc_of_pairs, roc_of_pairs
+from estimator.analyses.ratios import Sample
 from estimator.decoders.inversions import inverse_of
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats

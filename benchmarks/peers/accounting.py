@@ -13,8 +13,7 @@ from benchmarks.peers.environments import Peer, PeerError, installed, running
 from benchmarks.results import NONE, table
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.privacy.composition import composed_epsilon
-from estimator.privacy.exposure import loss_of
+from estimator.privacy.exposure import composed_epsilon, loss_of
 from tests.support.laws.losses import closed_delta
 
 DELTA = 1e-6

@@ -12,7 +12,7 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.shrinkage import shrunken_shares
-from estimator.decoders.protocol import Inverse
+from estimator.decoders.decoder import Inverse
 from estimator.statistics.arrays import Counts, Floats
 
 DEVICES = 100_000

@@ -16,7 +16,7 @@ from client_sdk.protocol.texts.text import Text
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.decoders.sampling import Sampler
 from estimator.decoders.support import Balanced
-from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.prefix_search import GroupTables
 from estimator.discovery.texts import Texts, discover
 from estimator.statistics.arrays import Counts
 from tests.support.devices.definitions import Field, metric_of

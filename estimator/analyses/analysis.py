@@ -17,15 +17,14 @@ from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.decoders.protocol import Squares
+from estimator.decoders.decoder import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
 from estimator.results.learned import LearnedModel
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
-from estimator.words import mean_word
 
 if TYPE_CHECKING:
     from client_sdk.protocol.models.model import Observation
@@ -72,12 +71,14 @@ class Analysis(ABC, Generic[K]):
     Attributes:
         metric: the question.
         kind: what may be answered.
+        mean_name: what the mean is called, which is also the name of its statistic.
         compares_groups: whether means of groups are compared.
         takes_candidates: whether an analyst may name texts.
         observation: of a model, its features and label; None for other kinds.
 
     """
 
+    mean_name: ClassVar[str] = "mean"
     compares_groups: ClassVar[bool] = False
     takes_candidates: ClassVar[bool] = False
 
@@ -145,7 +146,7 @@ class Analysis(ABC, Generic[K]):
     @property
     def mean_statistic(self) -> str:
         """The statistic that the mean is."""
-        return mean_word(self.kind.name).replace(" ", "_")
+        return self.mean_name.replace(" ", "_")
 
     def fitting(self, texts: Sequence[str]) -> list[str]:  # noqa: ARG002 of texts
         """Return the candidates that can be answers."""

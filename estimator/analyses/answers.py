@@ -17,20 +17,19 @@ from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.analyses.clustering.clusters import clusters_of_values
-from estimator.analyses.covariance import MOST_VALUES, Sample
+from estimator.analyses.clusters import clusters_of_values
 from estimator.analyses.means import Contrast, means_of, worst_variance
 from estimator.analyses.poisoning import fakes_of
-from estimator.analyses.ratios import Ratios
+from estimator.analyses.ratios import MOST_VALUES, Ratios, Sample
 from estimator.analyses.shrinkage import FEWEST, shrunken_shares
+from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.decoders.protocol import Inverse, Squares
 from estimator.decoders.sampling import Sampler
 from estimator.likelihood.shares import maximum_likelihood
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.tallies.tally import Tally
@@ -260,6 +259,8 @@ class OneOfLabels(OneSymbol[K]):
 class StepOfScale(OneOfLabels[Ordinal]):
     """Answers on a scale, whose steps are worth 1 and so on, if all are answers."""
 
+    mean_name = "mean position"
+
     @property
     def positions(self) -> Floats | None:
         """The number of each step."""
@@ -272,6 +273,8 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 class MembersOfSet(OneOfLabels[Subset]):
     """Sets: one of a fixed number of places is drawn, and holds a member or a dummy."""
+
+    mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:

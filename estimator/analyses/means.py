@@ -8,8 +8,7 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from estimator.decoders.decoder import LEAST_NOISE
-from estimator.decoders.protocol import Inverse
+from estimator.decoders.decoder import LEAST_NOISE, Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.betting_intervals import betting_intervals
 from estimator.statistics.binomial_intervals import binomial_intervals

@@ -16,7 +16,7 @@ from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Analysis
 from estimator.decoders.inversions import has_inverse
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import PLAIN, Request
+from estimator.results.report import PLAIN, Request
 from estimator.tallies.tally import Tally
 
 T = TypeVar("T")
@@ -26,10 +26,11 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Ordinal": "estimator.analyses.answers:StepOfScale",
     "Subset": "estimator.analyses.answers:MembersOfSet",
     "Grid": "estimator.analyses.grid:PointOfGrid",
+    "OrdinalMean": "estimator.analyses.grid:PlaceOnScale",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",
-    "MeanByGroup": "estimator.analyses.pairs:MeansByGroup",
-    "Ball": "estimator.analyses.vectors.analysis:Vectors",
-    "Text": "estimator.analyses.texts.analysis:UnlistedTexts",
+    "MeanByGroup": "estimator.analyses.group_means:MeansByGroup",
+    "Ball": "estimator.analyses.vectors:Vectors",
+    "Text": "estimator.analyses.texts:UnlistedTexts",
     "Model": "estimator.analyses.models.analysis:ModelOfProducts",
     "CrossedModel": "estimator.analyses.models.analysis:ModelOfCrosses",
 }

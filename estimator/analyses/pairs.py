@@ -1,32 +1,54 @@
-"""Two questions asked together: pairs of answers, or a number by group."""
+"""Two questions asked together: shares within groups, differences, and a test of independence.
+
+The shares of pairs are estimated as those of a category. Everything here follows from these shares
+and their covariance.
+
+* A share within a group is a ratio of estimates. Its interval is Fieller's (1954, "Some problems in
+  interval estimation"), which covers everything if the group could be empty. With few people it is
+  widened to one that holds at every truth.
+* The interval of a difference combines the distances of two intervals to their estimates (Zou &
+  Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+  section 2.2, with the correlation). It is valid for skewed ratios as well.
+* The p-value of a difference is the smallest level at which its interval excludes 0, so that the
+  two never disagree.
+* Independence is tested with Wald's statistic of all f_ij - f_i. f_.j, using the covariance of the
+  estimates, which includes the noise of the mechanism. (Pearson's test on debiased counts rejects
+  far too often.) Where few people decide the statistic is far from normal: its p-value is then at
+  least the smallest one of a difference, corrected for their number.
+* How well a scale ranks yes above no is the area under the curve (AUC): the sum of
+  f(i, yes) f(j, no) over all steps i above j, and half of that over i = j, in relation to
+  f(yes) f(no). Both are quadratic in the estimates, and each exceeds its true value by a covariance
+  on average, which is subtracted. The interval combines those of two ratios, as that of a
+  difference does: how often a yes wins against the estimated no, and a no against the estimated
+  yes. It is everything if nobody may say yes, or no. Each point of the curve is a pair of shares
+  within those who say no and who say yes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.cross import Cross, MeanByGroup
-from client_sdk.protocol.kinds.kind import Label
+from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
-from estimator.analyses.answers import OneOfLabels, OneSymbol
-from estimator.analyses.covariance import MOST_VALUES, Sample
-from estimator.analyses.grid import check_range
-from estimator.analyses.group_means import group_means, group_shares, group_weights, intervals_of_means
-from estimator.analyses.joint import intervals_of, joint_of
-from estimator.decoders.protocol import Squares
-from estimator.results.estimate import Figures
-from estimator.results.group import SHARES, FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
-from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z
-from estimator.tallies.tally import Tally
+from estimator.analyses.answers import OneOfLabels
+from estimator.analyses.ratios import Distances, Ratios, Sample
+from estimator.results.estimate import Estimate, Figure, Figures
+from estimator.results.group import SHARES, Figured, FigureGroup
+from estimator.results.metric import Independence, MetricEstimate
+from estimator.results.report import Request
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, z_of
+from estimator.statistics.laws import chi_square_tail
+from estimator.statistics.simplex import nearest_shares
 
 
 class PairOfAnswers(OneOfLabels[Cross]):
@@ -57,113 +79,169 @@ class PairOfAnswers(OneOfLabels[Cross]):
         return replace(estimated, groups=groups, names=self.kind.names, independence=joint.independence)
 
 
-class MeansByGroup(OneSymbol[MeanByGroup]):
-    """A number of each device by a group: shares of the groups, and the mean of each."""
+def intervals_of(cross: Cross) -> int:
+    """Return the number of intervals of a joint question beside those of its pairs."""
+    groups, outcomes = cross.first.size, cross.second.size
+    of_ranking = 1 + outcomes * (groups - 1) if _is_ranking(cross) else 0
+    return groups * outcomes + math.comb(groups, 2) * outcomes + of_ranking
 
-    compares_groups = True
 
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The groups."""
-        return self.kind.first.labels
+def _is_ranking(cross: Cross) -> bool:
+    """Return whether a scale may rank yes above no."""
+    return isinstance(cross.first, Ordinal) and isinstance(cross.second, Boolean)
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the number's range."""
-        return float(self.kind.second.low), float(self.kind.second.high)
 
-    @property
-    def alerts(self) -> Mapping[str, FigureKey]:
-        """The mean of a group, and its share."""
-        return {"mean[VALUE]": FigureKey("mean_within"), "share[VALUE]": FigureKey("share")}
+@dataclass(frozen=True, slots=True)
+class Joint(Figured):
+    """What follows from answers that were given together: figures, and a test of independence."""
 
-    def check(self, tally: Tally) -> None:
-        """Refuse a tally of another alphabet, or of numbers that floats cannot tell apart."""
-        super().check(tally)
-        check_range(self.kind.second)
+    groups: tuple[FigureGroup, ...]
+    independence: Independence | None = None
 
-    def figures(self, counts: Counts, reports: Counts, family: int = 1) -> Iterator[tuple[FigureGroup, ...]]:
-        """Yield the shares of the groups in each tally."""
-        for shares in group_shares(self.kind, self.inverse, counts, reports, family):
-            yield (FigureGroup("share", shares, "", SHARES),)
 
-    def unknown(self) -> tuple[FigureGroup, ...]:
-        """Return shares of which nothing is known."""
-        return (FigureGroup("share", Figures.unknown(self.labels), "", SHARES),)
+def joint_of(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, family: int = 1) -> Joint:
+    """Return the figures that follow from the estimated shares of pairs, and the test.
 
-    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
-        """Return the number of shares, of means and of their differences."""
-        groups = self.kind.first.size
-        return (1 if groups == 2 else groups) + intervals_of_means(self.kind)  # noqa: PLR2004 of two one is the rest
+    With fewer than `EXACT_BELOW` reports no group has an estimate, and there is no test.
 
-    def more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
-        """Return the estimates with the mean of each group, and differences."""
-        if not estimated.reports:
-            return estimated
-        if request.joint:
-            groups = group_means(self.kind, self.inverse, counts, self.metric.unit, family)
-            estimated = replace(estimated, groups=(*estimated.groups, *groups), names=self.kind.names)
-        if request.covariance and self.metric.channel.inputs <= MOST_VALUES:
-            covariance = Sample.of(self.inverse, counts).covariance(self.inverse)
-            estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
-        return estimated
+    Args:
+        cross: the two questions.
+        shares: of the pairs, unbiased, shape (k,).
+        covariance: of the shares, shape (k, k).
+        sample: the tally.
+        family: the number of intervals that are to hold together.
 
-    @property
-    def squares(self) -> Squares | None:
-        """The mean squares of the groups' shares; groups are taken to be equally large."""
-        own, other, average = zip(*map(self._squares_of_group, range(self.share_count)), strict=True)
-        return Squares(self.share_count, np.array(own), np.array(other), np.array(average))
+    """
+    is_enough = sample.reports >= EXACT_BELOW
+    z = z_of(family) if is_enough else math.inf
+    table = Ratios.of(shares, covariance, cross.first.size, cross.second.size)
+    table = table.widened(sample) if is_enough else table
+    within = [
+        table.estimate(row, j, z).labelled((group, value))
+        for row, group in enumerate(cross.first.labels)
+        for j, value in enumerate(cross.second.labels)
+    ]
+    differences = list(_differences(cross, table, z))
+    independence = _cautious(_independence(table), table, differences) if is_enough else None
+    groups = [FigureGroup("share_within", Figures.from_rows(within), "", SHARES)]
+    if _is_ranking(cross):
+        auc, roc = auc_of_pairs(shares, covariance, sample, z), roc_of_pairs(cross, shares, covariance, sample, z)
+        groups.append(FigureGroup("auc_of_steps", Figures.from_rows([auc.labelled()]), "", SHARES))
+        groups.append(FigureGroup("share_from", Figures.from_rows(roc), "", SHARES))
+    groups.append(FigureGroup("difference", Figures.from_rows(differences), "", (-1.0, 1.0)))
+    return Joint(tuple(groups), independence)
 
-    def _squares_of_group(self, group: int) -> tuple[float, float, float]:
-        """Return the mean squares of a group's score.
 
-        The first is that of a sender in the group. The others are the largest and the average of
-        senders outside of it.
-        """
-        weights = group_weights(self.kind, group)
-        squares = self.inverse.expectations(self.inverse.contrast(weights) ** 2)
-        others = squares[weights == 0]
-        return float(squares[weights > 0].max()), float(others.max()), float(others.mean())
+def _differences(cross: Cross, table: Ratios, z: float) -> Iterator[Figure]:
+    """Yield the comparison of every two groups. Two outcomes have the p-value of the first."""
+    labels, outcomes = cross.first.labels, cross.second.labels
+    places = [(*pair, j) for pair in combinations(range(len(labels)), 2) for j in range(len(outcomes))]
+    differences = [table.difference(*place, z) for place in places]
+    is_known = np.array([difference.estimate is not None for difference in differences])
+    p_values = np.full(len(places), np.nan)
+    p_values[is_known] = table.p_values(*np.array(places)[is_known].T)
+    if len(outcomes) == PAIR:
+        p_values[1::PAIR] = p_values[::PAIR]
+    for (first, second, j), each, p_value in zip(places, differences, p_values.tolist(), strict=True):
+        yield Figure(
+            *(each.estimate, each.standard_error, each.low, each.high),
+            value=(outcomes[j], labels[first], labels[second]),
+            p_value=None if each.estimate is None else p_value,
+        )
 
-    @property
-    def share_count(self) -> int:
-        """The number of groups."""
-        return self.kind.first.size
 
-    def least_difference(self, reports: int) -> float | None:
-        """Return the least difference of two groups' means that is seen four times in five.
+def _independence(table: Ratios) -> Independence:
+    """Test all f_ij - f_i. f_.j; those of the last group and outcome follow from the others.
 
-        To first order. Groups are taken to be equally large, and answers to be at the ends of the
-        range, half of each group at either: no numbers scatter more.
-        """
-        if reports < EXACT_BELOW:
-            return None
-        kind, inverse = self.kind, self.inverse
-        contrast = kind.first.size * (self._residual(0) - self._residual(1))
-        squares = inverse.expectations(inverse.contrast(contrast) ** 2)
-        at_ends = squares.reshape(kind.first.size, kind.points)[:, [0, -1]]
-        least = (Z + Z_OF_POWER) * math.sqrt(float(at_ends.mean()) / reports)
-        return least * self.width if least <= 1 else None
+    The product of two estimates exceeds the true product by their covariance on average, which is
+    subtracted.
+    """
+    groups, outcomes = table.pairs.shape
+    columns = table.pairs.sum(axis=0)
+    of_rows_and_columns = table.of_pairs.sum(axis=(1, 2))
+    excess = table.pairs - np.outer(table.sums, columns) + of_rows_and_columns
+    identity_rows, identity_columns = np.eye(groups), np.eye(outcomes)
+    slopes = (
+        np.einsum("ia,jb->ijab", identity_rows, identity_columns)
+        - np.einsum("ia,j,b->ijab", identity_rows, columns, np.ones(outcomes))
+        - np.einsum("jb,i,a->ijab", identity_columns, table.sums, np.ones(groups))
+    )[: groups - 1, : outcomes - 1].reshape(-1, groups * outcomes)
+    tested = excess[: groups - 1, : outcomes - 1].ravel()
+    spread = slopes @ table.of_pairs.reshape(groups * outcomes, -1) @ slopes.T
+    statistic = float(tested @ np.linalg.solve(spread, tested))
+    return Independence(statistic, tested.size, float(chi_square_tail(statistic, tested.size)))
 
-    def _residual(self, group: int) -> Floats:
-        """Return how far each input of a group lies above its mean, the middle, shape (k,).
 
-        It is 0 for inputs of other groups.
-        """
-        places = np.tile(np.linspace(-0.5, 0.5, self.kind.points), self.kind.first.size)
-        residual: Floats = places * group_weights(self.kind, group)
-        return residual
+def _cautious(independence: Independence, table: Ratios, differences: Sequence[Figure]) -> Independence:
+    """Return the test, which where few people decide must also find a difference (Bonferroni)."""
+    if not table.is_widened:
+        return independence
+    p_values = [1.0 if each.p_value is None else each.p_value for each in differences]
+    comparisons = len(p_values) // PAIR if table.pairs.shape[1] == PAIR else len(p_values)
+    least = min(1.0, comparisons * min(p_values))
+    return msgspec.structs.replace(independence, p_value=max(independence.p_value, least))
 
-    @property
-    def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for the share of each group."""
-        scores = [self.inverse.contrast(group_weights(self.kind, group)) for group in range(self.share_count)]
-        return np.array([each.min() for each in scores]), np.array([each.max() for each in scores])
 
-    def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a pair
-        """Return the group."""
-        group, _ = value
-        return (group,)
+def roc_of_pairs(cross: Cross, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Iterator[Figure]:
+    """Yield two shares for each step but the first, of those who say no and of those who say yes.
+
+    They are the shares at that step or above.
+    """
+    steps = cross.first.size
+    for step in range(1, steps):
+        is_above = np.repeat(np.arange(steps) >= step, PAIR)
+        is_yes = np.tile([False, True], steps)
+        quarters = [(is_yes == yes) & (is_above == above) for yes in (False, True) for above in (False, True)]
+        added = np.array(quarters, dtype=np.float64)
+        table = _added_up(added, shares, covariance, sample, z)
+        for row, said in enumerate((False, True)):
+            yield table.estimate(row, 1, z).labelled((said, cross.first.labels[step]))
+
+
+def auc_of_pairs(shares: Floats, covariance: Floats, sample: Sample, z: float) -> Estimate:
+    """Return how often a random yes is at a higher step than a random no; half of the ties count.
+
+    Args:
+        shares: of the pairs, unbiased, with steps rising and no before yes, shape (2 steps,).
+        covariance: of the shares, shape (2 steps, 2 steps).
+        sample: the tally.
+        z: half-width of a normal interval, in standard errors. Infinite with too few reports.
+
+    """
+    no, yes = shares.reshape(-1, PAIR).T
+    steps = np.arange(yes.size)
+    wins = (1 + np.sign(np.subtract.outer(steps, steps))) / 2  # of a yes at the first step over a no at the second
+    reach = _reach_of_auc(wins, shares, covariance, sample, z)
+    if reach is None:
+        return Estimate(None, None, 0.0, 1.0)
+    couples = np.outer(yes, no) - covariance[1::PAIR, ::PAIR]
+    auc = float(np.sum(wins * couples) / np.sum(couples))
+    estimate, low, high = (min(max(each, 0.0), 1.0) for each in (auc, auc - reach.down, auc + reach.up))
+    return Estimate(estimate, reach.error, low, high)
+
+
+def _reach_of_auc(wins: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Distances | None:
+    """Return how far the interval of the AUC reaches. None if nobody may say yes, or no.
+
+    How often a yes wins is a ratio within those who say yes, and how often a no wins is one within
+    those who say no. Their difference errs by what yes and no contribute to the error of the AUC.
+    """
+    no, yes = shares.reshape(-1, PAIR).T
+    if min(no.sum(), yes.sum()) <= 0:
+        return None
+    yes_wins, no_wins = wins @ nearest_shares(no / no.sum()), 1 - nearest_shares(yes / yes.sum()) @ wins
+    added = np.zeros((2 * PAIR, shares.size))
+    added[:PAIR, 1::PAIR] = 1 - yes_wins, yes_wins
+    added[PAIR:, ::PAIR] = 1 - no_wins, no_wins
+    return _added_up(added, shares, covariance, sample, z).reach(0, 1, 1, z)
+
+
+def _added_up(added: Floats, shares: Floats, covariance: Floats, sample: Sample, z: float) -> Ratios:
+    """Return the ratios of two groups of two parts, each a weighted sum of the shares."""
+    table = Ratios.of(added @ shares, added @ covariance @ added.T, PAIR, PAIR)
+    if not math.isfinite(z):
+        return table
+    return table.widened(Sample(added @ sample.scores[: shares.size], sample.counts))
 
 
 def _coordinates(kind: Boolean | Category) -> Floats:

@@ -26,6 +26,12 @@ p-values"), and does not begin where it is clear beforehand. A drawn tally is no
 range than from the law that it was drawn from, which most often shows that it is not as far.
 Passing proves nothing: made-up reports that imitate some population, such as those of liars who
 follow the protocol, always pass.
+
+The distance of a tally from some shares is twice the log-likelihood ratio of its own frequencies to
+the law of the shares. Expectation maximization finds the nearest shares. Each step also bounds the
+least distance from both sides, because the log-likelihood is concave: the step shows how much it
+can still rise at most (Lindsay 1983, "The geometry of mixture likelihoods", theorem 4.1). Most
+tallies are decided long before they are fitted.
 """
 
 from __future__ import annotations
@@ -34,15 +40,15 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from client_sdk.protocol.channel import Channel
+from estimator.decoders.decoder import ChannelLaw, Inverse
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
-from estimator.decoders.protocol import Inverse
-from estimator.likelihood.expectation_maximization import AT_ONCE
-from estimator.likelihood.range_distance import as_far
-from estimator.likelihood.shares import climbed, maximum_likelihood, slack
-from estimator.results.extras import Fakes, Move, RangeTest
+from estimator.likelihood.histogram import AT_ONCE, MAX_LEAPS, extrapolated, stepped
+from estimator.likelihood.shares import SLACK, climbed, maximum_likelihood, slack
 from estimator.results.group import FigureGroup
+from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
 DRAWN_AT_MOST = 999
@@ -70,6 +76,9 @@ far from the range as the tally itself.
 
 NUMBERS_AT_ONCE = 2**16
 """Counts of drawn tallies that are fitted at once."""
+
+Extremes = tuple[Floats, Floats]
+"""The least and the greatest score of a report for each figure, each of shape (figures,)."""
 
 
 def range_test(channel: Channel, counts: Counts) -> RangeTest:
@@ -173,10 +182,6 @@ def _statistic(counts: Counts, law: Floats) -> float:
     return 2 * float(counts[seen] @ np.log(counts[seen] / expected))
 
 
-Extremes = tuple[Floats, Floats]
-"""The least and the greatest score of a report for each figure, each of shape (figures,)."""
-
-
 def fakes_of(
     channel: Channel, extremes: Extremes, counts: Counts, groups: Sequence[FigureGroup], fraction: float
 ) -> Fakes:
@@ -203,3 +208,43 @@ def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Flo
     least, most = extremes
     odds = fraction / (1 - fraction)
     return odds * (unbiased - least), odds * (most - unbiased)
+
+
+def as_far(law: ChannelLaw, inputs: int, counts: Counts, distance: float) -> NDArray[np.bool_]:
+    """Return which tallies are at least a distance from every population, shape (tallies,).
+
+    A tally that cannot be told from one at exactly that distance counts as this far.
+
+    Args:
+        law: of the symbols given each input.
+        inputs: the number of inputs.
+        counts: of each symbol, shape (tallies, symbols), with the same sum in each tally.
+        distance: twice a log-likelihood ratio.
+
+    """
+    reports = int(counts[0].sum())
+    seen, left = counts / reports, np.arange(len(counts))
+    far = np.empty(len(counts), dtype=np.bool_)
+    shares = np.full((len(counts), inputs), 1 / inputs)
+    for _ in range(MAX_LEAPS):
+        fitted = law.symbol_law(shares)
+        rises = law.expectations(seen / fitted)
+        most = 2 * reports * _log_ratio(seen, fitted)
+        least = most - 2 * reports * (rises.max(axis=-1) - 1)
+        far[left] = most >= distance
+        is_open = (most >= distance) & (least < distance) & (most - least > 2 * SLACK * inputs)
+        once = shares * rises
+        if not is_open.all():
+            left, seen, shares, once = left[is_open], seen[is_open], shares[is_open], once[is_open]
+        if left.size == 0:
+            break
+        ahead = extrapolated(shares, once, stepped(law, seen, once, smooth=False))
+        shares = stepped(law, seen, ahead, smooth=False)
+    return far
+
+
+def _log_ratio(seen: Floats, fitted: Floats) -> Floats:
+    """Return the mean log-likelihood ratio of reports under their own frequencies to a law."""
+    logs: Floats = np.log(np.where(seen > 0, seen / fitted, 1.0))
+    ratio: Floats = (seen * logs).sum(axis=-1)
+    return ratio

@@ -1,4 +1,6 @@
-"""Shares of pairs within groups: ratios of estimates, with intervals for uncertain denominators.
+"""The covariance of estimated shares, and shares within groups: ratios of two of them.
+
+The intervals of ratios hold for uncertain denominators, too.
 
 Sources: Fieller 1954, "Some problems in interval estimation" (one ratio); Waudby-Smith & Ramdas
 2024, "Estimating means of bounded random variables by betting" (with few people); Zou & Donner
@@ -18,11 +20,17 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.analyses.covariance import Sample
+from estimator.decoders.decoder import Inverse
 from estimator.results.estimate import Estimate
-from estimator.statistics.arrays import Floats
+from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.betting_intervals import betting_ratios
 from estimator.statistics.confidence import FEW, Z
+from estimator.statistics.simplex import nearest_shares
+
+MOST_VALUES = 256
+"""The most values of a covariance: the score of each value for every symbol is held, up to 128
+MB.
+"""
 
 MOST_STEPS: Final = 100
 """Steps towards a score. A few suffice unless a group can hardly be told from an empty one."""
@@ -34,6 +42,46 @@ Places = NDArray[np.intp]
 """Positions of groups or outcomes."""
 
 Place = int | Places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The scores of the reports of a tally.
+
+    Attributes:
+        scores: of each share for each symbol, shape (k, m).
+        counts: of each symbol, shape (m,).
+
+    """
+
+    scores: Floats
+    counts: Counts
+
+    @classmethod
+    def of(cls, inverse: Inverse, counts: Counts) -> Sample:
+        """Return the sample of a channel of k inputs."""
+        inputs = inverse.shares(counts, 1).size
+        return cls(np.array([inverse.contrast(unit) for unit in np.eye(inputs)]), counts)
+
+    @property
+    def reports(self) -> int:
+        """n, the sum of the counts."""
+        return int(self.counts.sum())
+
+    def covariance(self, inverse: Inverse) -> Floats:
+        """Return the covariance of the unbiased shares, shape (k, k), for people sampled at random.
+
+        An estimate is the mean of the scores of the reports. Their law is exactly that of the
+        population on the simplex nearest to the estimate.
+
+        Args:
+            inverse: of the channel.
+
+        """
+        law = inverse.symbol_law(nearest_shares(inverse.shares(self.counts, self.reports)))
+        means = self.scores @ law
+        covariance: Floats = ((self.scores * law) @ self.scores.T - np.outer(means, means)) / self.reports
+        return covariance
 
 
 class Distances(NamedTuple):

@@ -25,9 +25,8 @@ from typing import Final
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
-from estimator.atomic_file import write_through
 from estimator.errors import BusyError, OutputError
-from estimator.own_files import is_not_ours
+from estimator.output_files import is_not_ours, write_through
 
 OF_A_COLLECTOR: Final = ("appendonlydir", "store.log", "store.address", "store.mark")
 """The files in the data directory of a collector's embedded store. A job must not write to such a

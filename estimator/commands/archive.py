@@ -12,18 +12,20 @@ import click
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress
-from estimator.commands.sources import (
+from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
     LAST,
     PLAIN_HTTP,
     TALLIES,
+    WITH,
+    CommandWithExtras,
     check_request,
     check_source,
     read_tallies,
+    request_for,
     require_unread,
     selection_of,
 )
@@ -69,8 +71,7 @@ def archive(  # noqa: PLR0913 one argument an option
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
         from estimator.archive.folder import INDEX, PAGE, Archive  # noqa: PLC0415
-        from estimator.archive.index import write_index  # noqa: PLC0415
-        from estimator.archive.windows import missing_windows, write_windows  # noqa: PLC0415
+        from estimator.archive.windows import missing_windows, write_index, write_windows  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"

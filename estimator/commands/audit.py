@@ -9,16 +9,16 @@ import click
 
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
+from estimator.audit.exact.compare import requests_of
+from estimator.audit.exact.proof import proved
 from estimator.audit.exact.prove import laws_walked, prove
-from estimator.audit.exact.request import requests_of
 from estimator.audit.games import LEAST_REPORTS
 from estimator.audit.other_sdk import OtherSdk
-from estimator.audit.proved import proved
 from estimator.audit.run import audit, chosen, default_reports, windows_played
 from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import progress, put
-from estimator.render.text import proof as exact_forms
-from estimator.render.text.audit import FORMATS, accusation
+from estimator.render.text import audit as exact_forms
+from estimator.render.text.audit import AUDIT_FORMATS, accusation
 
 MAX_REPORTS = 10**7
 """A million take an hour, and more than this does not fit into memory."""
@@ -53,7 +53,7 @@ MAX_REPORTS = 10**7
     help="Audit another SDK, through a program that exchanges JSON on its pipes.",
 )
 @click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), default="table", show_default=True, help="The format."
+    "--format", "form", type=click.Choice(list(AUDIT_FORMATS)), default="table", show_default=True, help="The format."
 )
 @click.pass_context
 def audit_command(  # noqa: PLR0913 the options of the command
@@ -96,7 +96,7 @@ def _attack(questions: Registry, reports: int, form: str, program: str | None) -
         else:
             with OtherSdk(program) as other:
                 outcome = play(make_device=other.device)
-    put(FORMATS, form, outcome)
+    put(AUDIT_FORMATS, form, outcome)
     return [accusation(finding) for finding in outcome.findings if finding.accused]
 
 
@@ -105,5 +105,5 @@ def _prove(questions: Registry, registry_text: str, form: str, *, all_inputs: bo
     requests = requests_of(registry_text)
     with progress("proving", laws_walked(questions, all_inputs=all_inputs)) as advance:
         outcome = proved(prove(questions, requests, all_inputs=all_inputs, after_law=advance))
-    put(exact_forms.FORMATS, form, outcome)
+    put(exact_forms.PROOF_FORMATS, form, outcome)
     return [sentence for proof in outcome.proofs for sentence in exact_forms.refusals(proof)]

@@ -20,7 +20,7 @@ COMMANDS: Final = {
     "completion": "estimator.commands.completion:completion",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
-    "rehearse-model": "estimator.commands.rehearse_model:rehearse_models",
+    "rehearse-model": "estimator.commands.rehearse:rehearse_models",
     "report": "estimator.commands.report:report",
     "watch": "estimator.commands.watch:watch",
 }

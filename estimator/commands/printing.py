@@ -12,11 +12,11 @@ from typing import TextIO
 
 import click
 
-from estimator.formats.to_json import as_line
+from estimator.formats.json_documents import as_line
 from estimator.render.text.report import as_table
 from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
 from estimator.render.text.summary import as_summary
-from estimator.results.alert import JudgedAlert
+from estimator.report.alerts import JudgedAlert
 from estimator.results.report import EstimateReport
 
 

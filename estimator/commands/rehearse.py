@@ -1,25 +1,56 @@
-"""The command ``hearsay-estimator rehearse``: known answers through the real mechanisms."""
+"""The commands ``rehearse`` and ``rehearse-model``: known answers, before anything ships.
+
+The first sends them through the real mechanisms. The second tells whether a model is worth it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from secrets import randbits
+from typing import Final
 
 import click
 
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.mechanisms.catalogue import channel_for
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from estimator.commands.options import RANGES, REGISTRY, examples
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, RequestedEpsilon
+from estimator.commands.options import RANGES, REGISTRY, NumberRange, examples
 from estimator.commands.printing import progress, put
 from estimator.rehearsal import rehearsal
 from estimator.rehearsal.ground_truth import MAX_DEVICES, GroundTruth, from_shares, read_csv
-from estimator.render.text.rehearsal import FORMATS
-from estimator.report.request_checks import check_ranges
+from estimator.rehearsal.model_rehearsal import (
+    MOST_DEVICES,
+    MOST_REHEARSALS,
+    Loss,
+    ModelRehearsal,
+    RehearsedModel,
+    TriedModel,
+    auc_without_privacy,
+    devices_for,
+    read_people,
+    rehearse_model,
+)
+from estimator.render.text.rehearsal import FORMATS, MODEL_FORMATS
+from estimator.report.report import check_ranges
 
 DEVICES = click.IntRange(1, MAX_DEVICES)
 
 SEED_BITS = 32
 """The length of a seed that was not given: short enough to be typed again."""
+
+DIGITS: Final = 6
+"""Of an epsilon that is tried."""
+
+FEWEST_ROUNDS: Final = 2
+"""Of a search: one round tells nothing of chance."""
+
+FACTORS: Final = (0.5, 1, 2)
+"""Other epsilons that are tried, as multiples of the registry's."""
 
 
 @click.command(
@@ -98,3 +129,123 @@ def _ground_truth(
     if table is not None:
         return read_csv(table, registry, repeat or 1)
     return from_shares(registry, population or 0, shares)
+
+
+@click.command(
+    "rehearse-model",
+    epilog=examples(
+        "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --devices 10000",
+        "hearsay-estimator rehearse-model --registry metrics.toml --csv people.csv --metric limitation --loss 0.02",
+    ),
+)
+@REGISTRY
+@click.option(
+    "--csv",
+    "table",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="True answers: one column per feature and one named like the metric for the label; person marks repetitions.",
+)
+@click.option("--metric", "name", metavar="NAME", required=True, help="The model: a metric whose label is yes or no.")
+@click.option(
+    "--devices",
+    metavar="N",
+    type=click.IntRange(100, MOST_DEVICES),
+    multiple=True,
+    default=(10_000, 100_000),
+    show_default=True,
+    help="The number of devices that report. Repeatable.",
+)
+@click.option(
+    "--epsilon",
+    "epsilons",
+    metavar="EPSILON",
+    type=float,
+    multiple=True,
+    help="An epsilon to try. Repeatable.  [default: the registry's, and without --loss half and twice of it]",
+)
+@click.option(
+    "--loss",
+    metavar="AUC",
+    type=NumberRange(0, 0.5, min_open=True),
+    help="Search for the fewest devices at which privacy costs no more AUC than this, in place of --devices.",
+)
+@click.option(
+    "--rounds", metavar="N", type=click.IntRange(1), default=5, show_default=True, help="How often people are drawn."
+)
+@click.option(
+    "--seed", metavar="N", type=click.IntRange(0), help="The same seed gives the same output.  [default: random]"
+)
+@click.option(
+    "--format", "form", type=click.Choice(list(MODEL_FORMATS)), default="table", show_default=True, help="The format."
+)
+def rehearse_models(  # noqa: PLR0913 one argument an option
+    *,
+    registry: Path,
+    table: Path,
+    name: str,
+    devices: tuple[int, ...],
+    epsilons: tuple[float, ...],
+    loss: float | None,
+    rounds: int,
+    seed: int | None,
+    form: str,
+) -> None:
+    """Measure how well a model predicts people it was not trained on, with privacy and without."""
+    definitions = Registry.read(registry)
+    if name not in definitions.metrics:
+        raise click.UsageError(f"the registry has no metric {name!r}; name one of: {', '.join(definitions.metrics)}")
+    if loss is not None and rounds < FEWEST_ROUNDS:
+        raise click.UsageError(f"--loss needs {FEWEST_ROUNDS} rounds to say how sure it is; 20 are better")
+    metric = definitions.metric(name)
+    people = read_people(table, metric)
+    seed = randbits(SEED_BITS) if seed is None else seed
+    own = as_float(metric.epsilon_nanos)
+    others = tuple(round(factor * own, DIGITS) for factor in (FACTORS if loss is None else (1,)))
+    models = {each: _with_epsilon(metric, each) for each in epsilons or others if epsilons or each <= GREATEST_EPSILON}
+    plain = auc_without_privacy(people, metric, rounds, seed)
+    if loss is None:
+        with progress("rehearsing", len(models) * len(devices)) as advance:
+            tried = [
+                _tried(epsilon, rehearse_model(model, people, number, rounds, seed), advance)
+                for epsilon, model in models.items()
+                for number in devices
+            ]
+    else:
+        with progress("searching", len(models) * MOST_REHEARSALS) as advance:
+            tried = [
+                _searched(epsilon, devices_for(model, people, loss, rounds=rounds, seed=seed, advance=advance))
+                for epsilon, model in models.items()
+            ]
+    rehearsed = RehearsedModel(
+        metric=name,
+        mechanism=metric.channel.name,
+        rounds=rounds,
+        rows=len(people.answers),
+        seed=seed,
+        auc_without_privacy=plain,
+        tried=tuple(tried),
+        most_loss=loss,
+    )
+    put(MODEL_FORMATS, form, rehearsed)
+
+
+def _tried(epsilon: float, rehearsal: ModelRehearsal, advance: Callable[[int], None]) -> TriedModel:
+    advance(1)
+    return TriedModel(epsilon, rehearsal.devices, rehearsal.auc, rehearsal.spread)
+
+
+def _searched(epsilon: float, loss: Loss | None) -> TriedModel:
+    if loss is None:
+        return TriedModel(epsilon, MOST_DEVICES, None, None)
+    return TriedModel(epsilon, loss.rehearsal.devices, loss.rehearsal.auc, loss.rehearsal.spread, loss.mean, loss.error)
+
+
+def _with_epsilon(metric: Metric, epsilon: float) -> Metric:
+    """Return a metric with another epsilon, but the same mechanism and parts of ranges."""
+    try:
+        channel = channel_for(metric.kind, RequestedEpsilon.parse(epsilon), metric.channel.name)
+    except ValueError as error:
+        raise click.UsageError(f"--epsilon {error}") from None
+    return replace(metric, channel=channel)

@@ -12,31 +12,30 @@ from msgspec.structs import replace
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.analyses.covariance import MOST_VALUES
-from estimator.atomic_file import write_whole
-from estimator.commands.extras import WITH, CommandWithExtras, request_for
+from estimator.analyses.ratios import MOST_VALUES
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress, stdout, table_of
-from estimator.commands.sources import (
+from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
     LAST,
     PLAIN_HTTP,
     TALLIES,
+    WITH,
+    CommandWithExtras,
     check_request,
     check_source,
     read_tallies,
+    request_for,
     require_unread,
     selection_of,
 )
-from estimator.own_files import is_not_ours
+from estimator.output_files import is_not_ours, write_whole
 from estimator.render import BINARY_FORMATS, FORMATS
-from estimator.report.alerts import judged, read_alert
+from estimator.report.alerts import Alert, judged, read_alert
 from estimator.report.model_file import as_model_file, check_model
 from estimator.report.report import make_report
-from estimator.results.alert import Alert
-from estimator.results.report import EstimateReport
-from estimator.results.request import Selection
+from estimator.results.report import EstimateReport, Selection
 from estimator.tallies.tally import Tally
 
 SUFFIXES: Final = {".txt": "table", ".json": "json", ".csv": "csv", ".parquet": "parquet", ".html": "html"}
@@ -191,7 +190,7 @@ def _content(  # noqa: PLR0913 what is written, and how
     if form == "table":
         return table_of(estimated, None if is_file else stdout(), verbose=verbose).encode()
     if form == "html":
-        from estimator.render.html.document import as_html  # noqa: PLC0415 33 ms of templates for no other format
+        from estimator.render.html.page import as_html  # noqa: PLC0415 33 ms of templates for no other format
 
         return as_html(estimated, registry).encode()
     if form == "model":

@@ -17,23 +17,25 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.commands.extras import WITH, CommandWithExtras, request_for
 from estimator.commands.options import RANGES, REGISTRY, examples
 from estimator.commands.printing import stdout, table_of
-from estimator.commands.sources import (
+from estimator.commands.report_options import (
     FIRST,
     LAST,
     PLAIN_HTTP,
+    WITH,
+    CommandWithExtras,
     check_collector,
     check_request,
     read_token,
+    request_for,
     selection_of,
 )
 from estimator.errors import CollectorDownError
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.tallies.fetch import TOKEN_VARIABLE, fetch
-from estimator.tallies.read import Bounds
+from estimator.tallies.tally import Bounds
 
 USUAL_S: Final = 60
 """Seconds between two drawings, by default."""
@@ -139,7 +141,7 @@ def watch(  # noqa: PLR0913 one argument an option
     request = request_for(extras, ranges, form="table")
     definitions = Registry.read(registry)
     check_request(definitions, request)
-    token, bounds = read_token(), Bounds.of(definitions, selection.spans)
+    token, bounds = read_token(), Bounds.of(definitions.metrics.values(), selection.spans)
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
-from estimator.decoders.protocol import Squares
+from estimator.decoders.decoder import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import bounded_intervals, score_intervals
 from estimator.statistics.confidence import EXACT_BELOW, FEW

@@ -12,14 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from client_sdk.protocol.channel import Channel
 from estimator.decoders import (
-    balanced_design,
-    blocks,
-    cyclic_design,
+    block_designs,
     exponential,
-    gaussian,
     hierarchical,
-    k_ary_randomized_response,
-    laplace,
     noise,
     optimal_mean,
     permanent,
@@ -28,10 +23,8 @@ from estimator.decoders import (
     sampling,
     square_wave,
 )
-from estimator.decoders.blocks import Blocks
-from estimator.decoders.decoder import Decoder
-from estimator.decoders.protocol import ChannelLaw, Inverse
-from estimator.decoders.sampling import Sampler
+from estimator.decoders.decoder import ChannelLaw, Decoder, Inverse
+from estimator.decoders.sampling import Blocks, Sampler
 
 REMEMBERED: Final = 16
 """Inverses kept for the next window of the same metric. A large one takes tens of megabytes."""
@@ -64,28 +57,30 @@ class Inversion(NamedTuple):
     parts: Callable[[Any], Sequence[Channel]] | None = None
 
 
-_ONE_BIT: Final = Inversion(randomized_response.support, blocks=blocks.of_names)
+_ONE_BIT: Final = Inversion(randomized_response.binary_support, blocks=sampling.of_names)
 
 INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
     "one-bit": _ONE_BIT,  # on the two ends of the range, whose high end is the mean
     "k-ary-randomized-response": Inversion(
-        k_ary_randomized_response.support, blocks=blocks.of_names, extreme=k_ary_randomized_response.extreme
+        randomized_response.k_ary_support, blocks=sampling.of_names, extreme=randomized_response.extreme
     ),
-    "cyclic-design": Inversion(cyclic_design.inverse, blocks=blocks.of_block_design, extreme=cyclic_design.extreme),
+    "cyclic-design": Inversion(
+        block_designs.cyclic_inverse, blocks=sampling.of_block_design, extreme=block_designs.cyclic_extreme
+    ),
     "balanced-design": Inversion(
-        balanced_design.inverse, blocks=blocks.of_block_design, extreme=balanced_design.extreme
+        block_designs.balanced_inverse, blocks=sampling.of_block_design, extreme=block_designs.balanced_extreme
     ),
     "projective-geometry": Inversion(
-        projective_geometry.inverse, blocks=blocks.of_geometry, extreme=projective_geometry.extreme
+        projective_geometry.inverse, blocks=sampling.of_geometry, extreme=projective_geometry.extreme
     ),
     "exponential": Inversion(exponential.inverse),
-    "laplace": Inversion(decoder=laplace.decoder, law=noise.law),
-    "gaussian": Inversion(decoder=gaussian.decoder, law=noise.law),
+    "laplace": Inversion(decoder=noise.laplace_decoder, law=noise.law),
+    "gaussian": Inversion(decoder=noise.gaussian_decoder, law=noise.law),
     "square-wave": Inversion(
         decoder=square_wave.decoder,
         law=square_wave.SquareWaveLaw,
-        blocks=blocks.of_square_wave,
+        blocks=sampling.of_square_wave,
         extreme=square_wave.extreme,
     ),
     "optimal-mean": Inversion(
@@ -100,7 +95,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
         sampler=lambda channel: sampling.level_by_level(channel, sampler_of),
         parts=lambda channel: [level.channel for level in channel.levels],
     ),
-    "rotated-axes": Inversion(extreme=k_ary_randomized_response.extreme),
+    "rotated-axes": Inversion(extreme=randomized_response.extreme),
     "grouped-geometry": Inversion(),
     "crosses": Inversion(parts=lambda channel: channel.features),
 }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from client_sdk.protocol.channel import Channel
-from estimator.decoders.protocol import Inverse, Squares
+from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, Reports
 

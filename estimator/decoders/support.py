@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from estimator.decoders.protocol import Squares
+from estimator.decoders.decoder import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import binomial_intervals
 

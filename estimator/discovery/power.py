@@ -23,9 +23,8 @@ from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
-from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.prefix_search import SURVIVORS, risks_of
-from estimator.results.extras import LeastShare
+from estimator.discovery.prefix_search import SURVIVORS, GroupTables, risks_of
+from estimator.results.metric import LeastShare
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS, z_of
 

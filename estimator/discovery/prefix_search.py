@@ -11,62 +11,28 @@ others. (Fano 1963, "A heuristic discussion of probabilistic decoding", has this
 for a code whose words share beginnings.)
 
 A prefix goes on with the next bits of its letters that can begin a text.
+
+Texts are searched as integers of many limbs: they have more bits than a machine's numbers, and one
+by one they take seconds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.texts.groups import CONFIRMING, MODULUS, Group
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.groups import CONFIRMING, LIMB_BITS, MODULUS, Group
 from client_sdk.protocol.texts.text import Text
-from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.text_numbers import TextNumbers
+from estimator.decoders.inversions import inverse_of
+from estimator.decoders.support import Balanced, Support
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import tail_of
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Continuations:
-    """The next bits of a prefix that has not ended.
-
-    Attributes:
-        bits: the patterns that can follow, rising.
-        ended: of each, whether the text has ended with it.
-
-    """
-
-    bits: Counts
-    ended: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
-        """Return the patterns of ``step`` bits.
-
-        Args:
-            domain: the question.
-            begun: the bits of the letter in which the prefix ends, if it ends within one.
-            begun_bits: how many they are.
-            step: how many bits follow.
-
-        """
-        patterns = np.arange(1 << step, dtype=np.int64)
-        letters, left = (begun << step) + patterns, begun_bits + step
-        possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
-        while left >= domain.letter_bits:
-            left -= domain.letter_bits
-            code = letters >> left & (1 << domain.letter_bits) - 1
-            possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
-            ended |= code == 0
-        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
-        possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
-        return cls(patterns[possible], ended[possible])
-
 
 SURVIVORS: Final = 1024
 """The most prefixes that survive a level. Fewer find fewer texts; more find hardly any more."""
@@ -264,3 +230,143 @@ def _best(survivors: Floats) -> Floats:
     if survivors.shape[1] <= SURVIVORS:
         return survivors
     return survivors[:, np.argpartition(-survivors[0], SURVIVORS)[:SURVIVORS]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Continuations:
+    """The next bits of a prefix that has not ended.
+
+    Attributes:
+        bits: the patterns that can follow, rising.
+        ended: of each, whether the text has ended with it.
+
+    """
+
+    bits: Counts
+    ended: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, domain: Text, begun: int, begun_bits: int, step: int) -> Continuations:
+        """Return the patterns of ``step`` bits.
+
+        Args:
+            domain: the question.
+            begun: the bits of the letter in which the prefix ends, if it ends within one.
+            begun_bits: how many they are.
+            step: how many bits follow.
+
+        """
+        patterns = np.arange(1 << step, dtype=np.int64)
+        letters, left = (begun << step) + patterns, begun_bits + step
+        possible, ended = np.ones(patterns.size, dtype=bool), np.zeros(patterns.size, dtype=bool)
+        while left >= domain.letter_bits:
+            left -= domain.letter_bits
+            code = letters >> left & (1 << domain.letter_bits) - 1
+            possible &= (code <= len(domain.letters)) & ~(ended & (code > 0))
+            ended |= code == 0
+        begun_letter = (letters & (1 << left) - 1) << domain.letter_bits - left  # the lowest code that begins so
+        possible &= (begun_letter <= len(domain.letters)) & ~(ended & (begun_letter > 0))
+        return cls(patterns[possible], ended[possible])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTables:
+    """The tally of a grouped geometry, inverted group by group.
+
+    Attributes:
+        reports: of each group, shape (groups,).
+        supported: how many reports of each group support each cell, shape (groups, cells).
+        support: the two probabilities of support.
+
+    """
+
+    reports: Counts
+    supported: Counts
+    support: Support
+
+    @classmethod
+    def of(cls, channel: GroupedGeometry, counts: Counts) -> GroupTables:
+        """Invert a tally of shape (symbols,)."""
+        inverse = inverse_of(channel.geometry)
+        assert isinstance(inverse, Balanced)  # noqa: S101 of every geometry
+        by_group = counts.reshape(len(channel.weights), channel.inputs)
+        # one by one: the transforms of all groups at once would take ten times the memory
+        supported = np.array([inverse.support_counts(of_group) for of_group in by_group])
+        return cls(by_group.sum(axis=1), supported, inverse.support)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of each group, K."""
+        return int(self.supported.shape[1])
+
+    @property
+    def by_chance(self) -> float:
+        """The probability that a report supports the cell of a text that nobody has."""
+        return float(self.support.other + (self.support.own - self.support.other) / self.cells)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextNumbers:
+    """The integers of texts, or of prefixes that nothing follows.
+
+    Attributes:
+        domain: the question, which says how many bits they have.
+        limbs: `LIMB_BITS` bits each, the lowest first, then zeros, so that bits may begin in any
+            limb and end in the next one, shape (limbs, texts).
+
+    """
+
+    kind: Text
+    limbs: Counts
+
+    @classmethod
+    def of(cls, domain: Text, numbers: Sequence[int]) -> TextNumbers:
+        """Divide integers into limbs."""
+        limb = (1 << LIMB_BITS) - 1
+        starts = range(0, domain.bits + LIMB_BITS + 1, LIMB_BITS)
+        limbs = [[number >> start & limb for number in numbers] for start in starts]
+        return cls(domain, np.array(limbs, dtype=np.int64))
+
+    def integers(self, places: Sequence[int]) -> list[int]:
+        """Return the integers at some places."""
+        return [
+            sum(limb << LIMB_BITS * place for place, limb in enumerate(limbs))
+            for limbs in self.limbs[:, places].T.tolist()
+        ]
+
+    def bits(self, start: int, width: int) -> Counts:
+        """Return ``width`` bits of each, at most `LIMB_BITS`; ``start`` lower ones are left out."""
+        place, inside = divmod(start, LIMB_BITS)
+        both: Counts = self.limbs[place] >> inside | self.limbs[place + 1] << LIMB_BITS - inside
+        return both & (1 << width) - 1
+
+    def hashed(self, group: Group) -> Counts:
+        """Return what `Group.hashed` says of the leading bits that a group hears."""
+        total, *multipliers = group.multipliers
+        first = self.kind.bits - group.bits
+        sums = np.full(self.limbs.shape[1], total)
+        for limb, multiplier in enumerate(multipliers):
+            sums += self.bits(first + LIMB_BITS * limb, LIMB_BITS) * multiplier % MODULUS
+        return sums % MODULUS
+
+    def bits_to_end(self) -> Counts:
+        """Return how many leading bits tell each whole text: those of letters and end."""
+        of_letter = self.kind.letter_bits
+        starts = range(0, self.kind.bits, of_letter)
+        letters = sum((self.bits(start, of_letter) > 0 for start in starts), np.zeros(self.limbs.shape[1], np.int64))
+        return np.minimum(self.kind.bits, (letters + 1) * of_letter)
+
+    def continued(self, places: NDArray[np.int64], bits: Counts, start: int) -> TextNumbers:
+        """Return those at ``places``, with bits in place of the zeros from ``start`` on.
+
+        Args:
+            places: which numbers.
+            bits: what is put into each of them, at most `LIMB_BITS` bits.
+            start: the place of the lowest of these bits.
+
+        """
+        limbs, (place, inside) = self.limbs[:, places], divmod(start, LIMB_BITS)
+        added = bits << inside
+        limbs[place] |= added & (1 << LIMB_BITS) - 1
+        limbs[place + 1] |= added >> LIMB_BITS
+        return TextNumbers(self.kind, limbs)

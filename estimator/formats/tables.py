@@ -1,4 +1,4 @@
-"""The rows of a report as CSV, data frames and Parquet; see `estimator.results.row`.
+"""A report as a table: CSV, Parquet and data frames share its rows and columns.
 
 CSV is RFC 4180 but with LF line ends.
 
@@ -15,26 +15,229 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
 from client_sdk.protocol.kinds.kind import word
 from estimator.errors import MissingLibraryError
-from estimator.results.report import SCHEMA, EstimateReport
-from estimator.results.row import COLUMNS, FOUND_TEXT, TYPES, rows_of
+from estimator.results.estimate import NO_LABEL, Figure
+from estimator.results.group import Figured, FigureGroup, FigureKey
+from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, Pooled, Question
+from estimator.results.report import POPULATION, SCHEMA, EstimateReport
+from estimator.results.statistic import STATISTICS
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-STATISTIC, VALUE = COLUMNS.index("statistic"), COLUMNS.index("value")
+FOUND_TEXT: Final = "found_text"
+"""The one statistic whose value is a text that devices chose."""
+
+DEVICES, TAKING_PART = "devices_taking_part", "share_taking_part"
+
+DESCRIPTIONS: Final = {
+    **{name: statistic.description for name, statistic in STATISTICS.items()},
+    **{
+        statistic.pooled: f"as `{name}`, over all windows together"
+        for name, statistic in STATISTICS.items()
+        if statistic.pooled
+    },
+    "change": "of a share or mean: the last window minus the first",
+    "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
+    "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
+    DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
+    TAKING_PART: "the share of all installations that take part, by `--with installs`",
+    **{
+        f"{name}_among_all": f"bounds on `{name}` among all installations, by `--with installs`"
+        for name, statistic in STATISTICS.items()
+        if statistic.has_bounds
+    },
+}
+"""What the column ``statistic`` may hold, with descriptions."""
+
+BOUNDS_MISS: Final = round((1 - PARTICIPATION_CONFIDENCE) / 2, 6)
+"""How much more often bounds among all installations miss than the intervals they are made of."""
 
 GUARD: Final = "'"
 """In front of a cell it makes a spreadsheet take the rest for a text."""
 
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
 """What begins a formula, or an apostrophe of the text's own."""
+
+IN_PANDAS: Final = {str: "string", bool: "boolean", int: "int64", float: "float64"}
+
+IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float64"}
+
+IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
+
+SCHEMA_KEY: Final = b"hearsay.schema"
+"""The key of the schema number in the metadata of a Parquet file."""
+
+
+class Row(NamedTuple):
+    """One estimated figure. Each column's annotation describes the column."""
+
+    metric: Annotated[str, "the metric's name"]
+    edition: Annotated[str, "12 hex digits: what the reports mean"]
+    window: Annotated[str | None, "the name of the window; for pooled windows the first and the last one"]
+    closed: Annotated[bool | None, "whether the tally can no longer change; empty for pooled windows"]
+    kind: Annotated[str, "of the metric"]
+    mechanism: Annotated[str, "its name"]
+    epsilon: Annotated[float, "of one report"]
+    delta: Annotated[float, "of one report"]
+    reports: Annotated[int, "the number of reports"]
+    statistic: Annotated[str, "the estimated statistic (below)"]
+    value: Annotated[str | None, "the value, quantile, answer, bin, range or pair of groups; empty for a mean"]
+    estimate: Annotated[
+        float | None, "unbiased, never clipped; of a distribution smoothed, within its interval; empty without reports"
+    ]
+    standard_error: Annotated[
+        float | None, "of the estimate; empty without reports and for the figures of a distribution"
+    ]
+    low: Annotated[float, "the lower end of the interval, within the possible range"]
+    high: Annotated[float, "the upper end of the interval"]
+    maximum_likelihood: Annotated[float | None, "the likeliest possible estimate, or empty"]
+    shrunken: Annotated[
+        float | None, "the estimate of least expected squared error, moved towards the usual size, or empty"
+    ]
+    p_value: Annotated[
+        float | None,
+        "of a difference of groups, strata or windows: the probability of one this large by chance; otherwise empty",
+    ]
+    p_value_corrected: Annotated[
+        float | None, "the same, corrected for all differences of that kind in the report; otherwise empty"
+    ]
+    confidence: Annotated[float, "of the interval"]
+    population: Annotated[
+        str,
+        f"`{POPULATION}`: figures describe the devices that take part, none that decline; intervals take them for a "
+        "random sample",
+    ]
+    unit: Annotated[
+        str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"
+    ]
+
+
+COLUMNS: Final = Row._fields
+
+
+TYPES: Final[dict[str, type]] = {
+    name: next(part for part in (*get_args(hint), hint) if isinstance(part, type))
+    for name, hint in get_type_hints(Row).items()
+}
+"""The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
+
+
+class Cells(NamedTuple):
+    """What differs between the rows of a tally."""
+
+    statistic: str
+    value: str | None
+    figure: Figure
+    unit: str = ""
+
+
+def rows_of(report: EstimateReport) -> Iterator[Row]:
+    """Yield a row for every estimated figure.
+
+    The order is all metrics, the pooled windows, and how public strata differ.
+    """
+    for metric in report.metrics:
+        yield from (row for *_, row in metric_rows(metric, report.confidence))
+    for pooled in report.pooled:
+        window = f"{pooled.windows[0]} to {pooled.windows[-1]}"
+        for cells in _pooled_cells(pooled):
+            yield _row(pooled, pooled.reports, report.confidence, cells, window, closed=None)
+    questions = {(metric.metric, metric.window): metric for metric in report.metrics} if report.effects else {}
+    for effect in report.effects:
+        about = questions[effect.metric, effect.window]
+        for cells in _effect_cells(effect, f"{effect.second} less {effect.first}"):
+            yield _row(about, about.reports, report.confidence, cells, effect.window, closed=True)
+
+
+def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[FigureKey | None, Figure, Row]]:
+    """Yield the rows of one tally, each with its figure and the figure's key, if it has one."""
+
+    def row(cells: Cells, holds: float) -> Row:
+        return _row(estimated, estimated.reports, holds, cells, estimated.window, closed=estimated.closed)
+
+    for group in estimated.groups:
+        for key, cells in zip(group.keys, _cells(group), strict=True):
+            yield key, cells.figure, row(cells, confidence)
+    for holds, cells in _participation_cells(estimated, confidence):
+        yield None, cells.figure, row(cells, holds)
+
+
+def _cells(group: FigureGroup, statistic: str = "") -> Iterator[Cells]:
+    name = statistic or group.statistic
+    return (Cells(name, _value(group, figure), figure, group.unit) for figure in group.figures)
+
+
+def _value(group: FigureGroup, figure: Figure) -> str | None:
+    return None if figure.value is NO_LABEL else group.about.cell(figure.value)
+
+
+def _pooled_cells(pooled: Pooled) -> Iterator[Cells]:
+    for group in pooled.groups:
+        yield from _cells(group, group.about.pooled)
+    for group in pooled.changes:
+        for cells in _cells(group, "change"):
+            yield cells if cells.value is not None else cells._replace(value=group.about.title.lower())
+
+
+def _effect_cells(effect: Figured, between: str) -> Iterator[Cells]:
+    for group in effect.groups:
+        for cells in _cells(group, "effect"):
+            if cells.value is None:
+                yield cells._replace(statistic="effect_on_mean", value=between)
+            else:
+                yield cells._replace(value=f"{cells.value}: {between}")
+
+
+def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[float, Cells]]:
+    if estimated.taking_part is not None:
+        yield PARTICIPATION_CONFIDENCE, Cells(DEVICES, None, estimated.taking_part)
+    among_all = estimated.among_all
+    if among_all is not None:
+        yield PARTICIPATION_CONFIDENCE, Cells(TAKING_PART, str(among_all.installs), among_all.taking_part)
+        bounds: Iterable[Cells] = (
+            cells for group in among_all.groups for cells in _cells(group, f"{group.statistic}_among_all")
+        )
+        yield from ((confidence - BOUNDS_MISS, cells) for cells in bounds)
+
+
+def _row(  # noqa: PLR0913 what one row is made of
+    about: Question, reports: int, confidence: float, cells: Cells, window: str, *, closed: bool | None
+) -> Row:
+    figure = cells.figure
+    return Row(
+        metric=about.metric,
+        edition=about.edition,
+        window=window,
+        closed=closed,
+        kind=about.kind,
+        mechanism=about.mechanism,
+        epsilon=about.epsilon,
+        delta=about.delta,
+        reports=reports,
+        statistic=cells.statistic,
+        value=cells.value,
+        estimate=figure.estimate,
+        standard_error=figure.standard_error,
+        low=figure.low,
+        high=figure.high,
+        maximum_likelihood=figure.maximum_likelihood,
+        shrunken=figure.shrunken,
+        p_value=figure.p_value,
+        p_value_corrected=figure.p_value_corrected,
+        confidence=confidence,
+        population=POPULATION,
+        unit=cells.unit or None,
+    )
+
+
+STATISTIC, VALUE = COLUMNS.index("statistic"), COLUMNS.index("value")
 
 
 def as_csv(report: EstimateReport) -> str:
@@ -45,23 +248,15 @@ def as_csv(report: EstimateReport) -> str:
 def csv_text(rows: Iterable[Sequence[object]]) -> str:
     """Return rows as CSV, each with the columns of a report and perhaps more."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(map(_cells, rows))
+    csv.writer(text, lineterminator="\n").writerows(map(_csv_cells, rows))
     return text.getvalue()
 
 
-def _cells(row: Sequence[object]) -> list[object]:
+def _csv_cells(row: Sequence[object]) -> list[object]:
     cells = [word(cell) if isinstance(cell, bool) else cell for cell in row]
     if cells[STATISTIC] == FOUND_TEXT and str(cells[VALUE]).startswith(GUARDED):
         cells[VALUE] = f"{GUARD}{cells[VALUE]}"
     return cells
-
-
-IN_PANDAS: Final = {str: "string", bool: "boolean", int: "int64", float: "float64"}
-IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float64"}
-IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
-
-SCHEMA_KEY: Final = b"hearsay.schema"
-"""The key of the schema number in the metadata of a Parquet file."""
 
 
 def to_pandas(report: EstimateReport) -> pd.DataFrame:

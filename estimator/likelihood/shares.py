@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from estimator.decoders.protocol import ChannelLaw, Inverse, TableLaw
+from estimator.decoders.decoder import ChannelLaw, Inverse, TableLaw
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.simplex import nearest_shares

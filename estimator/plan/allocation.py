@@ -9,29 +9,46 @@ the curves are taken again from the channels there, until the epsilons stand sti
 
 Where questions are drawn, fewer devices answer each one, but at a larger epsilon. Every number of
 answers is tried.
+
+A metric at another epsilon has the channel that its definition would make. In the registry's text
+only the numbers change, so that the patch is small.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from dataclasses import dataclass, replace
+from decimal import ROUND_DOWN, Decimal
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
+import tomlkit
+from tomlkit.container import Container
 
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.epsilon import NANOS, as_float
 from client_sdk.protocol.horizon import IN_WINDOW
+from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON
+from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
 from estimator.analyses.metric import analysis_of
 from estimator.errors import PlanError
-from estimator.plan.recalibration import Candidates, diff, rewritten, written
 from estimator.plan.target_error import usual_variance
 from estimator.results.record import Record, says
 from estimator.statistics.arrays import Floats
+
+LOST = 1 + 2.0**-44
+"""Makes up for the rounding of floats, so that 2 is not written as 1.99999. No sum of short
+decimals exceeds a total by so little.
+"""
+
+DIGITS = 6
+"""Significant digits of a written epsilon. The last one changes an error by a millionth."""
 
 HIGHEST: Final = 2.0**64
 """A multiple of the targets that any budget reaches. No budget reaches its inverse."""
@@ -43,55 +60,6 @@ RESOLVED: Final = 2.0**-100
 """The least noise that is left at any epsilon a registry may hold, as a fraction of that at an
 epsilon near 1.
 """
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Curves:
-    """How the errors of all metrics fall with epsilon. All arrays have shape (metrics,).
-
-    Attributes:
-        targets: the standard errors that count as one, in the metrics' units.
-        floor: the variance of one unperturbed answer, in squared units.
-        noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
-        most: the largest epsilon.
-        reports: how many reports a window of the budget has.
-
-    """
-
-    targets: Floats
-    floor: Floats
-    noise: Floats
-    most: Floats
-    reports: Floats
-
-    def epsilons(self, multiple: float, part: float) -> Floats:
-        """Return the epsilons at which all errors are a multiple of their targets.
-
-        Args:
-            multiple: of the targets.
-            part: the fraction of the devices that answers.
-
-        """
-        left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
-        epsilons: Floats = np.clip(2 * np.arcsinh(np.sqrt(self.noise / left) / 2), float(LEAST_EPSILON), self.most)
-        return epsilons
-
-    def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
-        """Return the least multiple that a total allows, and the epsilons.
-
-        Args:
-            total: what all reports of a window may cost together.
-            answers: how many questions a window asks where they are drawn, else None.
-
-        """
-        part = 1.0 if answers is None else answers / self.targets.size
-        low, high = 1 / HIGHEST, HIGHEST
-        for _ in range(HALVINGS):
-            middle = math.sqrt(low * high)
-            costs = np.sort(self.reports * self.epsilons(middle, part))[::-1]
-            low, high = (low, middle) if costs[:answers].sum() <= total else (middle, high)
-        return high, self.epsilons(high, part)
-
 
 ROUNDS: Final = 8
 """How often curves are taken. Four times are usual; only a design that changes back and forth needs
@@ -296,3 +264,136 @@ def _floor(metric: Metric) -> float:
         return analysis.width**2 / 4
     share = 1 / analysis.share_count
     return analysis.factor**2 * share * (1 - share)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A registry and the tables that define its metrics.
+
+    Attributes:
+        registry: with its present epsilons.
+        tables: the table of each metric in the file.
+
+    """
+
+    registry: Registry
+    tables: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, text: str) -> Candidates:
+        """Read a registry's TOML."""
+        return cls(Registry.parse(text), tomllib.loads(text, parse_float=Decimal)["metric"])
+
+    def at(self, name: str, epsilon: str) -> Metric:
+        """Return a metric with the channel that it would have at an epsilon.
+
+        Args:
+            name: the metric's.
+            epsilon: as the registry would state it.
+
+        Raises:
+            PlanError: if there is no such channel.
+
+        """
+        metric, table = self.registry.metrics[name], self.tables[name]
+        delta, utility, permanent = (table.get(key) for key in ("delta", "utility", "permanent_epsilon"))
+        try:
+            channel = channel_for(
+                metric.kind,
+                RequestedEpsilon.parse(Decimal(epsilon)),
+                table.get("mechanism", AUTO),
+                delta=None if delta is None else Fraction(delta),
+                utility=None if utility is None else tuple(tuple(map(Fraction, row)) for row in utility),
+                permanent=None if permanent is None else RequestedEpsilon.parse(permanent),
+                has_no_answer=metric.has_no_answer,
+            )
+        except ValueError as error:
+            raise PlanError(f"{name}: {error}; allocate a larger total, or want less of the others") from error
+        return replace(metric, channel=channel)
+
+
+def written(epsilon: float) -> str:
+    """Return an epsilon as a registry states it, rounded down but for what floats may have lost."""
+    number = Decimal(epsilon * LOST)
+    last = Decimal(1).scaleb(number.adjusted() - DIGITS + 1)
+    return format(number.quantize(last, ROUND_DOWN).normalize(), "f")
+
+
+def rewritten(text: str, epsilons: Mapping[str, str], answers: int | None = None) -> str:
+    """Return a registry's text with other epsilons.
+
+    Args:
+        text: a sound registry as TOML, with tables of any form: with headers, dotted or inline.
+        epsilons: the new epsilon of each metric, as TOML.
+        answers: the new number of questions that a window asks. None where it stays.
+
+    """
+    document = tomlkit.parse(text)
+    for name, epsilon in epsilons.items():
+        _set(document, ("metric", name, "epsilon"), epsilon)
+    if answers is not None:
+        _set(document, ("budget", "answers"), str(answers))
+    return tomlkit.dumps(document)
+
+
+def diff(name: str, before: str, after: str) -> str:
+    """Return a unified diff that ``patch`` applies to the file with this name."""
+    lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def _set(document: Container, keys: tuple[str, ...], value: str) -> None:
+    """Set a value. Its line keeps its spaces and its comment."""
+    *tables, key = keys
+    table = document
+    for name in tables:
+        table = table[name]
+    table[key] = tomlkit.value(value)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """How the errors of all metrics fall with epsilon. All arrays have shape (metrics,).
+
+    Attributes:
+        targets: the standard errors that count as one, in the metrics' units.
+        floor: the variance of one unperturbed answer, in squared units.
+        noise: the variance that perturbation adds, times 4 sinh(epsilon / 2)**2.
+        most: the largest epsilon.
+        reports: how many reports a window of the budget has.
+
+    """
+
+    targets: Floats
+    floor: Floats
+    noise: Floats
+    most: Floats
+    reports: Floats
+
+    def epsilons(self, multiple: float, part: float) -> Floats:
+        """Return the epsilons at which all errors are a multiple of their targets.
+
+        Args:
+            multiple: of the targets.
+            part: the fraction of the devices that answers.
+
+        """
+        left = np.maximum((multiple * self.targets) ** 2 * part - self.floor, self.noise * RESOLVED)
+        epsilons: Floats = np.clip(2 * np.arcsinh(np.sqrt(self.noise / left) / 2), float(LEAST_EPSILON), self.most)
+        return epsilons
+
+    def fill(self, total: float, answers: int | None) -> tuple[float, Floats]:
+        """Return the least multiple that a total allows, and the epsilons.
+
+        Args:
+            total: what all reports of a window may cost together.
+            answers: how many questions a window asks where they are drawn, else None.
+
+        """
+        part = 1.0 if answers is None else answers / self.targets.size
+        low, high = 1 / HIGHEST, HIGHEST
+        for _ in range(HALVINGS):
+            middle = math.sqrt(low * high)
+            costs = np.sort(self.reports * self.epsilons(middle, part))[::-1]
+            low, high = (low, middle) if costs[:answers].sum() <= total else (middle, high)
+        return high, self.epsilons(high, part)

@@ -29,11 +29,9 @@ from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
-from estimator.privacy.amplification import sampled
-from estimator.privacy.central_epsilon import central_of
+from estimator.privacy.amplification import central_of, sampled
 from estimator.privacy.exposure import Exposure, exposures, own_delta
-from estimator.results.extras import Central, LeastShare
-from estimator.results.metric import Question
+from estimator.results.metric import Central, LeastShare, Question
 from estimator.results.record import Record, says
 
 OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
@@ -108,6 +106,9 @@ class MeanError(Record, frozen=True):
     """The standard error of a mean."""
 
     standard_error_worst: Annotated[float, says("in the worst population.")]
+    name: Annotated[
+        str, says("what it is called, such as ``mean position``. Left out if it is the mean of the answers themselves.")
+    ] = "mean"
 
 
 class StrataPlan(Record, frozen=True):
@@ -257,7 +258,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindow
         paid_windows=paid,
         share=_share_errors(analysis, reports),
         rotations=analysis.rotation_error,
-        mean=None if error is None else MeanError(error * analysis.width),
+        mean=None if error is None else MeanError(error * analysis.width, analysis.mean_name),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
         wanted_error=wanted_error,
         reports_needed=needed,

@@ -18,7 +18,7 @@ import numpy as np
 
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
-from estimator.decoders.protocol import Squares
+from estimator.decoders.decoder import Squares
 from estimator.statistics.binomial_intervals import at_most, binomial_intervals
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z
 from estimator.statistics.laws import binomial_tail

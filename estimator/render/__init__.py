@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from estimator.formats.json_documents import as_json
 from estimator.formats.tables import as_csv, to_parquet
-from estimator.formats.to_json import as_json
 from estimator.render.text.summary import as_summary
 from estimator.results.report import EstimateReport
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from estimator.render.sentences import answer_of, participation_of
+from estimator.render.words import answer_of, participation_of
 from estimator.report.highlights import first_shown
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport

@@ -1,23 +1,286 @@
-"""The words that all renderers share."""
+"""The words that all renderers share: the answer to a question in a sentence or two, and phrases.
+
+Sentences are for readers who know no intervals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_CEILING, Context
 from typing import Final
 
 from client_sdk.protocol.kinds.kind import word
-from estimator.results.changes import Changes
-from estimator.results.extras import Cluster, Move, RangeTest
+from client_sdk.protocol.texts.text import CUT
+from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
+from estimator.report.conclusions import SIGNIFICANT
+from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate, Question
+from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest
+from estimator.results.report import Changes
 from estimator.results.statistic import STATISTICS
+from estimator.words import EMPTY_TEXT, label_of, plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
 """Rounds up: a privacy loss is never shown smaller than it is."""
 
 LEAST_P: Final = 0.001
 """Smaller p-values are shown as below this, because the normal approximation fails in the tails."""
+
+AMONG_ALL_NOTE: Final = (
+    "Among all installations: bounds, whatever the devices that do not take part would answer. Other figures, such as "
+    "quantiles, the variance, shares and means within groups, coefficients and strata, have no such bounds."
+)
+
+MOVED: Final = {
+    "coordinate": "coordinate mean",
+    "coefficient": "any coefficient",
+    "cell_share": "cell share",
+    "product_mean": "product mean",
+}
+"""What made-up reports could have moved, where it is not a figure of the report."""
+
+SHOWN_UNCLEAR = 5
+"""How many unclear texts a sentence names."""
+
+NO_REPORTS = "Nobody has reported."
+
+HARDLY_POSSIBLE = "Hardly any answers make such a tally: do not trust it. What comes nearest:"
+
+TOO_FEW = "There are too few reports to learn from."
+
+NO_TEXTS = "No texts are found by this question; name some with --with candidates=FILE."
+
+
+def answer_of(estimated: MetricEstimate, independence: float | None = None) -> str:
+    """Return the answer that one window gives.
+
+    Args:
+        estimated: the figures of the window.
+        independence: the p-value of two questions asked together, corrected for all such pairs.
+            None for any other question.
+
+    """
+    if not estimated.reports:
+        return NO_REPORTS
+    told = ((group, SENTENCES[group.statistic]) for group in estimated.groups if group.statistic in SENTENCES)
+    sentences = [sentence for group, tell in told if (sentence := tell(estimated, group))]
+    leading = estimated.leading
+    if leading is not None and leading.figures[leading.lead].is_a_point:
+        sentences.insert(0, HARDLY_POSSIBLE)
+    if estimated.texts is not None and not sentences:
+        sentences.append(NO_TEXTS)
+    if estimated.among_all is not None:
+        sentences.append(_of_all(estimated, estimated.among_all))
+    if independence is not None and estimated.names is not None:
+        sentences.append(_of_independence(estimated.names, independence))
+    return " ".join(sentences)
+
+
+def _of_shares(estimated: MetricEstimate, group: FigureGroup) -> str:
+    if group is not estimated.leading:
+        return ""
+    shares, share = group.figures, group.figures[group.lead]
+    if share.value is True:
+        return f"{about_figure(group, share).capitalize()} say yes."
+    noun = _noun(estimated, group)
+    rival = shares[int((-shares.unbiased).argsort(kind="stable")[1])]
+    if rival.high >= share.low:
+        both = " and ".join(f"“{group.label(each)}”, {about_figure(group, each)}," for each in (share, rival))
+        return f"{both} look most common; which {noun} is ahead cannot be told."
+    return f"The most common {noun} is “{group.label(share)}”: {about_figure(group, share)}."
+
+
+def _noun(estimated: MetricEstimate, group: FigureGroup) -> str:
+    """Return what the shares are of."""
+    if estimated.are_sets:
+        return "value"
+    if estimated.names is None:
+        return "answer"
+    return "pair of answers" if isinstance(group.figures.labels[0], tuple) else "group"
+
+
+def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
+    often = group.figures[group.lead]
+    return f"{about_figure(group, often).capitalize()} were used on {group.label(often)}."
+
+
+def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
+    if not len(group.figures):
+        return "No text was common enough to be found."
+    first, others = group.figures[0], len(group.figures) - 1
+    more = f"; {plural(others, 'other text')} found" if others else ""
+    return f"The most common text found is “{group.label(first)}”: {about_figure(group, first)}{more}."
+
+
+def _of_named(estimated: MetricEstimate, group: FigureGroup) -> str:
+    certain = 0 if estimated.texts is None else estimated.texts.certain
+    return f"Of {plural(len(group.figures), 'text')} that you named, {certain or 'none'} surely occur."
+
+
+def _of_largest(name: str) -> Callable[[MetricEstimate, FigureGroup], str]:
+    """Return what tells the largest of many coordinates."""
+
+    def tell(_: MetricEstimate, group: FigureGroup) -> str:
+        largest = group.figures[group.lead]
+        if largest.estimate is None:
+            return TOO_FEW
+        which = f"number {largest.value}" if isinstance(largest.value, int) else f"of {group.label(largest)}"
+        return f"The largest of {len(group.figures)} {name}, {which}, is {about_figure(group, largest)}."
+
+    return tell
+
+
+def _of_mean(_: MetricEstimate, group: FigureGroup) -> str:
+    return f"The {group.about.title.lower()} is {about_figure(group, group.figures[0])}."
+
+
+def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
+    of = "" if group.ends is None else f" of {group.ends[1]:g}"
+    return f"{_of_mean(estimated, group).removesuffix('.')}{of}."
+
+
+def _of_median(_: MetricEstimate, group: FigureGroup) -> str:
+    median = group.figures[len(group.figures) // 2]
+    return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
+
+
+def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
+    """Return which groups have the lowest and the highest mean, unless too few can be told."""
+    known = sorted((each for each in group.figures if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    if len(known) < 2 or estimated.names is None:  # noqa: PLR2004 one has no rival
+        return ""
+    lowest, highest = (f"for “{group.label(each)}”, {about_figure(group, each)}" for each in (known[0], known[-1]))
+    return f"The mean of {estimated.names[1]} looks lowest {lowest}, and highest {highest}."
+
+
+SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
+    "share": _of_shares,
+    "share_at_least": _of_days_of_use,
+    "found_text": _of_found,
+    "named_text": _of_named,
+    "coordinate": _of_largest("coordinates"),
+    "coefficient": _of_largest("coefficients"),
+    "log_odds": _of_largest("log-odds"),
+    "mean": _of_mean,
+    "mean_position": _of_position,
+    "mean_size": _of_mean,
+    "quantile": _of_median,
+    "mean_within": _of_group_means,
+}
+"""What tells the figures of a statistic; an empty text where there is nothing to tell."""
+
+
+def text_notes(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield what to know of lists of texts: what they cannot contain, and what is unclear."""
+    texts, found = estimated.texts, estimated.group("found_text")
+    if texts is None:
+        return
+    if found is not None:
+        known = [least for least in texts.least if least.share is not None]
+        words = [
+            f"from {f'{100 * (least.share or 0.0):.2g} %'} on, if it has {plural(least.letters, 'letter')}"
+            for least in known
+        ]
+        often = f" A text is found 9 times in 10 {'; '.join(words)}." if words else ""
+        yield f"The list lacks texts that few people have.{often} With 95 % confidence, every text on it occurs."
+        if any(str(text).endswith(CUT) for text in found.figures.labels):
+            yield f"An ellipsis ends a beginning of {texts.max_length} letters: longer texts are cut."
+    if texts.unclear:
+        listed = ", ".join(f"“{label_of(text) or EMPTY_TEXT}”" for text in texts.unclear[:SHOWN_UNCLEAR])
+        more = "" if len(texts.unclear) <= SHOWN_UNCLEAR else f" and {len(texts.unclear) - SHOWN_UNCLEAR:,} more"
+        yield f"Unclear, because groups of devices disagree: {listed}{more}."
+
+
+def made_up_words(made_up: int, reports: int) -> str:
+    """Return how many made-up reports put a text on the list."""
+    return f"about {made_up:,} made-up reports, {100 * made_up / reports:.2g} % of all, put a text on the list"
+
+
+def _of_independence(names: tuple[str, str], p_value: float) -> str:
+    first, second = names
+    if p_value <= SIGNIFICANT:
+        return f"{first} and {second} go together: chance would seldom make them look so (p {p_equals(p_value)})."
+    return f"There is no sign that {first} and {second} have to do with each other (p {p_equals(p_value)})."
+
+
+def _of_all(estimated: MetricEstimate, among_all: AmongAll) -> str:
+    """Return which share of all installations takes part, and bounds on the answer's figure."""
+    whole = f"Of all {among_all.installs:,} installations {taking_part_words(among_all)}"
+    bounded = headline_bounds(estimated, among_all)
+    if bounded is None:
+        return f"{whole}, and nothing bounds this figure among all."
+    group, bounds = bounded
+    label = group.label(bounds)
+    named = f"“{label}”" if group.about.is_share else f"the {label}" if group.about.is_compared else label
+    return f"{whole}; among all of them {named} is {unit_of(group).rounded(bounds, SENTENCE_FIGURES).interval}."
+
+
+def headline_bounds(estimated: MetricEstimate, among_all: AmongAll) -> tuple[FigureGroup, Figure] | None:
+    """Return the bounds on the answer's figure among all, with their group; None without any."""
+    key = estimated.headline
+    group = None if key is None else among_all.group(key.statistic)
+    bounds = None if key is None else among_all.figure(key)
+    return None if group is None or bounds is None else (group, bounds)
+
+
+def taking_part_words(among_all: AmongAll) -> str:
+    """Return which share of all installations takes part, as an interval unless it is known."""
+    share = among_all.taking_part
+    if share.low == share.high:
+        return f"{exact_percent(share.low)} take part"
+    return f"{interval_of(share)} take part"
+
+
+def interval_of(share: Estimate) -> str:
+    """Return the interval of a share for a sentence."""
+    return percent(None, share.low, share.high, figures=SENTENCE_FIGURES).interval
+
+
+def participation_of(windows: Sequence[MetricEstimate]) -> str:
+    """Return whom figures describe: the devices that take part, and about how many they are.
+
+    Args:
+        windows: those whose figures are shown.
+
+    """
+    described = "Figures describe the devices that take part; those whose users decline are in no tally."
+    reported = [each for each in windows if each.reports]
+    known = [(each.taking_part.estimate or 0.0, each) for each in reported if each.taking_part is not None]
+    if not known:
+        why = "the schedule does not say what share of them is asked in a window"
+        return f"{described} How many take part is unknown: {why}." if reported else described
+    _, largest = max(known, key=lambda pair: pair[0])
+    taking_part = largest.taking_part
+    assert taking_part is not None  # noqa: S101 of the known ones
+    whole = 0 if taking_part.asked == 1 else None
+    devices = number(taking_part.estimate, taking_part.low, taking_part.high, decimals=whole)
+    asked = "" if taking_part.asked == 1 else f" of the {exact_percent(taking_part.asked)} that are asked"
+    return (
+        f"{described} About {devices.estimate} devices take part: {plural(largest.reports, 'report')} of "
+        f"{largest.metric} in {largest.window}, one a device{asked}, if each has budget left and answers."
+    )
+
+
+def move_unit(estimated: MetricEstimate, move: Move) -> Unit:
+    """Return the unit of what made-up reports could have moved."""
+    group = estimated.group(move.statistic)
+    if group is None or move.statistic in MOVED:
+        return NO_UNIT
+    return PERCENT if group.about.is_share else Unit(0, group.unit, group.unit)
+
+
+def move_cells(estimated: MetricEstimate, move: Move) -> tuple[str | tuple[str, ...], str, str]:
+    """Return the label of what made-up reports could have moved, and how far down and up."""
+    unit = move_unit(estimated, move)
+    return move_label(estimated, move), unit.size(move.down), unit.size(move.up)
+
+
+def about_figure(group: FigureGroup, figure: Estimate) -> str:
+    """Return a figure with its interval, such as ``about 12 % (9 to 14 %)``.
+
+    Unlike a table, it has nothing impossible.
+    """
+    return unit_of(group).rounded(figure, SENTENCE_FIGURES).about
 
 
 def short_loss(loss: float) -> str:
@@ -38,12 +301,6 @@ def cluster_words(cluster: Cluster) -> str:
     return "; ".join(map(word, cluster.values))
 
 
-AMONG_ALL_NOTE: Final = (
-    "Among all installations: bounds, whatever the devices that do not take part would answer. Other figures, such as "
-    "quantiles, the variance, shares and means within groups, coefficients and strata, have no such bounds."
-)
-
-
 def untested_words(statistics: Sequence[str]) -> str:
     """Return which of the shown figures are not tested; empty if all are."""
     names = [*dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)]
@@ -53,15 +310,6 @@ def untested_words(statistics: Sequence[str]) -> str:
 def tested_words(changes: Changes) -> str:
     """Return which figures are tested."""
     return " or ".join("shares" if group.about.is_share else "the mean" for group in changes.groups)
-
-
-MOVED: Final = {
-    "coordinate": "coordinate mean",
-    "coefficient": "any coefficient",
-    "cell_share": "cell share",
-    "product_mean": "product mean",
-}
-"""What made-up reports could have moved, where it is not a figure of the report."""
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:

@@ -4,7 +4,7 @@ The change is that of the population from which the people of each window are a 
 whether the same people answered in both windows. If they answered alike, the errors of the windows
 go together, and that of the difference is smaller. If they answered the opposite, as people may on
 a weekday and at a weekend, the errors go against each other, and it is larger. It is therefore
-taken to be as large as any answers of the same people can make it (`estimator.report.same_people`).
+taken to be as large as any answers of the same people can make it (`estimator.report.changes`).
 What the mechanism adds is new in each window.
 
 The interval of a difference combines the distances of the two windows' own intervals to their
@@ -22,6 +22,23 @@ A report tests every question at once, and chance alone would make many of them 
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
 its number of values, and divides it among them. The probability that any unchanged figure has a
 corrected value of 0.05 or less is at most 5 %.
+
+The people of a window are a sample of the population that a figure is of. Nobody knows whether they
+answered in the other window, too, nor how. Let x and y be one person's answers in the two windows,
+on a scale from 0 to 1, with the means a and b in the population.
+
+* x·y and (1 - x)·(1 - y) are never below 0. The covariance of x and y is therefore never below
+  -min(a·b, (1 - a)·(1 - b)). People who say yes once and no the next time reach it.
+* It is never below minus the root of the product of their variances (Cauchy-Schwarz). In a share
+  that says no more. The variance of the answers to a mean is at most what the least noise of the
+  mechanism leaves of the variance of a report.
+
+If everybody of the smaller window is in the larger, the means of the samples have that covariance,
+divided by the reports of the larger window. If fewer are, it is nearer to 0.
+
+The noise of the mechanism is new in each report, and takes no part. Nor do permanent answers: those
+of different answers are independent, and those of equal answers are the same, which makes the error
+of a difference smaller.
 """
 
 from __future__ import annotations
@@ -35,14 +52,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
-from estimator.report.same_people import SamePeople
-from estimator.results.changes import Changes
+from estimator.analyses.means import Contrast
+from estimator.analyses.metric import analysis_of
+from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.results.estimate import Estimate, Figures
-from estimator.results.group import SHARES, FigureGroup
+from estimator.results.group import SHARES, Ends, FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.statistics.confidence import EXACT_BELOW, Z
-from estimator.statistics.holm import PAIR, holm
+from estimator.results.report import Changes
+from estimator.results.statistic import Statistic
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, Z, holm
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,3 +254,66 @@ def _changes(question: Compared, corrected: list[float]) -> Changes:
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
     """Return the figures of a window that are not compared with another's, by their statistics."""
     return tuple(group.statistic for group in estimated.groups if group.about.untested)
+
+
+@dataclass(frozen=True, slots=True)
+class SamePeople:
+    """Two windows of a question, in which the same people may have answered.
+
+    Attributes:
+        metric: the question.
+        reports: of the first window and of the last.
+
+    """
+
+    metric: Metric
+    reports: tuple[int, int]
+
+    def opposition(self, about: Statistic, first: Estimate, last: Estimate, ends: Ends) -> float:
+        """Return by how much the covariance of the errors of two figures may lie below 0.
+
+        Args:
+            about: their statistic.
+            first: the estimate in the first window.
+            last: the estimate in the last one.
+            ends: the least and the greatest possible figure.
+
+        """
+        places = [_position(figure, *ends) for figure in (first, last)]
+        opposition = _opposition(*places)
+        if not about.is_share:
+            variances = [
+                max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
+                for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
+            ]
+            opposition = min(opposition, math.sqrt(math.prod(variances)))
+        return opposition * (ends[1] - ends[0]) ** 2 / max(self.reports)
+
+
+def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
+    """Return the least variance that a channel adds to an answer, if answers have a mean.
+
+    Args:
+        metric: the question, for the worth of its answers.
+        channel: that of the question, or a step of it.
+        mean: on a scale from 0 to 1.
+
+    """
+    decoder = decoder_of(channel)
+    if decoder is not None:
+        return decoder.least_noise(mean)
+    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
+
+
+def _opposition(first: float, last: float) -> float:
+    """Return by how much the covariance of answers with these means may lie below 0."""
+    return min(first * last, (1 - first) * (1 - last))
+
+
+def _position(figure: Estimate, least: float, most: float) -> float:
+    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
+    return min(1.0, max(0.0, (figure.estimate - least) / (most - least)))
+
+
+def _error(figure: Estimate, least: float, most: float) -> float:
+    return (figure.standard_error or 0.0) / (most - least)

@@ -11,14 +11,13 @@ from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
 from estimator.plan.target_error import reports_needed, unit_variance
 from estimator.report.changes import changes_of
-from estimator.report.group_differences import corrected_differences
+from estimator.report.conclusions import corrected_differences
 from estimator.report.pooling import pooled
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import SHOWN_VALUES, TOO_FAR, Highlight, Precision
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import EXACT_BELOW, Z
-from estimator.statistics.holm import holm
+from estimator.statistics.confidence import EXACT_BELOW, Z, holm
 
 
 def highlights_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Highlight, ...]:

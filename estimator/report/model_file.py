@@ -11,7 +11,7 @@ import msgspec
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import ReportError, RequestError
-from estimator.formats.to_json import builtins_of, json_text
+from estimator.formats.json_documents import builtins_of, json_text
 from estimator.results.learned import MODEL_SCHEMA, LearnedModel, ModelFile, ModelInput
 from estimator.results.report import EstimateReport
 

@@ -13,6 +13,16 @@ of the range remain a few. Where the noise that is left is too small for a norma
 `LEAST_NOISE`), all of the error is taken to be the same in every window.
 
 The change from the first window to the last is that of `estimator.report.changes`.
+
+Of the coordinates of vectors only the choice of people may be the same: each window has rotations
+of its own, so that the noise and the error of finitely many rotations are new. Of the variance of a
+coordinate, people can make no more than
+
+* what is left beyond the least noise of the mechanism, and
+* the squared norm less the squared length of the mean: that of all coordinates together.
+
+The first bound is sharp where reports are few, the second where the rotations matter. Both are
+taken over all windows, since those of one window are uncertain.
 """
 
 from __future__ import annotations
@@ -22,6 +32,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+import numpy as np
 from msgspec.structs import replace as replace_fields
 
 from client_sdk.protocol.channel import Channel
@@ -30,12 +41,11 @@ from estimator.analyses.analysis import question_fields
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import LEAST_NOISE
 from estimator.decoders.permanent import first_step
-from estimator.report.changes import compare, reaches
-from estimator.report.pooled_vectors import pooled_coordinates
-from estimator.report.same_people import least_noise
+from estimator.report.changes import compare, least_noise, reaches
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import MetricEstimate, Pooled
+from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z
 
 
@@ -189,3 +199,47 @@ def _error(parts: Sequence[_Part], stretches: Sequence[float]) -> float:
     fresh = math.fsum((weight * part.fresh) ** 2 for weight, part in zip(weights, parts, strict=True))
     lasting = math.fsum(weight * part.lasting for weight, part in zip(weights, parts, strict=True))
     return math.hypot(math.sqrt(fresh), lasting) / sum(part.reports for part in parts)
+
+
+def pooled_coordinates(least_noise: float, windows: list[tuple[int, Figures]], norm: float) -> Figures:
+    """Return the mean of each coordinate over all reports.
+
+    Args:
+        least_noise: the least variance that the mechanism gives to a coordinate of one report.
+        windows: the number of reports, at least 1, and the coordinates of each window.
+        norm: the greatest length of a vector.
+
+    """
+    each = np.array([reports for reports, _ in windows], dtype=float)[:, np.newaxis]
+    total = float(each.sum())
+    estimates, errors = (np.array([getattr(of, name) for _, of in windows]) for name in ("unbiased", "standard_errors"))
+    mean = (each * estimates).sum(axis=0) / total
+    people = _variance_of_people(each, errors, mean, norm, least_noise)
+    fresh = np.maximum(errors**2 - people / each, 0.0)
+    noise = (each**2 * fresh).sum(axis=0) / (2 * norm * len(windows)) ** 2
+    averaging = np.sqrt((each**2 * fresh).sum(axis=0) + people * np.sqrt(each).sum() ** 2)
+    error = np.where(noise < LEAST_NOISE, (each * errors).sum(axis=0), averaging) / total
+    reach = _widest_stretch(windows) * Z * error if total >= EXACT_BELOW else np.inf
+    lows, highs = (np.clip(mean + side * reach, -norm, norm) for side in (-1, 1))
+    return Figures(windows[0][1].labels, lows, highs, mean, error)
+
+
+def _variance_of_people(each: Floats, errors: Floats, mean: Floats, norm: float, noise: float) -> Floats:
+    """Return the most that the vectors of people can vary in each coordinate, shape (d,)."""
+    total = each.sum()
+    of_report = (each**2 * errors**2).sum(axis=0) / total  # all of the variance, as if of one report
+    uncertain = (((each * errors).sum(axis=0) / total) ** 2).sum()
+    most = norm**2 - max(0.0, float((mean**2).sum() - uncertain))
+    varying: Floats = np.clip(of_report - noise, 0.0, max(0.0, most))
+    return varying
+
+
+def _widest_stretch(windows: list[tuple[int, Figures]]) -> float:
+    """Return by how much intervals are wider than normal ones.
+
+    It is that of the widest, since ends may be cut off. Those of few reports are everything, and
+    tell it only if there are no others.
+    """
+    enough = [of for reports, of in windows if reports >= EXACT_BELOW] or [of for _, of in windows]
+    sides = (np.maximum(of.highs - of.unbiased, of.unbiased - of.lows) / of.standard_errors for of in enough)
+    return max(1.0, max(float(side.max()) for side in sides) / Z)

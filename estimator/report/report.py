@@ -15,73 +15,23 @@ from msgspec.structs import replace
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from estimator.analyses.covariance import MOST_VALUES
 from estimator.analyses.metric import analysis_of, estimates
-from estimator.errors import TalliesError, UnfitTallyError
-from estimator.privacy.central_epsilon import central_of, together
+from estimator.analyses.ratios import MOST_VALUES
+from estimator.errors import RequestError, TalliesError, UnfitTallyError
+from estimator.privacy.amplification import central_of, together
 from estimator.report.changes import changes_of
-from estimator.report.group_differences import corrected_differences
+from estimator.report.conclusions import corrected_differences
 from estimator.report.highlights import highlights_of
 from estimator.report.participation import check_installs, with_participation
 from estimator.report.pooling import pooled
-from estimator.report.request_checks import check_candidates, check_ranges
 from estimator.report.strata import apart, counted_apart, effects_of, names_of_strata
-from estimator.results.extras import Composed
-from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport, Skipped
-from estimator.results.request import EVERYTHING_CLOSED, PLAIN, Request, Selection
+from estimator.results.metric import Composed, MetricEstimate
+from estimator.results.report import EVERYTHING_CLOSED, PLAIN, EstimateReport, Request, Selection, Skipped
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.tallies.read import FEWER
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import FEWER, Tally
 
-
-def with_central(
-    estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
-) -> list[MetricEstimate]:
-    """Return the estimates with what their tallies reveal at a delta.
-
-    Args:
-        estimated: of questions and strata.
-        metrics: the definitions of questions and strata.
-        registry: the definitions of the questions alone.
-        delta: of each tally.
-
-    """
-    smallest = _smallest(estimated, registry)
-    return [
-        replace(each, central=central_of(metrics[each.metric], reports, delta, closed=each.closed))
-        for each, reports in zip(estimated, smallest, strict=True)
-    ]
-
-
-def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
-    """Return what the closed tallies of each window reveal together.
-
-    Args:
-        estimated: of questions and strata.
-        registry: the definitions of the questions alone.
-        delta: of all tallies of a window.
-
-    """
-    windows: dict[Window, list[tuple[Metric, int]]] = {}
-    for each, reports in zip(estimated, _smallest(estimated, registry), strict=True):
-        if each.closed and reports > 0 and each.metric in registry.metrics:
-            windows.setdefault(each.span, []).append((registry.metrics[each.metric], reports))
-    ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
-    return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
-
-
-def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
-    """Return the reports of each tally; with strata, those of the smallest tally that has any."""
-    reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
-
-    def of(each: MetricEstimate) -> int:
-        metric = registry.metrics.get(each.metric)
-        places = [] if metric is None else [(name, each.window) for name in names_of_strata(metric)]
-        return min((reports[place] for place in places if place in reports), default=each.reports)
-
-    return [of(each) for each in estimated]
-
+MOST_CANDIDATES: Final = 10**6
+"""Each takes half a kilobyte of memory, and for each window about a tenth of a millisecond."""
 
 NUMBERS_A_SHARE: Final = 8
 """Estimate, standard error, interval, maximum-likelihood and shrunken share, and their labels."""
@@ -219,3 +169,114 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     if not tally.closed and not preliminary:
         raise UnfitTallyError("its window is still open; use --preliminary to include it")
     analysis_of(metric).check(tally)
+
+
+def with_central(
+    estimated: Sequence[MetricEstimate], metrics: Mapping[str, Metric], registry: Registry, delta: float
+) -> list[MetricEstimate]:
+    """Return the estimates with what their tallies reveal at a delta.
+
+    Args:
+        estimated: of questions and strata.
+        metrics: the definitions of questions and strata.
+        registry: the definitions of the questions alone.
+        delta: of each tally.
+
+    """
+    smallest = _smallest(estimated, registry)
+    return [
+        replace(each, central=central_of(metrics[each.metric], reports, delta, closed=each.closed))
+        for each, reports in zip(estimated, smallest, strict=True)
+    ]
+
+
+def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: float) -> tuple[Composed, ...]:
+    """Return what the closed tallies of each window reveal together.
+
+    Args:
+        estimated: of questions and strata.
+        registry: the definitions of the questions alone.
+        delta: of all tallies of a window.
+
+    """
+    windows: dict[Window, list[tuple[Metric, int]]] = {}
+    for each, reports in zip(estimated, _smallest(estimated, registry), strict=True):
+        if each.closed and reports > 0 and each.metric in registry.metrics:
+            windows.setdefault(each.span, []).append((registry.metrics[each.metric], reports))
+    ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
+    return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
+
+
+def _smallest(estimated: Sequence[MetricEstimate], registry: Registry) -> list[int]:
+    """Return the reports of each tally; with strata, those of the smallest tally that has any."""
+    reports = {(each.metric, each.window): each.reports for each in estimated if each.reports > 0}
+
+    def of(each: MetricEstimate) -> int:
+        metric = registry.metrics.get(each.metric)
+        places = [] if metric is None else [(name, each.window) for name in names_of_strata(metric)]
+        return min((reports[place] for place in places if place in reports), default=each.reports)
+
+    return [of(each) for each in estimated]
+
+
+def check_ranges(registry: Registry, ranges: Sequence[tuple[str, float, float]]) -> None:
+    """Check that each metric has a distribution and each range lies within its answers.
+
+    Args:
+        registry: the definitions.
+        ranges: the metric, the start and the end of each.
+
+    Raises:
+        UnknownMetricError: if the registry defines no such metric.
+        RequestError: saying which range cannot be had, and what to do.
+
+    """
+    for name, start, end in ranges:
+        metric = registry.metric(name)
+        analysis = analysis_of(metric)
+        requested = f"the range of {name} from {start:.12g} to {end:.12g}"
+        if metric.kind.statistic in {"", "mean"}:
+            raise RequestError(
+                f"{requested} cannot be estimated; "
+                'only numbers and counts of statistic = "distribution" or "quantiles" can'
+            )
+        if not analysis.has_distribution or analysis.ends is None:
+            raise RequestError(
+                f"{requested} needs no estimate of its own: the report has the share of each count; add them"
+            )
+        low, high = analysis.ends
+        if not low <= start <= high or not low <= end <= high:
+            raise RequestError(
+                f"{requested} leaves its answers, which go from {low:.12g} to {high:.12g}; choose other ends"
+            )
+        if start > end:
+            raise RequestError(f"{requested} ends before it begins; exchange its ends")
+        if start == end and not analysis.is_whole:
+            raise RequestError(f"{requested} is a single number, which has no share of its own; make it longer")
+
+
+def check_candidates(registry: Registry, candidates: Sequence[str]) -> None:
+    """Check that texts are not too many, and that each consists of the letters of some question.
+
+    Args:
+        registry: the definitions.
+        candidates: the texts.
+
+    Raises:
+        RequestError: saying which text has no question, or how many are the most, and what to do.
+
+    """
+    if not candidates:
+        return
+    if len(candidates) > MOST_CANDIDATES:
+        raise RequestError(
+            f"{len(candidates):,} candidates are more than {MOST_CANDIDATES:,}; name some, and others in another report"
+        )
+    analyses = [each for each in map(analysis_of, registry.metrics.values()) if each.takes_candidates]
+    if not analyses:
+        raise RequestError('candidates are for questions of kind = "text", and the registry has none; leave them out')
+    possible = {text for analysis in analyses for text in analysis.fitting(candidates)}
+    for place, text in enumerate(candidates, 1):
+        if text not in possible:
+            letters = " or ".join(analysis.kind.alphabet for analysis in analyses)
+            raise RequestError(f"candidate {place}, {text!r}, is no text of {letters}; correct or remove it")

@@ -26,9 +26,9 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, can_be_compared, compare
-from estimator.results.changes import Effect
 from estimator.results.metric import MetricEstimate
-from estimator.statistics.holm import holm
+from estimator.results.report import Effect
+from estimator.statistics.confidence import holm
 from estimator.tallies.tally import INT64, Tally
 
 OTHERS: Final = "others"

@@ -1,16 +1,173 @@
-"""All figures of one metric in one window, or in several windows together."""
+"""All figures of one metric in one window, or in several windows together, and what goes with them.
+
+Clusters of answers, texts that nobody listed, how many devices take part, what a published tally
+reveals, and what made-up reports could have done to it stand beside the figures.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 
+from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.window import Window
-from estimator.results.extras import AmongAll, Central, Clusters, Fakes, TakingPart, TextFindings
+from estimator.results.estimate import NO_LABEL, Estimate, Figure, FigureLabel
 from estimator.results.group import Figured, FigureGroup
 from estimator.results.learned import LearnedModel
 from estimator.results.record import Record, says
+
+PARTICIPATION_CONFIDENCE: Final = 0.998
+"""Of the number of devices that take part. Bounds use the lower end alone, so that they miss in one
+of a thousand tallies more than the interval that they are made of.
+"""
+
+ASSUMPTION: Final = "shuffled tally of honest reports"
+"""Stands beside what a published tally reveals, because that is false without it."""
+
+
+class Cluster(Record, frozen=True, kw_only=True):
+    """Answers that lie close together."""
+
+    share: Annotated[Estimate, says("the share of devices that gave one of these answers.")]
+    stability: Annotated[float, says("how well resampled tallies reproduce the cluster, from 0 to 1.")]
+    values: Annotated[tuple[Label, ...], says("its answers, in the domain's order; empty for a number.")] = ()
+    start: Annotated[
+        float | None, says("for a number, the lower end of its answers; otherwise None. ``from`` in JSON.")
+    ] = msgspec.field(name="from", default=None)
+    end: Annotated[
+        float | None, says("for a number, the upper end of its answers; otherwise None. ``to`` in JSON.")
+    ] = msgspec.field(name="to", default=None)
+    mean: Annotated[Estimate | None, says("of the answers. None if they do not lie on a line.")] = None
+
+
+class Clusters(Record, frozen=True):
+    """The clusters of a tally."""
+
+    clusters: Annotated[tuple[Cluster, ...], says("ordered by their first answer.")]
+    numbers: Annotated[
+        tuple[float, ...],
+        says("for each number of clusters, from 1, the fraction of resampled tallies with that number."),
+    ]
+
+
+class Move(Record, frozen=True):
+    """By how much made-up reports could have moved an unbiased estimate."""
+
+    statistic: Annotated[str, says("of the figure.")]
+    down: Annotated[float, says("the largest decrease.")]
+    up: Annotated[float, says("the largest increase.")]
+    value: Annotated[
+        FigureLabel,
+        says(
+            "of the figure. Left out for the only figure of its statistic; for coordinates and "
+            "coefficients it is left out because the move is that of any of them."
+        ),
+    ] = NO_LABEL
+
+
+class RangeTest(Record, frozen=True):
+    """A test of whether some population could have produced a tally."""
+
+    statistic: Annotated[
+        float, says("twice the log-likelihood ratio of the tally's own frequencies to the likeliest law.")
+    ]
+    p_value: Annotated[float, says("the probability that a tally of the likeliest law lies as far from the range.")]
+    drawn: Annotated[
+        int,
+        says(
+            "the number of simulated tallies; 0 if the tally lies within the range, or so far from "
+            "it that none would lie as far."
+        ),
+    ]
+    impossible: Annotated[bool, says("whether not a single simulated tally lies, or would lie, as far from the range.")]
+
+
+class Fakes(Record, frozen=True, kw_only=True):
+    """What made-up reports could have done to the estimates of a tally."""
+
+    fraction: Annotated[float, says("beta, the assumed fraction of made-up reports.")]
+    moves: Annotated[tuple[Move, ...], says("of the figures, in their order.")] = ()
+    test: Annotated[RangeTest, says("of the tally.")]
+
+
+class TakingPart(Figure, frozen=True, kw_only=True):
+    """The number of devices that take part in a window; its interval has 99.8 % confidence.
+
+    It assumes that each device that is asked has budget left and sends one report. Devices that
+    recorded nothing for the question are not among them.
+    """
+
+    asked: Annotated[float, says("the share of them that the schedule asks the question in the window.")]
+
+
+class AmongAll(Record, Figured, frozen=True, kw_only=True):
+    """Bounds on figures of all installations, whatever those that do not take part would answer.
+
+    No bound has an estimate. Other figures of the question have no bounds.
+    """
+
+    installs: Annotated[int, says("the number of all installations.")]
+    taking_part: Annotated[Figure, says("the share of them that take part; its interval has a confidence of 99.8 %.")]
+    groups: Annotated[tuple[FigureGroup, ...], says("the bounds, by the statistics that they bound.")] = ()
+
+
+class Central(Record, frozen=True, tag_field="assumes", tag=ASSUMPTION):
+    """The privacy loss of a device by published tallies."""
+
+    delta: Annotated[float, says("by how much a probability may exceed e^epsilon times another answer's.")]
+    epsilon: Annotated[float, says("rounded up.")]
+
+
+class Composed(Record, frozen=True):
+    """What the closed tallies of one window reveal together."""
+
+    window: Annotated[str, says("its name.")]
+    tallies: Annotated[
+        int,
+        says(
+            "the number of this report's tallies that have reports. Those of a question's public "
+            "strata count once, because a device is in one of them."
+        ),
+    ]
+    central: Annotated[
+        Central | None,
+        says("the loss of a device that is in all of them. None if their own deltas exceed the requested delta."),
+    ]
+
+
+class LeastShare(Record, frozen=True):
+    """From which share on a text is found 9 times in 10."""
+
+    letters: Annotated[int, says("of the text.")]
+    share: Annotated[float | None, says("None if no share is found so often.")]
+
+
+class TextFindings(Record, frozen=True, kw_only=True):
+    """How the texts of a tally were found: what their list lacks, and what is sure."""
+
+    candidates: Annotated[int, says("how many texts were tested for the statistic ``found_text``.")] = 0
+    certain: Annotated[
+        int, says("how many of the texts that the analyst named surely occur: with 95 % confidence all of them do.")
+    ] = 0
+    unclear: Annotated[
+        tuple[str, ...],
+        says(
+            "found or named texts about which groups of devices contradict each other. If they were "
+            "not named, they have no share."
+        ),
+    ] = ()
+    least: Annotated[
+        tuple[LeastShare, ...],
+        says(
+            "from which share on a short text and one of the most letters are found. Empty without "
+            "reports, and if the question finds no texts."
+        ),
+    ] = ()
+    max_length: Annotated[int, says("the letters of a text that are heard of.")]
+    made_up: Annotated[
+        int | None, says("on request, how many made-up reports put a text on the list that nobody has; otherwise None.")
+    ] = None
 
 
 class Question(Record, frozen=True, kw_only=True):

@@ -1,13 +1,16 @@
-"""A whole report, and what a person reads first of it about each question."""
+"""A report: what it is to contain, and all its figures, changes and what a person reads first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Final
 
-from estimator.results.changes import Changes, Effect
-from estimator.results.extras import Composed
-from estimator.results.metric import MetricEstimate, Pooled
+from client_sdk.protocol.window import Window
+from estimator.results.estimate import Figure
+from estimator.results.group import Figured, FigureGroup
+from estimator.results.metric import Composed, MetricEstimate, Pooled
 from estimator.results.record import Record, says
 
 SHOWN_VALUES: Final = 50
@@ -17,6 +20,132 @@ TOO_FAR: Final = 0.1
 """A fraction of the range. An interval that reaches farther to a side hardly separates a half from
 a third.
 """
+
+SCHEMA: Final = 1
+"""The number of the schema that JSON, CSV and Parquet follow.
+
+Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown
+schemas.
+"""
+
+POPULATION: Final = "taking-part"
+"""All figures describe the devices that take part: those whose users decline are in no tally.
+Standard errors and intervals describe a population of which these devices are a random sample.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The figures to compute for a tally beside the estimates.
+
+    Attributes:
+        simultaneous: intervals that hold together for all figures of a tally, instead of one by
+            one.
+        covariance: of the shares.
+        central_delta: the delta of each closed tally's central epsilon, or None to leave it out.
+        pool: also all windows of a metric together.
+        joint: what follows from the shares of two questions asked together.
+        fakes: the assumed fraction of made-up reports, or None to leave it out.
+        clusters: of answers that are numbers, counts, pairs, or lie on a scale.
+        ranges: of answers to numbers whose shares are wanted: the metric, the start and the end.
+        candidates: texts whose shares are wanted of questions about texts.
+        highlights: what a table or a page shows first.
+        installs: the number of all installations, to bound figures of all; or None.
+        asked: the share of devices that are asked, or None to take it from the schedule.
+
+    """
+
+    simultaneous: bool = False
+    covariance: bool = False
+    central_delta: float | None = None
+    pool: bool = False
+    joint: bool = True
+    fakes: float | None = None
+    clusters: bool = False
+    ranges: tuple[tuple[str, float, float], ...] = ()
+    candidates: tuple[str, ...] = ()
+    highlights: bool = True
+    installs: int | None = None
+    asked: float | None = None
+
+
+PLAIN = Request()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which windows a report covers.
+
+    Attributes:
+        first: leave out windows that end before this one begins; or None.
+        last: leave out windows that begin after this one has ended; or None.
+        preliminary: whether to include windows that can still change.
+
+    """
+
+    first: Window | None = None
+    last: Window | None = None
+    preliminary: bool = False
+
+    def spans(self, window: Window) -> bool:
+        """Whether a window lies between the first and the last one, or overlaps one of them.
+
+        A day may lie in a month, for example.
+        """
+        not_before = self.first is None or window.ends_at > self.first.starts_at
+        return not_before and (self.last is None or window.starts_at < self.last.ends_at)
+
+
+EVERYTHING_CLOSED = Selection()
+
+
+class Tested(Record, Figured, frozen=True, kw_only=True):
+    """Differences of figures, each with its p-values."""
+
+    tests: Annotated[int, says("the number of independent comparisons among the differences.")]
+    groups: Annotated[
+        tuple[FigureGroup, ...], says("the differences, by the statistics whose figures are compared.")
+    ] = ()
+
+    def __iter__(self) -> Iterator[tuple[FigureGroup, Figure]]:
+        """Yield every difference, with the group that it is of."""
+        return ((group, figure) for group in self.groups for figure in group.figures)
+
+    @property
+    def p_value_corrected(self) -> float | None:
+        """The smallest corrected p-value. None with too few reports."""
+        p_values = (figure.p_value_corrected for _, figure in self)
+        return min((p_value for p_value in p_values if p_value is not None), default=None)
+
+
+class Changes(Tested, frozen=True, kw_only=True):
+    """What changed in the answers to one question: the last window minus the first."""
+
+    metric: Annotated[str, says("its name.")]
+    edition: Annotated[str, says("12 hex digits that identify what the reports mean.")]
+    first: Annotated[
+        str,
+        says(
+            "the name of the first closed window with enough reports. If fewer than two windows "
+            "have enough, the first with any."
+        ),
+    ]
+    last: Annotated[str, says("the name of the last such window.")]
+    untested: Annotated[
+        tuple[str, ...], says("the question's other figures, by their statistics. Nothing is known of their changes.")
+    ] = ()
+
+
+class Effect(Tested, frozen=True, kw_only=True):
+    """How the answers to one question differ between two public strata, in one closed window.
+
+    Figures are the second stratum minus the first.
+    """
+
+    metric: Annotated[str, says("the question's name.")]
+    window: Annotated[str, says("the name of the window.")]
+    first: Annotated[str, says("the stratum that is subtracted, such as ``platform=ios``.")]
+    second: Annotated[str, says("the stratum from which it is subtracted.")]
 
 
 class Precision(Record, frozen=True):
@@ -55,19 +184,6 @@ class Highlight(Record, frozen=True, kw_only=True):
         Changes | None, says("from the first to the last closed window. None unless two of them have reports.")
     ] = None
     pooled: Annotated[Pooled | None, says("all windows together. None unless several have reports.")] = None
-
-
-SCHEMA: Final = 1
-"""The number of the schema that JSON, CSV and Parquet follow.
-
-Adding or removing a field, or changing its meaning, takes a new number: readers refuse unknown
-schemas.
-"""
-
-POPULATION: Final = "taking-part"
-"""All figures describe the devices that take part: those whose users decline are in no tally.
-Standard errors and intervals describe a population of which these devices are a random sample.
-"""
 
 
 class Skipped(Record, frozen=True):

@@ -1,9 +1,17 @@
-"""The confidence of every interval, and its normal quantiles."""
+"""The confidence of every interval, its normal quantiles, and p-values corrected for their number.
+
+Among many comparisons some differ by chance alone. If each p-value is valid by itself, the
+probability that any equal pair has a corrected value of 0.05 or less is at most 5 % (Holm 1979, "A
+simple sequentially rejective multiple test procedure").
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate
 from statistics import NormalDist
+from typing import Final
 
 CONFIDENCE = 0.95
 
@@ -41,3 +49,25 @@ def tail_of(family: int) -> float:
 def z_of(family: int) -> float:
     """Return the half-width of a normal interval in standard errors if a family holds together."""
     return NormalDist().inv_cdf(1 - tail_of(family))
+
+
+PAIR: Final = 2
+"""Two values whose shares add up to 1 differ by the same amount, so they are compared once."""
+
+
+def holm(p_values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return corrected p-values in the order given, with weights as in section 4.
+
+    Args:
+        p_values: from 0 to 1.
+        weights: above 0; the relative part of the error that each may cause.
+
+    """
+    order = sorted(range(len(p_values)), key=lambda position: p_values[position] / weights[position])
+    left = [*accumulate(weights[position] for position in reversed(order))][::-1]
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for place, weight in zip(order, left, strict=True):
+        least = max(least, min(1.0, weight * p_values[place] / weights[place]))
+        corrected[place] = least
+    return corrected

@@ -1,21 +1,83 @@
-"""A tally: how often each symbol was reported in one window."""
+"""Tallies: how often each symbol was reported in one window, read strictly from NDJSON.
+
+A file has one line for each metric, edition and window. Limits on what is read protect the job's
+memory from a collector, or from whoever answers in its place. Honest collections stay far below
+each limit. If a limit is reached nevertheless, read fewer windows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 
+from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.errors import UnfitTallyError
+from client_sdk.protocol.wire import strict_json
+from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.reading import MAX_SYMBOL
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 
 INT64: Final = "q"
 """The type code of arrays of counts: a large tally takes eight bytes for each count, not an
 object.
 """
+
+MOST_BYTES: Final = 2**32
+"""Bytes of a response or a file. It is read line by line, so this costs only time, about a
+minute.
+"""
+
+MOST_TALLIES: Final = 10**5
+"""Selected tallies: fifty questions on each day of five years. Each takes kilobytes, and
+milliseconds to estimate.
+"""
+
+MOST_COUNTS: Final = 2**26
+"""Counts and symbols of all selected tallies together: half a gigabyte in memory."""
+
+MOST_REPORTS: Final = 2**53 - 1
+"""Reports of all selected tallies together. Up to this number every sum of counts is exact as a
+float, which shares, browsers and many JSON readers use. It is a million reports from everybody on
+earth.
+"""
+
+LEAST_LINE_BYTES: Final = 2**22
+"""Bytes that a line may have whatever the registry: an older edition may have had more symbols."""
+
+BYTES_A_SYMBOL: Final = 28
+"""Bytes of a symbol and its count in a line: 8 and 16 digits, with separators."""
+
+FEWER: Final = "read fewer windows, with --from and --to"
+
+PIECE_BYTES: Final = 65_536
+
+MOST_LISTS: Final = 2
+"""The lists in a tally's line: counts and symbols."""
+
+MOST_OTHER_BYTES: Final = 2**16
+"""Bytes of a line beside its lists, and of a list that is not written as usual. Honest lines have a
+few hundred.
+"""
+
+POWERS: Final = 10 ** np.arange(1, 19)
+"""From each of them on a number has one more digit."""
+
+STDIN = Path("-")
+
+_FIELDS = frozenset({"metric", "edition", "window", "closed", "reports", "counts"})
+
+_SPARSE_FIELDS = _FIELDS | {"symbols"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +134,210 @@ class Tally:
             raise UnfitTallyError(f"it has {len(self.counts)} counts where the channel has {symbols} symbols")
         if self.symbols and self.symbols[-1] >= symbols:
             raise UnfitTallyError(f"it has symbol {self.symbols[-1]} where the channel has {symbols} symbols")
+
+
+def _every(_: Window) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The limits for one collection.
+
+    Attributes:
+        line_bytes: the longest line.
+        spans: whether a window is selected. Tallies of other windows are checked and dropped.
+
+    """
+
+    line_bytes: int = LEAST_LINE_BYTES
+    spans: Callable[[Window], bool] = _every
+
+    @classmethod
+    def of(cls, metrics: Iterable[Metric], spans: Callable[[Window], bool] = _every) -> Bounds:
+        """Return the limits for tallies of metrics.
+
+        Lines may be as long as the largest alphabet needs.
+        """
+        symbols = max((metric.channel.symbols for metric in metrics), default=0)
+        return cls(max(LEAST_LINE_BYTES, BYTES_A_SYMBOL * symbols), spans)
+
+    def lines(self, pieces: Iterable[bytes]) -> Iterator[bytes | bytearray]:
+        """Yield the lines of a text that comes in pieces, without line ends.
+
+        Only one line is held at a time, and only once.
+
+        Raises:
+            TalliesError: if a line is longer than any tally, or the text is longer than all of
+                them.
+
+        """
+        begun, number, of_all = bytearray(), 1, 0
+        for piece in pieces:
+            of_all += len(piece)
+            if of_all > MOST_BYTES:
+                raise TalliesError(f"there are more than {MOST_BYTES:,} bytes; {FEWER}")
+            first, *others = piece.split(b"\n")
+            for part in (first, *others[:-1]) if others else ():
+                self._check(number, len(begun) + len(part))
+                begun += part
+                yield begun
+                begun, number = bytearray(), number + 1
+            rest = others[-1] if others else first
+            self._check(number, len(begun) + len(rest))
+            begun += rest
+        if begun:
+            yield begun
+
+    def _check(self, number: int, line_bytes: int) -> None:
+        if line_bytes > self.line_bytes:
+            raise TalliesError(f"line {number} is longer than any tally, {self.line_bytes:,} bytes")
+
+
+class Extent:
+    """The size of the selected tallies that have been read."""
+
+    def __init__(self) -> None:
+        """Begin with no tallies."""
+        self._tallies = self._counts = self._reports = 0
+
+    def add(self, counts: int, reports: int) -> None:
+        """Add a tally.
+
+        Args:
+            counts: the number of its counts and symbols.
+            reports: the number of its reports.
+
+        Raises:
+            TalliesError: if a limit is exceeded; the message says which.
+
+        """
+        self._tallies += 1
+        self._counts += counts
+        self._reports += reports
+        if self._tallies > MOST_TALLIES:
+            raise TalliesError(f"there are more than {MOST_TALLIES:,} tallies; {FEWER}")
+        if self._counts > MOST_COUNTS:
+            raise TalliesError(f"the tallies have more than {MOST_COUNTS:,} counts; {FEWER}")
+        if self._reports > MOST_REPORTS:
+            raise TalliesError("the tallies hold 2^53 reports or more, so their sums would not be exact")
+
+
+EVERYTHING: Final = Bounds()
+
+
+def read_file(path: Path, bounds: Bounds = EVERYTHING) -> list[Tally]:
+    """Read tallies from an NDJSON file, or from standard input if its name is ``-``.
+
+    Raises:
+        TalliesError: if the file cannot be read or exceeds the limits, or a line is not a tally.
+
+    """
+    if path == STDIN and sys.stdin is None:
+        raise TalliesError("there is no standard input; name a readable file of tallies")
+    try:
+        with nullcontext(sys.stdin.buffer) if path == STDIN else path.open("rb") as file:
+            return decode(bounds.lines(iter(partial(file.read, PIECE_BYTES), b"")), bounds)
+    except OSError as error:
+        raise TalliesError(f"{path} cannot be read: {error.strerror}; name a readable file of tallies") from error
+
+
+def decode(lines: Iterable[bytes | bytearray], bounds: Bounds = EVERYTHING) -> list[Tally]:
+    """Read the selected tallies from NDJSON lines, in their order.
+
+    Raises:
+        TalliesError: naming the first line that is not a tally or repeats one, or the exceeded
+            limit.
+
+    """
+    tallies: list[Tally] = []
+    line_of: dict[tuple[str, str, str], int] = {}
+    extent = Extent()
+    for number, line in enumerate(lines, start=1):
+        try:
+            tally = _tally(_load(line))
+        except (ValueError, WindowError) as error:
+            raise TalliesError(f"line {number} is not a tally: {error}") from None
+        if not bounds.spans(tally.window):
+            continue
+        extent.add(len(tally.counts) + len(tally.symbols or ()), tally.reports)
+        key = (tally.metric, tally.edition, tally.window.text)
+        if key in line_of:
+            raise TalliesError(
+                f"line {number} repeats metric, edition and window of line {line_of[key]}; each tally may occur once"
+            )
+        line_of[key] = number
+        tallies.append(tally)
+    return tallies
+
+
+def _tally(raw: Any) -> Tally:  # noqa: ANN401 what JSON holds
+    if type(raw) is not dict or raw.keys() not in (_FIELDS, _SPARSE_FIELDS):
+        raise ValueError(f"it must be an object with exactly: {', '.join(sorted(_FIELDS))} (and symbols, if sparse)")
+    metric, edition, window, closed = raw["metric"], raw["edition"], raw["window"], raw["closed"]
+    if type(metric) is not str or not METRIC_NAME.fullmatch(metric):
+        raise ValueError("metric must be a name such as dark_mode")
+    if type(edition) is not str or not EDITION.fullmatch(edition):
+        raise ValueError("edition must be 12 lower-case hex digits")
+    if type(window) is not str:
+        raise ValueError("window must be text")
+    if type(closed) is not bool:
+        raise ValueError("closed must be true or false")
+    counts = _integers(raw["counts"], "counts", MOST_REPORTS)
+    symbols = _symbols(raw["symbols"], len(counts)) if "symbols" in raw else None
+    if type(raw["reports"]) is not int or not raw["reports"] == sum(counts) <= MOST_REPORTS:
+        raise ValueError("reports must be the sum of counts, below 2^53")
+    return Tally(metric, edition, Window.parse(window), closed, raw["reports"], counts, symbols)
+
+
+def _symbols(raw: object, expected: int) -> Sequence[int]:
+    symbols = _integers(raw, "symbols", MAX_SYMBOL)
+    numbers = np.frombuffer(symbols, np.int64)
+    if len(symbols) != expected or (numbers[1:] <= numbers[:-1]).any():
+        raise ValueError("symbols must be rising, one for each count")
+    return symbols
+
+
+def _integers(raw: object, field: str, most: int) -> array[int]:
+    if isinstance(raw, np.ndarray) and raw.max(initial=0) <= most:
+        return array(INT64, raw.tobytes())
+    if type(raw) is not list or set(map(type, raw)) - {int} or (raw and not 0 <= min(raw) <= max(raw) <= most):
+        raise ValueError(f"{field} must be a list of integers from 0 to {most}")
+    return array(INT64, raw)
+
+
+def _load(line: bytes | bytearray) -> Any:  # noqa: ANN401 what JSON holds
+    """Return the document of a line, with arrays in place of lists of whole numbers.
+
+    JSON would make an object of each number: of a large tally, half a gigabyte. So these lists are
+    read apart, and an object stands in their place, as the line has no other one.
+    """
+    if line.count(b"{") > 1 or line.count(b"[") > MOST_LISTS:  # few bytes, but large objects or deep nesting
+        raise ValueError("it must be one object that holds names, numbers and at most two lists")
+    rest, arrays, end = b"", list[Counts](), 0
+    while (start := line.find(b"[", end)) >= 0 and (stop := line.find(b"]", start)) >= 0:
+        numbers = _numbers(bytes(memoryview(line)[start + 1 : stop]))
+        if numbers is None:
+            break
+        rest, end = rest + line[end:start] + b'{"list":%d}' % len(arrays), stop + 1
+        arrays.append(numbers)
+    if len(rest) + len(line) - end > MOST_OTHER_BYTES:
+        raise ValueError('it must hold two lists of integers from 0, separated by "," or ", ", and little else')
+    try:
+        document = strict_json.load(rest + line[end:])
+    except MalformedError as error:
+        raise ValueError(f"it {error.problem}") from None
+    if type(document) is not dict:
+        return document
+    return {name: arrays[value["list"]] if type(value) is dict else value for name, value in document.items()}
+
+
+def _numbers(text: bytes) -> Counts | None:
+    """Return the whole numbers of a list; None if there is anything else between its brackets."""
+    digits = text.replace(b", ", b",")
+    if digits.translate(None, b"0123456789,") or b",," in digits or digits[:1] == b"," or digits[-1:] == b",":
+        return None
+    numbers = np.fromstring(digits, np.int64, sep=",")
+    needed = numbers.size + int(np.searchsorted(POWERS, numbers, side="right").sum())
+    # JSON has no zeros before a number
+    return numbers if needed + max(0, numbers.size - 1) == len(digits) else None

@@ -21,7 +21,7 @@ import estimator
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.testing import SeededCoins
-from estimator.analyses.vectors.analysis import sampled_tally
+from estimator.analyses.vectors import sampled_tally
 from estimator.tallies.tally import Tally
 
 HERE: Final = Path(__file__).parent

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from estimator.commands.extras import EXTRAS
+from estimator.commands.report_options import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
 from tools.reference.registry_page import BUDGET, METRIC

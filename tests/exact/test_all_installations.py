@@ -17,12 +17,11 @@ import pytest
 from client_sdk.protocol import Metric, Registry
 from estimator.report.participation import MISS
 from estimator.report.report import make_report
-from estimator.results.extras import PARTICIPATION_CONFIDENCE
-from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request, Selection
+from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate
+from estimator.results.report import Request, Selection
 from estimator.statistics.confidence import CONFIDENCE as OF_INTERVALS
 from estimator.statistics.laws import trials_interval
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.devices.clients import ask
 
 INSTALLS = 7

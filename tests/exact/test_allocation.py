@@ -11,8 +11,7 @@ import pytest
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import NANOS
 from estimator.errors import PlanError
-from estimator.plan.allocation import allocate
-from estimator.plan.recalibration import Candidates
+from estimator.plan.allocation import Candidates, allocate
 from estimator.plan.target_error import usual_error, usual_variance
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Toml, registry_text
 

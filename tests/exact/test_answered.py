@@ -13,7 +13,7 @@ from client_sdk.protocol import Window
 from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 

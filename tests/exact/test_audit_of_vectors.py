@@ -13,7 +13,7 @@ from client_sdk.protocol.vectors import rotated_axes
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.audit.exact.proof import Proof
 from estimator.audit.exact.prove import laws_walked, prove
-from estimator.audit.exact.vectors import LOW, SHAPES
+from estimator.audit.exact.toy_sizes import LOW, SHAPES
 from tests.support.devices.definitions import VECTOR, registry_text
 
 EPSILONS = ("0.5", "2", "6")

@@ -15,13 +15,12 @@ import pytest
 from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.formats.to_json import document_of
+from estimator.formats.json_documents import document_of
 from estimator.report.changes import changes_of, compare
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
-from estimator.statistics.confidence import CONFIDENCE, Z
-from estimator.statistics.holm import holm
+from estimator.results.report import Request
+from estimator.statistics.confidence import CONFIDENCE, Z, holm
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
 from tests.support.estimates.coverage import PROMISED, check_held

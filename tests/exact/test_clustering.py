@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Registry, Window
-from estimator.analyses.clustering.k_means import STARTS, STRONG, Split, _apart, _silhouette, _splits, split
+from estimator.analyses.clusters import STARTS, STRONG, Split, _apart, _silhouette, _splits, split
 from estimator.analyses.metric import estimate
-from estimator.results.extras import Clusters
-from estimator.results.request import Request
+from estimator.results.metric import Clusters
+from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text

@@ -11,10 +11,10 @@ import pytest
 
 from client_sdk.protocol import Metric, Window, WindowKind
 from client_sdk.protocol.kinds.category import Category
-from estimator.analyses.covariance import MOST_VALUES, Sample
 from estimator.analyses.metric import estimate
+from estimator.analyses.ratios import MOST_VALUES, Sample
 from estimator.decoders.inversions import inverse_of
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.tallies.tally import Tally
 from tests.support.estimates.inverses import CHANNELS, matrix, scale_of, uneven

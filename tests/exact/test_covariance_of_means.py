@@ -22,7 +22,7 @@ from estimator.decoders.inversions import inverse_of
 from estimator.rehearsal.population import encode
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.confidence import Z
 from estimator.tallies.tally import Tally
 from tests.support.estimates.coverage import (

@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.decoders.cyclic_design import LeastSquares
+from estimator.decoders.block_designs import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced, Support
 

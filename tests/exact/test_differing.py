@@ -12,21 +12,26 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from estimator.analyses.covariance import Sample
-from estimator.analyses.ratios import SETTLED, Ratios
+from estimator.analyses.ratios import SETTLED, Ratios, Sample
 from estimator.decoders.inversions import inverse_of
+from estimator.formats.json_documents import document_of
 from estimator.formats.tables import to_pandas
-from estimator.formats.to_json import document_of
-from estimator.render.html.joint import verdict_on
+from estimator.render.html.tables import verdict_on
 from estimator.render.rounding import PERCENT
 from estimator.render.text.report import as_table
-from estimator.report.conclusions import Conclusion, clearest_first, conclusion
-from estimator.report.group_differences import comparisons, corrected_differences, differences_of
+from estimator.report.conclusions import (
+    Conclusion,
+    clearest_first,
+    comparisons,
+    conclusion,
+    corrected_differences,
+    differences_of,
+)
 from estimator.report.report import make_report
 from estimator.results.estimate import Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.statistics.holm import holm
+from estimator.statistics.confidence import holm
 from estimator.tallies.tally import Tally
 from tests.support.estimates.documents import listed
 from tests.support.estimates.group_differences import (

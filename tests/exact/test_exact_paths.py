@@ -24,9 +24,8 @@ from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.audit.exact import answers
 from estimator.audit.exact.answers import LEAST_INPUTS, MOST_PATHS, inputs_of
 from estimator.audit.exact.compare import integer
-from estimator.audit.exact.draw import MOST_VALUES
 from estimator.audit.exact.losses import least_delta, least_ratio
-from estimator.audit.exact.paths import Chances, law_of
+from estimator.audit.exact.paths import MOST_VALUES, Chances, law_of
 from estimator.audit.exact.settling import IdealFunction
 from estimator.errors import AuditError
 from tests.support.laws.bands import request

@@ -17,14 +17,12 @@ from client_sdk.protocol.mechanisms import channel_for
 from estimator.analyses import group_means as of_groups
 from estimator.analyses.group_means import group_means, group_shares, intervals_of_means
 from estimator.analyses.ratios import Ratios
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.decoders.protocol import Inverse
-from estimator.report.conclusions import SIGNIFICANT
-from estimator.report.group_differences import comparisons
+from estimator.report.conclusions import SIGNIFICANT, comparisons
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW
-from estimator.statistics.holm import holm
+from estimator.statistics.confidence import EXACT_BELOW, holm
 from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS

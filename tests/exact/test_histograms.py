@@ -14,9 +14,8 @@ from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.analyses.distribution import QUANTILES, distribution_of, mean_of
-from estimator.likelihood.histogram import Histogram
-from estimator.likelihood.histogram_fit import Fit, fit_of, fits_of
+from estimator.analyses.grid import QUANTILES, distribution_of, mean_of
+from estimator.likelihood.histogram import Fit, Histogram, fit_of, fits_of
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts
 from tests.support.estimates.inverses import PRECISION, matrix, requested, uneven

@@ -16,11 +16,10 @@ from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import Joint, intervals_of, joint_of
-from estimator.analyses.ratios import Ratios
+from estimator.analyses.pairs import Joint, intervals_of, joint_of
+from estimator.analyses.ratios import Ratios, Sample
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.decoders.protocol import Inverse
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import Z

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.mechanisms import channel_for
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import _independence, joint_of
-from estimator.analyses.ratios import Ratios
+from estimator.analyses.pairs import _independence, joint_of
+from estimator.analyses.ratios import Ratios, Sample
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.laws import chi_square_tail
 from tests.support.estimates.coverage import drawn_tallies

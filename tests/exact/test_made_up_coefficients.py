@@ -15,9 +15,9 @@ from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from estimator.analyses.metric import estimates
 from estimator.analyses.models.analysis import ModelOfProducts, coefficient_move, covariance_moves
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.analyses.vectors.analysis import sampled_tally
-from estimator.analyses.vectors.rotated_axes import hadamard, signs_of, turned_back
-from estimator.results.request import Request
+from estimator.analyses.vectors import sampled_tally
+from estimator.decoders.rotated_axes import hadamard, signs_of, turned_back
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import MODEL, metric_of

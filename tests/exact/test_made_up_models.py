@@ -11,7 +11,7 @@ from estimator.analyses.metric import estimates
 from estimator.analyses.models.analysis import ModelOfCrosses
 from estimator.analyses.models.crosses import fakes_of_crosses
 from estimator.decoders.inversions import inverse_of
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of

@@ -14,13 +14,13 @@ from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from client_sdk.protocol.window import Window
-from estimator.analyses.covariance import Sample
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.analysis import ModelOfProducts
 from estimator.analyses.models.crosses import CellShares, odds_ends, weights_of
 from estimator.analyses.models.prediction import Column, predict
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge
-from estimator.analyses.vectors.analysis import sampled_tally
+from estimator.analyses.ratios import Sample
+from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import sampler_of
 from estimator.results.learned import LearnedModel
 from estimator.statistics.arrays import Counts, Floats

@@ -19,13 +19,11 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from estimator.analyses import poisoning
 from estimator.analyses.metric import analysis_of, estimates
-from estimator.analyses.poisoning import CLEAR, DRAWN_AT_MOST, _log_chance, likeliest_law, range_test, reach_of
+from estimator.analyses.poisoning import CLEAR, DRAWN_AT_MOST, _log_chance, as_far, likeliest_law, range_test, reach_of
 from estimator.decoders.inversions import grid_law, inverse_of
-from estimator.likelihood.range_distance import as_far
 from estimator.likelihood.shares import SLACK
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.read import MOST_REPORTS
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import MOST_REPORTS, Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
 from tests.support.estimates.coverage import chances, drawn_tallies
 from tests.support.estimates.inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights

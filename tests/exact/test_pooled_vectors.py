@@ -15,8 +15,8 @@ from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from estimator.analyses.metric import analysis_of, estimate
-from estimator.analyses.vectors.analysis import sampled_tally
-from estimator.analyses.vectors.rotated_axes import square_along, turned_back
+from estimator.analyses.vectors import sampled_tally
+from estimator.decoders.rotated_axes import square_along, turned_back
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate

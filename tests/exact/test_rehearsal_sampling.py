@@ -31,9 +31,8 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import sampling as tally_sampler
-from estimator.decoders.blocks import Blocks
 from estimator.decoders.inversions import blocks_of, sampler_of
-from estimator.decoders.sampling import Sampler
+from estimator.decoders.sampling import Blocks, Sampler
 from estimator.statistics.arrays import Counts
 from tests.support.laws.generators import Law, exact_law_of_counts
 from tests.support.laws.sampling import accepts, decision

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.binomial_intervals import binomial_intervals
 from estimator.statistics.confidence import FEW, tail_of

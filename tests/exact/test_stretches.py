@@ -13,7 +13,7 @@ from client_sdk.protocol.kinds.number import Count, Number
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.grid import QUANTILES
 from estimator.distribution_intervals.intervals import (
     Edges,
     band,
@@ -24,8 +24,7 @@ from estimator.distribution_intervals.intervals import (
     variance_interval,
 )
 from estimator.distribution_intervals.stretches import WIDTHS, Side, Stretches, TallyStretches
-from estimator.likelihood.expectation_maximization import shares_of
-from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Floats
 from tests.support.estimates.coverage import PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested

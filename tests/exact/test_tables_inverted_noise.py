@@ -11,7 +11,7 @@ import pytest
 
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from estimator.decoders import laplace, noise
+from estimator.decoders import noise
 from estimator.decoders.decoder import Decoder
 from estimator.decoders.inversions import decoder_of
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
@@ -45,7 +45,7 @@ def spoken(channel: Noise) -> list[Fraction]:
     themselves.
     """
     if isinstance(channel, Laplace):
-        return laplace.scores(channel)
+        return noise.laplace_scores(channel)
     return [Fraction(symbol - channel.reach, channel.inputs - 1) for symbol in range(channel.symbols)]
 
 

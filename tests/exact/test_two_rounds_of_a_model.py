@@ -24,9 +24,9 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.models.model import Model
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import estimate
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import auc_of_pairs
-from estimator.analyses.vectors.analysis import sampled_tally
+from estimator.analyses.pairs import auc_of_pairs
+from estimator.analyses.ratios import Sample
+from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
 from estimator.report.model_file import as_model_file

@@ -16,8 +16,8 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of, estimates
-from estimator.analyses.vectors.analysis import Vectors, linear_estimate, sampled_tally
-from estimator.analyses.vectors.rotated_axes import (
+from estimator.analyses.vectors import Vectors, linear_estimate, sampled_tally
+from estimator.decoders.rotated_axes import (
     block_reports,
     block_sums,
     gain,
@@ -28,7 +28,7 @@ from estimator.analyses.vectors.rotated_axes import (
     turned_back,
 )
 from estimator.errors import RequestError
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small

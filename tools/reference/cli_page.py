@@ -12,8 +12,8 @@ from client_sdk.cli import _parser as client_parser
 from client_sdk.protocol.exit_status import MEANINGS
 from collector.commands.cli import cli as collector
 from estimator.commands.cli import command as estimator
-from estimator.commands.extras import EXTRAS, written
 from estimator.commands.report import report
+from estimator.commands.report_options import EXTRAS, written
 from tools.reference.markdown import in_markdown, paragraphs, table
 
 HEAD: Final = """\

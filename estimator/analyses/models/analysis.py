@@ -38,14 +38,13 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw, K
 from estimator.analyses.models.crosses import Fitted, cells_of, fakes_of_crosses, learned_crosses, log_odds
 from estimator.analyses.models.products import MOST_STEPS, Covariances, Moments, ProductsModel, Ridge, label_step
-from estimator.analyses.vectors.analysis import Vectors
+from estimator.analyses.vectors import Vectors
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.results.estimate import Figures
-from estimator.results.extras import Fakes, Move
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.learned import LearnedModel
-from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.metric import Fakes, MetricEstimate, Move
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.tallies.tally import Tally
@@ -131,6 +130,7 @@ class ModelOfProducts(_Models[Model], Vectors[Model]):
     """A model whose features and label are one vector of products."""
 
     statistic = "coefficient"
+    mean_name = "product mean"
 
     def __init__(self, metric: Metric) -> None:
         """Analyse a model by products."""
@@ -161,6 +161,7 @@ class ModelOfCrosses(_Models[CrossedModel]):
     """A model of which a device reports the cell of one feature, with the label."""
 
     statistic = "log_odds"
+    mean_name = "cell share"
 
     def __init__(self, metric: Metric) -> None:
         """Analyse a model by crosses."""

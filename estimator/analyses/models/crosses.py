@@ -19,15 +19,14 @@ import numpy as np
 from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.models.crosses import Crosses
 from client_sdk.protocol.models.model import ModelFeature
-from estimator.analyses.covariance import Sample
 from estimator.analyses.models.products import input_of
 from estimator.analyses.models.skill import LEAST_SHARE, possible_share
-from estimator.analyses.ratios import Ratios
-from estimator.analyses.vectors.analysis import even_test
+from estimator.analyses.ratios import Ratios, Sample
+from estimator.analyses.vectors import even_test
 from estimator.decoders.inversions import inverse_of
 from estimator.results.estimate import Figures
-from estimator.results.extras import Fakes, Move
 from estimator.results.learned import LearnedModel
+from estimator.results.metric import Fakes, Move
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
 from estimator.statistics.simplex import nearest_shares

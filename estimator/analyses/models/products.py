@@ -25,7 +25,7 @@ from client_sdk.protocol.models.model import Model, ModelFeature, weights
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT
 from estimator.analyses.models.skill import Skill, Skilled
-from estimator.analyses.vectors.analysis import VectorMean
+from estimator.analyses.vectors import VectorMean
 from estimator.results.estimate import Figures
 from estimator.results.learned import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats

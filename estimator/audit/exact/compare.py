@@ -1,21 +1,27 @@
-"""Compares the laws of one step, found by a walk over all coins, with their declaration."""
+"""Compares the laws of one step, found by a walk over all coins, with their declaration.
+
+The losses that a registry requests are read from its text, because the SDK could make other
+channels than requested.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
 from estimator.audit.exact.proof import ExactClaim, Proof, Walked
-from estimator.audit.exact.request import RequestedLoss
 
 T = TypeVar("T", bound=Hashable)
 
@@ -143,3 +149,50 @@ class Walk:
 def numbers(alternatives: set[int] | frozenset[int]) -> str:
     """Return alternative numbers as words."""
     return " or ".join(map(str, sorted(alternatives)))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLoss:
+    """How much a report may reveal.
+
+    Attributes:
+        odds: e to the requested epsilon.
+        delta: by how much a probability may exceed e^epsilon times another answer's.
+
+    """
+
+    odds: Fraction
+    delta: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLosses:
+    """How much a metric may reveal.
+
+    Attributes:
+        report: by one report. None if it is not compared.
+        permanent: by a permanent answer. None where answers are not permanent.
+
+    """
+
+    report: RequestedLoss | None = None
+    permanent: RequestedLoss | None = None
+
+
+def requests_of(text: str) -> dict[str, RequestedLosses]:
+    """Return the requested losses of each metric of a sound registry.
+
+    Args:
+        text: TOML.
+
+    """
+    tables = tomllib.loads(text, parse_float=Decimal)["metric"]
+    return {name: _requests(table) for name, table in tables.items()}
+
+
+def _requests(table: dict[str, Any]) -> RequestedLosses:
+    permanent = table.get("permanent_epsilon")
+    return RequestedLosses(
+        RequestedLoss(RequestedEpsilon.parse(table["epsilon"]).odds, Fraction(table.get("delta", 0))),
+        None if permanent is None else RequestedLoss(RequestedEpsilon.parse(permanent).odds),
+    )

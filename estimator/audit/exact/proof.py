@@ -1,12 +1,26 @@
-"""What is proved beside what is claimed, as data."""
+"""What is proved beside what is claimed, as data and as the document of an exact audit.
+
+In the document exact numbers are texts, ratios as numerator and denominator.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated, Final
 
-from client_sdk.protocol.epsilon import nanos_ceiling
+from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
+from client_sdk.protocol.exact import ln_ceiling
 from estimator.audit.exact.losses import Ratio
+from estimator.results.record import Record, says
+
+CLAIMED_DIGITS: Final = 9
+"""Decimals of a charged epsilon."""
+
+PROVED_DIGITS: Final = 14
+"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
+line.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +120,75 @@ class ExactAudit:
     def refused(self) -> tuple[Proof, ...]:
         """The steps in which anything differs from its claim or its declaration."""
         return tuple(proof for proof in self.proofs if proof.is_refused)
+
+
+class ProvedStep(Record, frozen=True, kw_only=True):
+    """What was proved of one step of a metric beside what is claimed."""
+
+    metric: Annotated[str, says("its name.")]
+    step: Annotated[str, says("what the step does, in words.")]
+    mechanism: Annotated[str, says("the mechanism of the step.")]
+    inputs: Annotated[int, says("how many inputs its channel has.")]
+    inputs_walked: Annotated[int, says("how many of them were walked.")]
+    symbols: Annotated[int, says("how many symbols its channel has.")]
+    laws: Annotated[int, says("how many laws of answers and of inputs were walked.")]
+    paths: Annotated[int, says("how many paths of coins in all laws.")]
+    coins: Annotated[tuple[int, ...], says("how many coins a report takes.")]
+    claimed_epsilon: Annotated[str, says("what is charged, rounded up to 1e-9.")]
+    proved_epsilon: Annotated[str, says("of all walked laws, rounded up to 1e-14, or ``infinite``.")]
+    claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
+    proved_ratio: Annotated[
+        Fraction | None,
+        says("e to the exact epsilon of all walked laws at the claimed delta. None if it is infinite."),
+    ]
+    claimed_delta: Annotated[Fraction, says("exact; 0 for most channels.")]
+    proved_delta: Annotated[Fraction, says("the exact delta of these laws at the claimed ratio.")]
+    refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
+    mismatches: Annotated[tuple[str, ...], says("a sentence for each thing that differs from its declaration.")]
+    exceeded: Annotated[bool, says("whether a report reveals more than is claimed.")] = False
+    is_sample: Annotated[bool, says("whether only some inputs, or some sets of them, were walked.")] = False
+
+
+class ProvedAudit(Record, frozen=True):
+    """The outcome of an exact audit."""
+
+    refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
+    proofs: Annotated[tuple[ProvedStep, ...], says("of every step of every metric.")]
+
+
+def proved(audit: ExactAudit) -> ProvedAudit:
+    """Return the document of an exact audit."""
+    return ProvedAudit(bool(audit.refused), tuple(map(_step, audit.proofs)))
+
+
+def _step(proof: Proof) -> ProvedStep:
+    walked, claim = proof.walked, proof.claim
+    return ProvedStep(
+        metric=proof.metric,
+        step=proof.step,
+        mechanism=proof.mechanism,
+        inputs=proof.inputs,
+        inputs_walked=walked.inputs,
+        symbols=proof.symbols,
+        laws=walked.laws,
+        paths=walked.paths,
+        coins=tuple(sorted(walked.coins)),
+        claimed_epsilon=f"{claim.nanos // NANOS}.{claim.nanos % NANOS:0{CLAIMED_DIGITS}}",
+        proved_epsilon=_epsilon(proof.ratio),
+        claimed_ratio=claim.ratio,
+        proved_ratio=proof.ratio,
+        claimed_delta=claim.delta,
+        proved_delta=proof.delta,
+        refused=proof.is_refused,
+        mismatches=tuple(proof.mismatches),
+        exceeded=proof.exceeded,
+        is_sample=not proof.is_whole,
+    )
+
+
+def _epsilon(ratio: Ratio) -> str:
+    if ratio is None:
+        return "infinite"
+    unit = 10**PROVED_DIGITS
+    whole, rest = divmod(-(-ln_ceiling(ratio) * unit // 1), unit)
+    return f"{whole}.{rest:0{PROVED_DIGITS}}"

@@ -9,20 +9,31 @@ refused. Each probability must be the declared one. Epsilon and delta must be th
 the last digit, even where the SDK reveals less than it claims. They must not exceed those in the
 registry. All paths to a symbol must take the same number of coins. Decoding takes the declared law
 for granted; a device that does otherwise was changed without notice.
+
+Of crosses, a symbol speaks of one feature, which a coin draws. Its probability depends on that
+feature's cell and on the label alone. So the worst pair of observations of a symbol is among those
+in which each cell of its feature stands with each label. Where there are more observations than can
+be walked, those stand for all: one in which all features are in their first cell, their second one,
+and so on, and one in which every other feature counts from its last cell.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
-from typing import Final, NamedTuple, cast
+from itertools import product
+from typing import Any, Final, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel, epsilon_nanos
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import LABEL, CrossedModel
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.exact.answers import (
+    MOST_PATHS,
     EncodedAnswer,
     WalkPlan,
     answers_of,
@@ -30,13 +41,10 @@ from estimator.audit.exact.answers import (
     inputs_of,
     leaves_out_sets,
 )
-from estimator.audit.exact.compare import Walk
-from estimator.audit.exact.crosses import crosses_proof, walked_cells
+from estimator.audit.exact.compare import RequestedLoss, RequestedLosses, Walk
 from estimator.audit.exact.proof import ExactAudit, Proof
-from estimator.audit.exact.request import RequestedLosses
 from estimator.audit.exact.settling import settling
-from estimator.audit.exact.texts import TEXTS, text_proof
-from estimator.audit.exact.vectors import SHAPES, vector_proof
+from estimator.audit.exact.toy_sizes import SHAPES, TEXTS, text_proof, vector_proof
 from estimator.errors import AuditError
 
 AfterLaw = Callable[[int], object]
@@ -157,8 +165,48 @@ def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) 
     return walk
 
 
+def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
+    """Return the features' cells that are walked, each with both labels."""
+    counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
+    cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
+    if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
+        cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
+    return list(dict.fromkeys(cells))
+
+
+def crosses_proof(
+    metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
+) -> Proof:
+    """Return what is proved of a report of crosses.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    observation = cast("CrossedModel", metric.kind).observation
+    walk = Walk("one report", metric.channel, after_law)
+    for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
+        values = zip(observation.features, cells, strict=True)
+        answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
+        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
+        walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
+    inputs = 2 * math.prod(feature.cells for feature in observation.features)
+    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
+
+
+def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
+    """Yield a cell of each feature; one with fewer cells stays at its last one."""
+    for place, count in enumerate(counts):
+        nearest = min(cell, count - 1)
+        yield count - 1 - nearest if turned and place % 2 else nearest
+
+
 PLAIN: Final = Walks(_laws_of_plain, _plain)
+
+
 PERMANENT: Final = Walks(_laws_of_permanent, _permanent)
+
+
 WALKS: Final[Mapping[str, Walks]] = {
     "rotated-axes": Walks(
         lambda *_: len(SHAPES),

@@ -1,1 +1,1 @@
-"""The report as one HTML file: `page` chooses, and templates with `filters` format."""
+"""The report as one HTML file: `page` chooses, and templates with filters of `wording` format."""

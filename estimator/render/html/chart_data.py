@@ -1,8 +1,9 @@
-"""The data of a question's charts, so compact that ninety windows of fifty questions stay small.
+"""The figures of a question as the page shows them, and the data of its charts.
 
-Drawn numbers are whole multiples of a step, which is a hundredth of the narrowest interval; like
-texts, intervals are rounded outwards and an estimate lies in its interval. The page's script never
-rounds them: what was rounded to a step must not be rounded again.
+The data is so compact that ninety windows of fifty questions stay small. Drawn numbers are whole
+multiples of a step, which is a hundredth of the narrowest interval; like texts, intervals are
+rounded outwards and an estimate lies in its interval. The page's script never rounds them: what was
+rounded to a step must not be rounded again.
 """
 
 from __future__ import annotations
@@ -10,22 +11,30 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec import field
+from msgspec.structs import asdict, replace
 
 from client_sdk.protocol.window import Window
-from estimator.render.html.figure_groups import groups_of, shown_at
-from estimator.render.html.joint import axes_of
-from estimator.render.rounding import PERCENT, Unit, steps_of
+from estimator.render.html.tables import axes_of
+from estimator.render.rounding import PERCENT, Unit, steps_of, unit_of
 from estimator.report.highlights import by_value
-from estimator.results.estimate import Estimate, Figure, Figures
+from estimator.results.estimate import Estimate, Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, Pooled
+from estimator.results.record import Record
 from estimator.results.statistic import Chart
+from estimator.words import short
 
 # The names of steps that say a range, such as "10 to 30 %" of a model's probability.
 NUMBER: Final = r"(\d{1,3}(?:\.\d+)?)"
+
 BELOW: Final = re.compile(rf"(?:below|under|less than|<) ?{NUMBER} ?%")
+
 BETWEEN: Final = re.compile(rf"{NUMBER} ?%? ?(?:to|[-\u2013]) ?{NUMBER} ?%")
+
 FROM: Final = re.compile(rf"{NUMBER} ?% (?:or|and) (?:more|above)|(?:at least|from|≥) ?{NUMBER} ?%")
 
 FINEST = 1e-12
@@ -39,6 +48,150 @@ KnownEstimate = Estimate | None
 WithReports = Sequence[MetricEstimate | None]
 """An entry for each window of the calendar. None where nobody reported."""
 
+Steps = list[list[int | None]]
+"""A row for each figure, with an entry for each window. None where there is no estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownGroup:
+    """The shown figures of one statistic in one window.
+
+    Attributes:
+        group: all figures of the statistic.
+        title: what they are.
+        unit: the unit in which they are shown.
+        labels: of the shown figures. They are the same in every window of a question.
+        figures: the shown figures.
+
+    """
+
+    group: FigureGroup
+    title: str
+    unit: Unit
+    labels: tuple[str, ...]
+    figures: Figures
+
+    @property
+    def rows(self) -> list[tuple[str, Figure]]:
+        """The label of each shown figure, and the figure."""
+        return list(zip(self.labels, self.figures, strict=True))
+
+    @property
+    def is_titled(self) -> bool:
+        """Whether the title says more than the label of its only figure."""
+        return [label.casefold() for label in self.labels] != [self.title.casefold()]
+
+
+def groups_of(estimated: MetricEstimate, positions: Sequence[int]) -> Iterator[ShownGroup]:
+    """Yield the groups of one window.
+
+    They are the same in every window of a question that has reports. A model has none in a window
+    of which too little was learned.
+
+    Args:
+        estimated: the figures of the window.
+        positions: which values are shown.
+
+    """
+    for group in estimated.groups:
+        if group.about.on_page:
+            figures = shown_at(group, positions)
+            labels = tuple(group.about.label(value) for value in figures.labels)
+            title = group.about.title.format(*map(short, estimated.names or ()))
+            yield ShownGroup(group, title, unit_of(group), labels, figures)
+
+
+def shown_at(group: FigureGroup, positions: Sequence[int]) -> Figures:
+    """Return the figures that are shown: of values those at some positions, of others all."""
+    return group.figures.at(positions) if group.about.by_value else group.figures
+
+
+class Tracks(Record, frozen=True, kw_only=True):
+    """Rows of estimates in the form that the page's script reads.
+
+    Its letters are short because they stand in every chart. Numbers are in steps. Rows and windows
+    without an estimate have None.
+
+    Attributes:
+        step: what one step is worth.
+        suffix: the unit, with a blank in front.
+        texts: estimate, lower and upper end, and the likeliest value if there is one.
+        estimates: where the estimate is.
+        down: how far the interval reaches below it. None where every interval begins at 0.
+        up: how far the interval reaches above it.
+        likeliest: the likeliest value less the estimate. None where no figure has one.
+
+    """
+
+    step: float
+    suffix: str
+    texts: list[list[str | None]] = field(name="t")
+    estimates: Steps = field(name="e")
+    down: Steps | None = field(name="d", default=None)
+    up: Steps = field(name="u")
+    likeliest: Steps | None = field(name="m", default=None)
+
+
+class GroupTracks(Tracks, frozen=True, kw_only=True):
+    """The figures of one statistic: their title and labels, and how a chart draws them."""
+
+    title: str
+    percent: bool
+    labels: list[str]
+    drawn: str | None = None
+
+
+class HistogramTracks(Tracks, frozen=True, kw_only=True):
+    """The shares of the bins of a distribution, and the bins' edges."""
+
+    edges: Sequence[FigureLabel]
+
+
+class BandTracks(Tracks, frozen=True, kw_only=True):
+    """A distribution function, and the numbers at which it is known."""
+
+    at: Sequence[FigureLabel]
+
+
+class JointTracks(Tracks, frozen=True, kw_only=True):
+    """The shares of outcomes within groups. ``steps`` are the ranges of a model's probability."""
+
+    names: tuple[str, str] | None
+    groups: Sequence[str]
+    outcomes: Sequence[str]
+    steps: list[tuple[float, float]] | None = None
+
+
+class QuestionData(Record, frozen=True, kw_only=True):
+    """Everything that the page's script draws of a question.
+
+    Attributes:
+        kind: of its windows.
+        at: the place of the window shown first in the calendar.
+        lead: the row of the figure that answers the question.
+        reports: of each window. None where there is no tally.
+        open: the places of windows that are open.
+        groups: a track for each shown figure.
+        days: whether the first group has a share for each number of days.
+        pooled: the reports of all windows together, if these are pooled.
+        bins: the histogram of each window, if there is one.
+        band: the distribution function of each window, if there is one.
+        joint: the shares within groups, if two questions were asked together.
+
+    """
+
+    kind: str
+    at: int
+    lead: int
+    reports: list[int | None] = field(name="n")
+    open: list[int]
+    groups: tuple[GroupTracks, ...]
+    days: bool = False
+    pooled: int | None = None
+    bins: HistogramTracks | None = None
+    band: BandTracks | None = None
+    joint: JointTracks | None = None
+
 
 def data_of(
     windows: Sequence[MetricEstimate],
@@ -46,7 +199,7 @@ def data_of(
     calendar: Sequence[Window],
     shown: MetricEstimate,
     pooled: Pooled | None,
-) -> dict[str, Any]:
+) -> QuestionData:
     """Return everything that the page's script draws of a question.
 
     Arrays have an entry for each window of the calendar. Where windows are pooled, a last entry
@@ -63,19 +216,20 @@ def data_of(
     by_window = {estimated.window: estimated for estimated in windows}
     track = [by_window.get(window.text) for window in calendar]
     with_reports = [estimated if estimated is not None and estimated.reports else None for estimated in track]
-    data: dict[str, Any] = {
-        "kind": str(shown.span.kind),
-        "at": calendar.index(shown.span),
-        "lead": _lead(shown, positions),
-        "n": [None if estimated is None else estimated.reports for estimated in track],
-        "open": [slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
-        "groups": list(_groups(with_reports, shown, positions, pooled)),
-    }
-    if shown.group("share_at_least") is not None:
-        data["days"] = True  # the first group has a share for each number of days
-    if pooled is not None:
-        data["pooled"] = pooled.reports
-    return data | _distribution(with_reports) | _joint(with_reports, shown.names)
+    bins, band = _distribution(with_reports)
+    return QuestionData(
+        kind=str(shown.span.kind),
+        at=calendar.index(shown.span),
+        lead=_lead(shown, positions),
+        reports=[None if estimated is None else estimated.reports for estimated in track],
+        open=[slot for slot, estimated in enumerate(track) if estimated is not None and not estimated.closed],
+        groups=tuple(_groups(with_reports, shown, positions, pooled)),
+        days=shown.group("share_at_least") is not None,
+        pooled=None if pooled is None else pooled.reports,
+        bins=bins,
+        band=band,
+        joint=_joint(with_reports, shown.names),
+    )
 
 
 def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
@@ -86,7 +240,7 @@ def _lead(shown: MetricEstimate, positions: Sequence[int]) -> int:
 
 def _groups(
     with_reports: WithReports, shown: MetricEstimate, positions: Sequence[int], pooled: Pooled | None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[GroupTracks]:
     """Yield the tracks of each group that the window shown first has, a row for each figure."""
     for group in groups_of(shown, positions):
         by_window = [_figures(estimated, group.group, positions) for estimated in with_reports]
@@ -94,10 +248,14 @@ def _groups(
         if pooled is not None:
             together = _figures(pooled, group.group, positions) or [None] * len(rows)
             rows = [[*row, figure] for row, figure in zip(rows, together, strict=True)]
-        about = {"title": group.title, "percent": group.unit is PERCENT, "labels": list(group.labels)}
         chart = group.group.about.chart
-        drawn = {} if chart is None else {"drawn": chart.value}
-        yield about | drawn | tracks(rows, group.unit)
+        yield GroupTracks(
+            title=group.title,
+            percent=group.unit is PERCENT,
+            labels=list(group.labels),
+            drawn=None if chart is None else chart.value,
+            **asdict(tracks(rows, group.unit)),
+        )
 
 
 def _figures(estimated: MetricEstimate | Pooled | None, like: FigureGroup, positions: Sequence[int]) -> Figures | None:
@@ -125,21 +283,18 @@ def _charted(estimated: MetricEstimate, chart: Chart) -> FigureGroup | None:
     return next((group for group in estimated.groups if group.about.chart is chart), None)
 
 
-def _distribution(with_reports: WithReports) -> dict[str, Any]:
+def _distribution(with_reports: WithReports) -> tuple[HistogramTracks, BandTracks] | tuple[None, None]:
     """Return the histogram and the distribution function of each window.
 
-    Nothing for a question without them.
+    None for a question without them.
     """
     bins, band = _drawn(with_reports, Chart.HISTOGRAM), _drawn(with_reports, Chart.BAND)
     if bins is None or band is None:
-        return {}
-    histogram = tracks(bins[1], PERCENT)
+        return None, None
+    histogram = HistogramTracks(edges=bins[0].figures.labels, **asdict(tracks(bins[1], PERCENT)))
     if not any(share.low for row in bins[1] for share in row if share is not None):
-        del histogram["d"]  # every lower limit is 0
-    return {
-        "bins": {"edges": bins[0].figures.labels, **histogram},
-        "band": {"at": band[0].figures.labels, **tracks(band[1], PERCENT)},
-    }
+        histogram = replace(histogram, down=None)
+    return histogram, BandTracks(at=band[0].figures.labels, **asdict(tracks(band[1], PERCENT)))
 
 
 def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstimate]]:
@@ -148,16 +303,16 @@ def _rows(by_window: Sequence[Sequence[Figure] | None]) -> list[list[KnownEstima
     return [[None if each is None else each[place] for each in by_window] for place in range(figures)]
 
 
-def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> dict[str, Any]:
-    """Return the shares within groups of each window, or nothing for a question without groups."""
+def _joint(with_reports: WithReports, names: tuple[str, str] | None) -> JointTracks | None:
+    """Return the shares within groups of each window. None for a question without groups."""
     drawn = _drawn(with_reports, Chart.CELLS)
     if drawn is None:
-        return {}
+        return None
     cells, rows = drawn
     groups, outcomes = axes_of(cells)
     has_steps = any(_charted(each, Chart.CURVE_OF_STEPS) for each in with_reports if each is not None)
-    steps = {"steps": ranges_of(groups)} if has_steps else {}
-    return {"joint": {"names": names, "groups": groups, "outcomes": outcomes, **steps, **tracks(rows, PERCENT)}}
+    steps = ranges_of(groups) if has_steps else None
+    return JointTracks(names=names, groups=groups, outcomes=outcomes, steps=steps, **asdict(tracks(rows, PERCENT)))
 
 
 def ranges_of(steps: Sequence[str]) -> list[tuple[float, float]]:
@@ -196,15 +351,8 @@ def exponent_of(estimates: Iterable[KnownEstimate]) -> int:
     return max(math.floor(math.log10(narrowest)) - 2, math.floor(math.log10(max(largest, FINEST))) - KEPT_DIGITS + 1)
 
 
-def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any]:
+def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> Tracks:
     """Return rows of estimates in the form that the page's script reads.
-
-    Where every interval begins at 0, ``d`` may be left out.
-
-    ``e`` is the estimate, ``d`` how far the interval reaches below it, ``u`` how far above, and
-    ``m`` the likeliest value less the estimate. All are in steps, and null where there is no
-    estimate. ``t`` is the text: estimate, lower and upper end, and the likeliest value if there is
-    one, each without the unit, which is ``suffix``.
 
     Args:
         rows: a row for each figure, with an estimate for each window.
@@ -213,14 +361,18 @@ def tracks(rows: Sequence[Sequence[KnownEstimate]], unit: Unit) -> dict[str, Any
     """
     exponent = exponent_of(estimate for row in rows for estimate in row)
     coded = [[_coded(estimate, exponent) for estimate in row] for row in rows]
-    columns = {
-        name: [[None if steps is None else steps[column] for steps in row] for row in coded]
-        for column, name in enumerate("edum")
-    }
-    if not any(likeliest is not None for row in columns["m"] for likeliest in row):
-        del columns["m"]
-    texts = [[_text(estimate, unit) for estimate in row] for row in rows]
-    return {"step": float(f"1e{exponent}"), "suffix": unit.suffix, "t": texts, **columns}
+    estimates, down, up, likeliest = (
+        [[None if steps is None else steps[column] for steps in row] for row in coded] for column in range(4)
+    )
+    return Tracks(
+        step=float(f"1e{exponent}"),
+        suffix=unit.suffix,
+        texts=[[_text(estimate, unit) for estimate in row] for row in rows],
+        estimates=estimates,
+        down=down,
+        up=up,
+        likeliest=likeliest if any(each is not None for row in likeliest for each in row) else None,
+    )
 
 
 def _text(known: KnownEstimate, unit: Unit) -> str | None:

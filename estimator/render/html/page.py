@@ -1,27 +1,68 @@
-"""The page as a whole: every question, an overview, and why some tallies are missing."""
+"""The page as a whole: every question, an overview, and why some tallies are missing.
+
+It is one HTML file that is complete and may load nothing. Its content security policy allows the
+scripts and styles of this file by their hashes, and nothing else.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from importlib.resources import files
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window, WindowKind
 from estimator.errors import OutputError
+from estimator.formats.json_documents import as_compact_json
+from estimator.render.html.chart_data import QuestionData
 from estimator.render.html.questions import QuestionView, question_of, unasked
-from estimator.render.sentences import participation_of
+from estimator.render.html.wording import FILTERS
+from estimator.render.words import participation_of
 from estimator.report.strata import apart, clearest_effects
 from estimator.results.metric import MetricEstimate
+from estimator.results.record import Record
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.read import FEWER
+from estimator.tallies.tally import FEWER
 
 MOST_PLACES: Final = 50_000
 """How many windows of questions a page may hold: fifty questions on each of a thousand days. A
 window of a category of six values takes 330 bytes, so that these take 17 MB; more values take more.
 """
+
+PACKAGE: Final = "estimator.render.html"
+
+STYLE: Final = "report.css"
+
+SCRIPTS: Final = ("d3.min.js", "plot.umd.min.js", "numbers.js", "charts.js", "tables.js", "report.js")
+"""In the order in which they run: d3, then Observable Plot, which draws with it, then the scripts
+of this page.
+"""
+
+LICENCES: Final = ("d3.LICENSE", "plot.LICENSE")
+"""Both licences require that every copy includes them."""
+
+STYLE_OF_CHARTS: Final = """:where(.chart) {
+  --plot-background: white;
+  display: block;
+  height: auto;
+  height: intrinsic;
+  max-width: 100%;
+}
+:where(.chart text),
+:where(.chart tspan) {
+  white-space: pre;
+}"""
+"""The style that Observable Plot writes into every chart with the class name ``chart``."""
 
 
 class SkippedTallies(NamedTuple):
@@ -39,6 +80,21 @@ class SkippedTallies(NamedTuple):
     edition: str
     reason: str
     windows: tuple[str, ...]
+
+
+class PageData(Record, frozen=True):
+    """The data of all charts of a page.
+
+    Attributes:
+        few: with fewer reports no line joins a window to its neighbors.
+        calendars: for each kind of window, the name and the first day of all windows.
+        questions: what is drawn of each question, by its name.
+
+    """
+
+    few: int
+    calendars: dict[str, list[tuple[str, date]]]
+    questions: dict[str, QuestionData]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +173,19 @@ class Page:
     @property
     def has_distributions(self) -> bool:
         """Whether any question has a distribution function."""
-        return any("band" in question.data for question in self.questions if question.data)
+        return any(question.data is not None and question.data.band is not None for question in self.questions)
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> PageData:
         """The data of the charts."""
-        return {
-            "few": EXACT_BELOW,
-            "calendars": {
-                str(kind): [[window.text, window.first_day.isoformat()] for window in windows]
+        return PageData(
+            few=EXACT_BELOW,
+            calendars={
+                str(kind): [(window.text, window.first_day) for window in windows]
                 for kind, windows in self.calendars.items()
             },
-            "questions": {
-                question.metric.name: question.data for question in self.questions if question.data is not None
-            },
-        }
+            questions={question.metric.name: question.data for question in self.questions if question.data is not None},
+        )
 
 
 def page_of(report: EstimateReport, registry: Registry) -> Page:
@@ -217,3 +271,65 @@ def _grouped(skipped: Iterable[Skipped]) -> list[SkippedTallies]:
     for tally in skipped:
         windows.setdefault((tally.metric, tally.edition, tally.reason), []).append(tally.window)
     return [SkippedTallies(*names, windows=tuple(texts)) for names, texts in windows.items()]
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file that a page includes.
+
+    Raises:
+        AssertionError: if it would end the element around it.
+
+    """
+    text = files(PACKAGE).joinpath("assets", name).read_text(encoding="utf-8")
+    if "</script" in text.lower() or "</style" in text.lower():
+        raise AssertionError(f"{name} would end the element around it")
+    return text
+
+
+def policy(scripts: Sequence[str], styles: Sequence[str]) -> str:
+    """Return a content security policy that allows these texts and loads nothing."""
+    script_sources = _hashes(scripts) or "'none'"
+    return (
+        f"default-src 'none'; script-src {script_sources}; style-src {_hashes(styles)};"
+        " base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hashes(texts: Sequence[str]) -> str:
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
+def as_html(report: EstimateReport, registry: Registry) -> str:
+    """Return the report as one HTML file."""
+    page = page_of(report, registry)
+    scripts = [asset(name) for name in SCRIPTS]
+    style = asset(STYLE)
+    return (
+        environment()
+        .get_template("page.html.jinja")
+        .render(
+            page=page,
+            policy=policy(scripts, [style, STYLE_OF_CHARTS]),
+            scripts=[Markup(script) for script in scripts],  # noqa: S704 files of this package
+            licences=[asset(name) for name in LICENCES],
+            style=Markup(style),  # noqa: S704 a file of this package
+            data=_embedded(page.data),
+        )
+    )
+
+
+def _embedded(data: PageData) -> Markup:
+    """Return JSON that cannot end its element: tags and comments begin with a ``<``."""
+    return Markup(as_compact_json(data).replace("<", "\\u003c"))  # noqa: S704 escaped here
+
+
+@cache
+def environment() -> Environment:
+    """Return what fills the templates of pages."""
+    templates = Environment(
+        loader=PackageLoader(PACKAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters |= FILTERS
+    return templates

@@ -1,10 +1,10 @@
-"""One question of the page: its figures, and the sentences about them."""
+"""One question of the page: its figures with small charts, and the sentences about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import groupby
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
@@ -12,24 +12,23 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report
 from client_sdk.protocol.window import Window
-from estimator.render.html.chart_data import data_of
-from estimator.render.html.figure_groups import ShownGroup, groups_of
-from estimator.render.html.joint import JointView, joint_view
-from estimator.render.html.requested_tables import Extra, effects_table, extras_of
-from estimator.render.html.sparkline import Spark, sparkline
-from estimator.render.html.verdicts import WordedConclusion, labelled_changes, too_few, verdict_of
-from estimator.render.rounding import NO_UNIT, Unit, unit_of
-from estimator.render.sentences import answer_of
-from estimator.render.words import short_loss
+from estimator.render.html.chart_data import QuestionData, ShownGroup, data_of, groups_of
+from estimator.render.html.tables import Extra, JointView, effects_table, extras_of, joint_view
+from estimator.render.html.wording import WordedConclusion, labelled_changes, too_few, verdict_of
+from estimator.render.rounding import NO_UNIT, SENTENCE_FIGURES, Unit, unit_of, within
+from estimator.render.words import answer_of, short_loss
 from estimator.report.changes import untested_figures
 from estimator.report.highlights import by_value
-from estimator.results.changes import Effect
-from estimator.results.estimate import Figure
-from estimator.results.extras import Central
-from estimator.results.metric import MetricEstimate
-from estimator.results.report import Highlight
+from estimator.results.estimate import Estimate, Figure
+from estimator.results.metric import Central, MetricEstimate
+from estimator.results.report import Effect, Highlight
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.words import in_unit, plural, short
+
+WIDTH, HEIGHT, MARGIN = 120, 28, 2
+
+Run = Sequence[tuple[int, Estimate]]
+"""Windows that follow each other, each with its position and its estimate."""
 
 MOST_CHANGES = 20
 """How many changes the table shows, the clearest first. JSON has all of them."""
@@ -76,7 +75,7 @@ class QuestionView:
     changes: Sequence[tuple[str, Unit, Figure]] = ()
     spark: Spark | None = None
     spark_label: str = ""
-    data: Mapping[str, Any] | None = None
+    data: QuestionData | None = None
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ class QuestionView:
     @property
     def has_likeliest(self) -> bool:
         """Whether any figure has a maximum-likelihood value, in any window."""
-        return self.data is not None and any("m" in group for group in self.data["groups"])
+        return self.data is not None and any(group.likeliest is not None for group in self.data.groups)
 
     @property
     def shown_changes(self) -> Sequence[tuple[str, Unit, Figure]]:
@@ -196,3 +195,69 @@ def _end(metric: Metric) -> str:
     if metric.expires is None:
         return "further notice"
     return f"the end of the {metric.window} that holds {metric.expires}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """A small chart.
+
+    Attributes:
+        line: the SVG path of the estimates, with a gap where there is none.
+        band: the SVG path of the intervals.
+        top: the number at the upper edge, in words.
+        bottom: the number at the lower edge, in words.
+
+    """
+
+    line: str
+    band: str
+    top: str
+    bottom: str
+
+
+def sparkline(track: Sequence[Estimate | None], unit: Unit) -> Spark | None:
+    """Return the chart of a figure over windows. None with fewer than two points."""
+    known = [estimate for estimate in track if estimate is not None and estimate.estimate is not None]
+    if len(known) < 2:  # noqa: PLR2004 a line has two ends
+        return None
+    least = min(estimate.low for estimate in known)
+    most = max(estimate.high for estimate in known)
+    scale = _Scale(least, most, len(track))
+    runs = list(_runs(track))
+    ends = unit.rounded(Estimate(None, None, least, most), SENTENCE_FIGURES)
+    return Spark(
+        line="".join(scale.line(run) for run in runs),
+        band="".join(scale.band(run) for run in runs),
+        top=f"{ends.high}{unit.suffix}",
+        bottom=f"{ends.low}{unit.suffix}",
+    )
+
+
+def _runs(track: Sequence[Estimate | None]) -> Iterator[Run]:
+    for is_known, run in groupby(enumerate(track), key=lambda at: at[1] is not None and at[1].estimate is not None):
+        if is_known:
+            yield [(position, estimate) for position, estimate in run if estimate is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    least: float
+    most: float
+    windows: int
+
+    def line(self, run: Run) -> str:
+        points = [
+            self._point(position, within(estimate.estimate, estimate.low, estimate.high) or 0.0)
+            for position, estimate in run
+        ]
+        return f"M{'L'.join(points)}h0"  # h0 draws a dot where a point has no neighbor
+
+    def band(self, run: Run) -> str:
+        there = [self._point(position, estimate.high) for position, estimate in run]
+        back = [self._point(position, estimate.low) for position, estimate in reversed(run)]
+        return f"M{'L'.join([*there, *back])}Z"
+
+    def _point(self, position: int, value: float) -> str:
+        x = MARGIN + (WIDTH - 2 * MARGIN) * position / max(1, self.windows - 1)
+        height = (value - self.least) / (self.most - self.least) if self.most > self.least else 0.5
+        return f"{x:.0f} {HEIGHT - MARGIN - (HEIGHT - 2 * MARGIN) * height:.1f}"

@@ -9,14 +9,14 @@ from typing import Final
 from msgspec import UNSET
 
 from client_sdk.protocol.horizon import Horizon
-from estimator.formats.to_json import as_json
+from estimator.formats.json_documents import as_json
 from estimator.plan.allocation import Allocation
-from estimator.plan.plan import MetricPlan, Plan, TextPlan
+from estimator.plan.plan import MetricPlan, Plan, ShareErrors, TextPlan
 from estimator.render.rounding import size_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words, short_loss
 from estimator.statistics.confidence import Z
-from estimator.words import mean_word, plural
+from estimator.words import plural
 
 NO_BOUND: Final = "no bound"
 
@@ -98,18 +98,18 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
         until = "" if paid.until is None else f", until {paid.until}"
         yield f"  {'windows that are paid for':34} {paid.paid:>14,} of {paid.windows:,}{until}"
     if plan.share is not None:
-        yield f"  {'error of a share, all alike':34} {plan.share.standard_error_uniform:>14.5f}"
-        yield f"  {'error of a share, worst':34} {plan.share.standard_error_worst:>14.5f}"
-        smallest = "none" if plan.share.smallest_seen is None else f"{plan.share.smallest_seen:.5f}"
+        yield f"  {'error of a share, all alike':34} {size_of(plan.share.standard_error_uniform):>14}"
+        yield f"  {'error of a share, worst':34} {size_of(plan.share.standard_error_worst):>14}"
+        smallest = "none" if plan.share.smallest_seen is None else size_of(plan.share.smallest_seen)
         yield f"  {'smallest share seen':34} {smallest:>14}"
     unit = f" {plan.unit}" if plan.unit else ""
     if plan.rotations is not None:
-        yield f"  {'error by rotations, of the length':34} {plan.rotations:>14.2g}"
+        yield f"  {'error by rotations, of the length':34} {size_of(plan.rotations):>14}"
     if plan.mean is not None:
-        yield f"  {f'error of the {mean_word(plan.kind)}, worst':34} {plan.mean.standard_error_worst:>14.5g}{unit}"
+        yield f"  {f'error of the {plan.mean.name}, worst':34} {size_of(plan.mean.standard_error_worst):>14}{unit}"
     if plan.least_difference_of_means is not UNSET:
-        difference = plan.least_difference_of_means
-        yield f"  {'difference of two means seen':34} {'none' if difference is None else f'{difference:.5g}{unit}':>14}"
+        least = plan.least_difference_of_means
+        yield f"  {'difference of two means seen':34} {'none' if least is None else f'{size_of(least)}{unit}':>14}"
     yield from _last_lines(plan, unit)
 
 
@@ -122,7 +122,7 @@ def _last_lines(plan: MetricPlan, unit: str) -> Iterator[str]:
     devices = "" if plan.devices_needed is None else f" of {plural(plan.devices_needed, 'device')}"
     yield f"  {f'reports for an error of {plan.wanted_error:.4g}{of_mean}':34} {plan.reports_needed:>14,}{devices}"
     if plan.strata is not None and plan.strata.smallest_difference is not None:
-        yield f"  {'difference of two strata seen':34} {plan.strata.smallest_difference:>14.5g}{of_mean}"
+        yield f"  {'difference of two strata seen':34} {size_of(plan.strata.smallest_difference):>14}{of_mean}"
         yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.texts is not None:
         yield from _text_lines(plan.texts)
@@ -133,7 +133,7 @@ def _last_lines(plan: MetricPlan, unit: str) -> Iterator[str]:
 def _text_lines(plan: TextPlan) -> Iterator[str]:
     """Yield which texts will be found, and that naming them takes fewer devices."""
     for least in plan.least_shares:
-        share = "none" if least.share is None else f"{least.share:.5f}"
+        share = "none" if least.share is None else size_of(least.share)
         label = f"share found, {plural(least.letters, 'letter')}"
         yield f"  {label:34} {share:>14}"
     common = f"a text of {plan.share:.0%}, {plural(plan.letters, 'letter')}"
@@ -150,9 +150,10 @@ def _judgement(plan: MetricPlan) -> str:
     errors = plan.share or plan.mean
     if not plan.reports or errors is None:
         return "no report is expected"
-    is_share = plan.share is not None
-    unit = " points" if is_share else f" {plan.unit}".rstrip()
-    what = "a share" if is_share else f"the {mean_word(plan.kind)}"
+    if is_share := isinstance(errors, ShareErrors):
+        what, unit = "a share", " points"
+    else:
+        what, unit = f"the {errors.name}", f" {plan.unit}".rstrip()
 
     def within(standard_error: float) -> str:
         reach = Z * standard_error * (100 if is_share else 1)

@@ -7,17 +7,16 @@ from typing import Final
 
 from msgspec import UNSET
 
-from estimator.formats.tables import csv_text
-from estimator.formats.to_json import as_json
+from estimator.formats.json_documents import as_json
+from estimator.formats.tables import COLUMNS, csv_text, metric_rows
 from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
-from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed, RehearsedFigure
-from estimator.rehearsal.truths import BAND, Coverage
+from estimator.rehearsal.population import BAND, Coverage
+from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed, RehearsedFigure
 from estimator.render.rounding import Rounded, text_of, within
-from estimator.render.text.lines import TOO_FEW, lines_of
+from estimator.render.text.report import TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
 from estimator.report.highlights import by_value, left_out, shown_values
-from estimator.results.row import COLUMNS, metric_rows
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.words import plural

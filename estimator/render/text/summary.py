@@ -6,26 +6,37 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from estimator.render.rounding import SENTENCE_FIGURES, ShownFigure, exact_percent, shown, unit_of, whole_percent
-from estimator.render.sentences import answer_of, made_up_words, move_unit, participation_of, text_notes
-from estimator.render.text.lines import CENTRAL_FOOTNOTE, bar_ends, central_line, composed_lines, window_of
-from estimator.render.text.report import NOTHING, NOTHING_SKIPPED, PRELIMINARY_FOOTNOTE, has_a_point
+from estimator.render.text.report import (
+    CENTRAL_FOOTNOTE,
+    NOTHING,
+    NOTHING_SKIPPED,
+    PRELIMINARY_FOOTNOTE,
+    bar_ends,
+    central_line,
+    composed_lines,
+    has_a_point,
+    window_of,
+)
 from estimator.render.text.style import PLAIN, SHORTEST_BAR, Style, columns_of, padded, wrapped
 from estimator.render.words import (
     AMONG_ALL_NOTE,
+    answer_of,
     brief_made_up_test,
+    made_up_words,
     move_label,
+    move_unit,
     p_equals,
+    participation_of,
     tested_words,
+    text_notes,
     untested_words,
 )
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
-from estimator.results.changes import Changes
 from estimator.results.estimate import Estimate, Figure
-from estimator.results.extras import Fakes, Move
 from estimator.results.group import Figured, FigureGroup, FigureKey
-from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.report import SHOWN_VALUES, EstimateReport, Highlight
+from estimator.results.metric import Fakes, MetricEstimate, Move, Pooled
+from estimator.results.report import SHOWN_VALUES, Changes, EstimateReport, Highlight
 from estimator.words import is_yes_or_no, joined, plural
 
 SHORTEST_LABEL = 6

@@ -13,7 +13,7 @@ import numpy as np
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.analyses.texts.analysis import sampled_texts
+from estimator.analyses.texts import sampled_texts
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

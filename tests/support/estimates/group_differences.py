@@ -16,10 +16,10 @@ import numpy as np
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.cross import Cross
 from estimator.analyses.analysis import question_fields
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import joint_of
+from estimator.analyses.pairs import joint_of
+from estimator.analyses.ratios import Sample
 from estimator.decoders.inversions import inverse_of
-from estimator.report.group_differences import corrected_differences
+from estimator.report.conclusions import corrected_differences
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Floats
 from tests.support.devices.definitions import Field, registry_text

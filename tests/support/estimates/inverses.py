@@ -19,7 +19,7 @@ from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.decoders.protocol import Inverse
+from estimator.decoders.decoder import Inverse
 from estimator.statistics.arrays import Floats
 
 PRECISION = float(np.finfo(float).eps)

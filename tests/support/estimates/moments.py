@@ -12,8 +12,8 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.analyses.ratios import Ratios
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.decoders.protocol import Inverse
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.simplex import nearest_shares
 from tests.support.estimates.inverses import PRECISION, enumerated_covariance, rounding, weights

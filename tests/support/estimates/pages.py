@@ -18,8 +18,8 @@ from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
-from estimator.analyses.texts.analysis import sampled_texts
-from estimator.analyses.vectors.analysis import sampled_tally
+from estimator.analyses.texts import sampled_texts
+from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import sampler_of
 from estimator.statistics.arrays import Counts
 from tests.support.laws.coins import ScriptedCoins

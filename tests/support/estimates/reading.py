@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from client_sdk.protocol import Window
 from estimator.errors import OutputError, TalliesError
-from estimator.formats.to_json import as_json
-from estimator.render.html.document import as_html
+from estimator.formats.json_documents import as_json
+from estimator.render.html.page import as_html
 from estimator.report.report import make_report
-from estimator.results.request import Request, Selection
-from estimator.tallies.read import MOST_REPORTS, Bounds, decode
-from estimator.tallies.tally import Tally
+from estimator.results.report import Request, Selection
+from estimator.tallies.tally import MOST_REPORTS, Bounds, Tally, decode
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
 from tests.support.services.limits import MEMORY_BYTES
 
@@ -73,7 +72,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (PROCESSOR_S, PROCESSOR_S))
     seeded = Random(seed)  # noqa: S311 hostile tallies are no secret
-    bounds, seen = Bounds.of(REGISTRY, SELECTION.spans), Counter[str]()
+    bounds, seen = Bounds.of(REGISTRY.metrics.values(), SELECTION.spans), Counter[str]()
     for _ in range(texts):
         text = mutated(sound_text(seeded), seeded)
         try:

@@ -19,7 +19,7 @@ from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
-from estimator.discovery.group_tables import GroupTables
+from estimator.discovery.prefix_search import GroupTables
 from estimator.statistics.arrays import Counts
 from tests.support.laws.bands import request
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from client_sdk.protocol import Label
 from client_sdk.protocol.kinds.cross import Cross
-from estimator.analyses.covariance import Sample
-from estimator.analyses.joint import joint_of
-from estimator.decoders.protocol import Inverse
+from estimator.analyses.pairs import joint_of
+from estimator.analyses.ratios import Sample
+from estimator.decoders.decoder import Inverse
 from estimator.decoders.support import Support
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats

@@ -282,7 +282,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the last report of a kind is not added": (
         "the sum of a few reports is exact",
         WrongProduct(
-            "estimator/privacy/composition.py",
+            "estimator/privacy/exposure.py",
             "_distribution_of(loss).times(number, tail)",
             "_distribution_of(loss).times(max(1, number - 1), tail)",
             (SUMS,),

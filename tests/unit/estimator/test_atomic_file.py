@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from estimator.atomic_file import write_whole
 from estimator.errors import OutputError
+from estimator.output_files import write_whole
 
 
 def names(folder: Path) -> list[str]:

@@ -18,13 +18,13 @@ from client_sdk.protocol import Metric, Registry, Window
 from estimator.analyses.grid import DaysOfUse
 from estimator.analyses.metric import estimate
 from estimator.commands.cli import command
-from estimator.render.html.document import as_html
+from estimator.render.html.page import as_html
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Figure
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import PLAIN, Request
+from estimator.results.report import PLAIN, Request
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import ACTIVITY, COUNT, Field, metric_of, registry_text
 from tests.support.estimates.documents import listed

@@ -18,14 +18,13 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.analyses.distribution import QUANTILES
+from estimator.analyses.grid import QUANTILES
 from estimator.analyses.metric import estimate, estimates
 from estimator.decoders import square_wave
-from estimator.likelihood.expectation_maximization import shares_of
-from estimator.likelihood.histogram import Histogram
+from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.results.request import Request
+from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import COUNT, NUMBER, registry_text

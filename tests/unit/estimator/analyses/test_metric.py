@@ -16,10 +16,10 @@ from estimator.likelihood.shares import maximum_likelihood
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
-from estimator.results.request import Selection
+from estimator.results.report import Selection
 from estimator.statistics.arrays import Counts
 from estimator.statistics.binomial_intervals import binomial_interval
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.estimates.checks import check_likelihood, duality_gap, symbol_law
 from tests.support.estimates.tallies import REGISTRY, line
 

@@ -22,8 +22,8 @@ from collector.embedded.store import EmbeddedStore
 from estimator import load_report
 from estimator.archive.folder import OF_A_COLLECTOR, Archive
 from estimator.archive.windows import MOST_WINDOWS, History
-from estimator.atomic_file import write_through
 from estimator.commands.cli import command
+from estimator.output_files import write_through
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
 from estimator.tallies.tally import Tally
@@ -320,7 +320,7 @@ def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None
 
 
 def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("estimator.archive.folder", "estimator.archive.index", "estimator.archive.windows"):
+    for module in ("estimator.archive.folder", "estimator.archive.windows"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     result = _keep(out, FIRST)

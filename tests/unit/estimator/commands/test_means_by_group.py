@@ -24,8 +24,7 @@ from estimator.analyses.metric import analysis_of
 from estimator.commands.cli import command
 from estimator.decoders.inversions import inverse_of
 from estimator.rehearsal.ground_truth import from_shares
-from estimator.rehearsal.rehearsal import rehearse
-from estimator.rehearsal.rehearsed import RehearsedFigure
+from estimator.rehearsal.rehearsal import RehearsedFigure, rehearse
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

@@ -18,7 +18,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator import MissingLibraryError, ReportError
-from estimator.analyses.vectors.analysis import sampled_tally
+from estimator.analyses.vectors import sampled_tally
 from estimator.commands.cli import command
 from estimator.rehearsal.model_rehearsal import drawn_tally
 from tests.support.devices.definitions import BOOLEAN, CROSSED_MODEL, MODEL, Field, Toml, registry_text

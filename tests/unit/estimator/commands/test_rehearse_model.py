@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from estimator.commands import rehearse_model
+from estimator.commands import rehearse
 from estimator.commands.cli import command
 from tests.support.devices.definitions import BOOLEAN, CROSSED_MODEL, registry_text
 from tools.schema_page import schema
@@ -72,7 +72,7 @@ def test_json_has_the_lines_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_loss_that_no_number_of_devices_reaches_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearse_model, "devices_for", lambda *_, **__: None)
+    monkeypatch.setattr(rehearse, "devices_for", lambda *_, **__: None)
     line = run(tmp_path, ROWS, "--metric", "m", "--loss", "0.003").output.splitlines()[-1]
     assert line.split() == ["epsilon", "4", "10,000,000", "devices", "lose", "more", "than", "0.003"]
 

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.analyses.texts.analysis import sampled_texts
+from estimator.analyses.texts import sampled_texts
 from estimator.commands.cli import command
-from estimator.commands.extras import read_candidates
+from estimator.commands.report_options import read_candidates
 from estimator.discovery.prefix_search import SURVIVORS
 from estimator.errors import RequestError
 from estimator.report import report as report_module

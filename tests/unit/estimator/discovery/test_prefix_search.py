@@ -13,9 +13,8 @@ import pytest
 
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import Text
-from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.power import least_sums
-from estimator.discovery.prefix_search import CANDIDATES, RISK, SURVIVORS, candidates_of, risks_of
+from estimator.discovery.prefix_search import CANDIDATES, RISK, SURVIVORS, GroupTables, candidates_of, risks_of
 from estimator.discovery.texts import discover
 from tests.support.estimates.texts import drawn_tables, text_metric
 

@@ -10,9 +10,8 @@ import pytest
 
 from client_sdk.protocol.texts.text import CUT, Text
 from estimator.decoders.support import Support
-from estimator.discovery.confirmation import Confirmation, RestOfCells
-from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.texts import confirm, discover
+from estimator.discovery.prefix_search import GroupTables
+from estimator.discovery.texts import Confirmation, RestOfCells, confirm, discover
 from tests.support.estimates.texts import drawn_tables, text_metric
 
 SUPPORT = Support(Fraction(3, 4), Fraction(1, 4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.texts.text import BYTES, MAX_TEXT_LENGTH, Text
-from estimator.discovery.text_numbers import TextNumbers
+from estimator.discovery.prefix_search import TextNumbers
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"
 DOMAINS = [

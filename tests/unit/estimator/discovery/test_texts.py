@@ -15,10 +15,8 @@ from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.groups import CONFIRMING
 from client_sdk.protocol.texts.text import BYTES, Text
 from estimator.analyses.metric import analysis_of
-from estimator.discovery.confirmation import Confirmation
-from estimator.discovery.group_tables import GroupTables
-from estimator.discovery.prefix_search import CandidateText, candidates_of
-from estimator.discovery.texts import Texts, confirm, discover
+from estimator.discovery.prefix_search import CandidateText, GroupTables, candidates_of
+from estimator.discovery.texts import Confirmation, Texts, confirm, discover
 from estimator.statistics.arrays import Counts
 from tests.support.devices.cohort import SeededCoins
 from tests.support.estimates.texts import LETTERS, drawn_tables, text_metric

@@ -23,14 +23,13 @@ from msgspec.structs import replace
 import estimator
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
-from estimator.formats.to_json import document_of
+from estimator.formats.json_documents import document_of
+from estimator.formats.tables import COLUMNS, DESCRIPTIONS, TYPES, rows_of
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
-from estimator.results.row import COLUMNS, DESCRIPTIONS, TYPES, rows_of
-from estimator.tallies.read import decode
+from estimator.results.report import EstimateReport, Request, Selection
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies

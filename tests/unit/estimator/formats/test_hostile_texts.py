@@ -18,18 +18,17 @@ from click.testing import CliRunner
 from client_sdk.protocol import Registry
 from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.texts.text import Text
-from estimator.analyses.texts.analysis import sampled_texts
+from estimator.analyses.texts import sampled_texts
 from estimator.commands.cli import command
 from estimator.formats.tables import as_csv
-from estimator.render.html.document import as_html
+from estimator.render.html.page import as_html
 from estimator.render.rounding import UNBROKEN
 from estimator.render.summary import as_table, summary
 from estimator.render.text.report import as_table as as_verbose_table
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request
-from estimator.tallies.read import decode
+from estimator.results.report import EstimateReport, Request
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import CATEGORY, TEXT, registry_text, without
 from tests.support.estimates.documents import listed
 

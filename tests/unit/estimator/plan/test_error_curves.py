@@ -18,8 +18,8 @@ from client_sdk.protocol import Metric, Registry
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.analyses.metric import analysis_of
+from estimator.decoders.decoder import Squares
 from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.decoders.protocol import Squares
 from estimator.plan.plan import PlanRequest, make_plan
 from estimator.plan.target_error import least_count, reports_needed, smallest_share, unit_variance
 from estimator.rehearsal.ground_truth import from_shares

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from estimator.rehearsal.truths import compared, coverages_of, held, holds
+from estimator.rehearsal.population import compared, coverages_of, held, holds
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate

@@ -21,25 +21,25 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
+from estimator.formats.json_documents import as_json, builtins_of
 from estimator.formats.tables import as_csv
-from estimator.formats.to_json import as_json
-from estimator.rehearsal.rehearsed import Rehearsal, Rehearsed
-from estimator.rehearsal.truths import Truths
+from estimator.rehearsal.population import Truths
+from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.document import as_html
-from estimator.render.html.sparkline import sparkline
+from estimator.render.html.page import as_html
+from estimator.render.html.questions import sparkline
 from estimator.render.rounding import MINUS, PERCENT, Unit, number
-from estimator.render.sentences import answer_of
 from estimator.render.summary import as_table as as_notebook_table
 from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
+from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.report import EstimateReport
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates.documents import listed
 
@@ -206,7 +206,7 @@ def assert_drawn(track: dict[str, Any], figure: Estimate) -> None:
 @given(figures(-1e6, 1e7), st.sampled_from([0, 2]))
 def test_tracks_of_charts_and_small_charts_keep_the_rule(figure: Estimate, power: int) -> None:
     unit = PERCENT if power else Unit(0, "ms", "ms")
-    assert_drawn(tracks([[figure, figure]], unit), figure)
+    assert_drawn(builtins_of(tracks([[figure, figure]], unit)), figure)
     spark = sparkline([figure, figure], unit)
     assert spark is not None
     assert read(spark.bottom.split("\N{NO-BREAK SPACE}")[0]) <= 10**power * exact(figure.low)

@@ -7,16 +7,15 @@ import re
 from functools import cache
 
 from client_sdk.protocol import Registry
+from estimator.formats.tables import rows_of
 from estimator.render import FORMATS
-from estimator.render.html.document import as_html
-from estimator.render.sentences import answer_of
+from estimator.render.html.page import as_html
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
+from estimator.render.words import answer_of
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
-from estimator.results.row import rows_of
-from estimator.tallies.read import decode
+from estimator.results.report import EstimateReport, Request, Selection
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes, registry_text
 from tests.support.estimates import every_kind
 

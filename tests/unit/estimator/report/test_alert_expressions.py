@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from client_sdk.protocol import Registry
 from client_sdk.protocol.errors import UnknownMetricError
 from estimator.errors import RequestError
-from estimator.report.alerts import read_alert
-from estimator.results.alert import Operator
+from estimator.report.alerts import Operator, read_alert
 from estimator.results.group import FigureKey
 from tests.support.devices.definitions import (
     BOOLEAN,

@@ -15,18 +15,15 @@ from client_sdk.protocol import Window
 from client_sdk.protocol.kinds.kind import word
 from estimator.analyses.metric import estimates
 from estimator.errors import RequestError
-from estimator.formats.to_json import as_line
-from estimator.report.alerts import judged, read_alert
+from estimator.formats.json_documents import as_line
+from estimator.report.alerts import JudgedAlert, judged, read_alert
 from estimator.report.report import make_report
-from estimator.results.alert import JudgedAlert
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport
-from estimator.results.request import Selection
+from estimator.results.report import EstimateReport, Selection
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.read import decode
-from estimator.tallies.tally import Tally
+from estimator.tallies.tally import Tally, decode
 from tests.support.estimates import every_kind
 
 DAY = Window.parse("2026-11-20")

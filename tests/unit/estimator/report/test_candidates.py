@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from estimator.errors import RequestError
-from estimator.report.request_checks import MOST_CANDIDATES, check_candidates
+from estimator.report.report import MOST_CANDIDATES, check_candidates
 from tests.support.devices.clients import registry
 
 

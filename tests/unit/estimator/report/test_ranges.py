@@ -7,7 +7,7 @@ import pytest
 from client_sdk.protocol import Registry
 from client_sdk.protocol.errors import UnknownMetricError
 from estimator.errors import RequestError
-from estimator.report.request_checks import check_ranges
+from estimator.report.report import check_ranges
 from tests.support.devices.definitions import BOOLEAN, COUNT, NUMBER, registry_text
 
 REGISTRY = Registry.parse(

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry, Window
-from estimator.formats.to_json import document_of
+from estimator.formats.json_documents import document_of
 from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
-from estimator.results.request import Request, Selection
+from estimator.results.report import Request, Selection
 from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.read import decode
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates import every_kind
 from tests.support.estimates.inverses import PRECISION

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from estimator.report.same_people import SamePeople
+from estimator.report.changes import SamePeople
 from estimator.results.estimate import Estimate
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.arrays import Floats

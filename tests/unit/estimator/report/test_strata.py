@@ -10,18 +10,14 @@ import pytest
 
 from client_sdk.protocol import Registry, Window
 from estimator.errors import RequestError
-from estimator.formats.from_json import read_report
-from estimator.formats.tables import as_csv
-from estimator.formats.to_json import as_json
-from estimator.render.html.document import as_html
+from estimator.formats.json_documents import as_json, read_report
+from estimator.formats.tables import as_csv, rows_of
+from estimator.render.html.page import as_html
 from estimator.render.text.report import as_table
 from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.report.strata import apart, counted_apart
-from estimator.results.changes import Effect
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
-from estimator.results.row import rows_of
+from estimator.results.report import Effect, EstimateReport, Request, Selection
 from estimator.tallies.tally import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, VECTOR, Field, registry_text
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn

@@ -11,18 +11,17 @@ import numpy as np
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from estimator.decoders.inversions import inverse_of
-from estimator.formats.to_json import as_json
-from estimator.render.html.document import as_html
+from estimator.formats.json_documents import as_json
+from estimator.formats.tables import DEVICES, TAKING_PART, metric_rows
+from estimator.render.html.page import as_html
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
 from estimator.render.words import untested_words
 from estimator.report.changes import untested_figures
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
-from estimator.results.request import Request, Selection
-from estimator.results.row import DEVICES, TAKING_PART, metric_rows
-from estimator.tallies.read import decode
+from estimator.results.report import EstimateReport, Request, Selection
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 from tests.support.estimates import every_kind
 

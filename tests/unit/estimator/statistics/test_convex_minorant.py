@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from estimator.statistics.convex_minorant import convex_minorant
+from estimator.decoders.decoder import convex_minorant
 
 WHOLE = st.lists(st.integers(-100, 100), min_size=1, max_size=9)
 

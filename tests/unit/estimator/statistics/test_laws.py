@@ -11,7 +11,7 @@ import pytest
 
 from estimator.statistics.confidence import BISECTIONS, tail_of
 from estimator.statistics.laws import binomial_chance, binomial_tail, student_of
-from estimator.tallies.read import MOST_REPORTS
+from estimator.tallies.tally import MOST_REPORTS
 
 PRECISION = float(np.finfo(float).eps)
 

@@ -11,12 +11,12 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry, Window
 from estimator.commands.cli import command
 from estimator.errors import OutputError, TalliesError
-from estimator.render.html.document import as_html
+from estimator.render.html.page import as_html
 from estimator.report import report as report_module
 from estimator.report.report import make_report
-from estimator.results.request import Request
-from estimator.tallies import read
-from estimator.tallies.read import LEAST_LINE_BYTES, MOST_REPORTS, Bounds, decode
+from estimator.results.report import Request
+from estimator.tallies import tally
+from estimator.tallies.tally import LEAST_LINE_BYTES, MOST_REPORTS, Bounds, decode
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT, line
 
@@ -50,7 +50,7 @@ def test_a_line_that_is_too_long_is_refused_before_it_ends(pieces: list[bytes]) 
 
 
 def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "MOST_BYTES", 1000)
+    monkeypatch.setattr(tally, "MOST_BYTES", 1000)
     nothing = Bounds(spans=lambda _: False)
     with pytest.raises(TalliesError, match="more than 1,000 bytes; read fewer windows, with --from and --to"):
         decode(nothing.lines(days(1) * 1000), nothing)
@@ -58,12 +58,12 @@ def test_a_text_that_is_too_long_is_refused_before_it_ends(monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for() -> None:
-    assert Bounds.of(REGISTRY).line_bytes == LEAST_LINE_BYTES
+    assert Bounds.of(REGISTRY.metrics.values()).line_bytes == LEAST_LINE_BYTES
     large = Registry.parse(registry_text(m=CATEGORY | {"values": [str(number) for number in range(200_000)]}))
     symbols = large.metric("m").channel.symbols
     counted = line("os", [10**10] * symbols, symbols=[*range(symbols)])
-    assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large).line_bytes
-    assert len(decode(Bounds.of(large).lines([counted]))) == 1
+    assert LEAST_LINE_BYTES < len(counted) < Bounds.of(large.metrics.values()).line_bytes
+    assert len(decode(Bounds.of(large.metrics.values()).lines([counted]))) == 1
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_line_may_be_as_long_as_the_largest_alphabet_of_the_registry_asks_for(
 def test_too_many_tallies_are_refused_unless_fewer_windows_are_selected(
     bound: str, most: int, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read, bound, most)
+    monkeypatch.setattr(tally, bound, most)
     with pytest.raises(TalliesError, match=sentence):
         decode(days(3))
     last = Window.parse("2026-11-03")

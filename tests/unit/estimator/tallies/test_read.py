@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from estimator.errors import TalliesError, UnfitTallyError
-from estimator.tallies.read import MOST_REPORTS, decode, read_file
+from estimator.tallies.tally import MOST_REPORTS, decode, read_file
 from tests.support.estimates.tallies import line
 
 SOUND = line("dark_mode", [3, 4])

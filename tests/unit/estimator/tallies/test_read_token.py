@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from estimator.commands.sources import read_token
+from estimator.commands.report_options import read_token
 
 
 def test_a_token_stands_in_a_variable_or_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,16 @@ from msgspec.structs import replace
 
 from client_sdk.protocol import Registry
 from estimator.render.html.chart_data import tracks
-from estimator.render.html.document import as_html
-from estimator.render.html.filters import estimate_text, interval_text, likeliest_text
-from estimator.render.html.sparkline import sparkline
+from estimator.render.html.page import as_html
+from estimator.render.html.questions import sparkline
+from estimator.render.html.wording import estimate_text, interval_text, likeliest_text
 from estimator.render.rounding import PERCENT, Unit
-from estimator.render.sentences import answer_of
+from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import EstimateReport
-from estimator.results.request import Selection
-from estimator.tallies.read import decode
+from estimator.results.report import EstimateReport, Selection
+from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, SET, registry_text
 from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
 
@@ -102,8 +101,9 @@ def test_a_group_has_no_title_that_repeats_its_only_label() -> None:
 @pytest.mark.parametrize("unit", [PERCENT, Unit(0, "ms", "ms")])
 def test_the_texts_of_tracks_are_those_of_the_table(unit: Unit) -> None:
     figures = [Estimate(0.5, None, low / 1e5, 0.67496 + low / 1e6, 0.51) for low in range(38_000, 39_000, 7)]
-    (texts,) = tracks([figures], unit)["t"]
+    (texts,) = tracks([figures], unit).texts
     for figure, text in zip(figures, texts, strict=True):
+        assert text is not None
         value, low, high, likeliest = text.split()
         assert f"{value}{unit.suffix}" == estimate_text(figure, unit)
         assert f"{low} to {high}{unit.suffix}" == interval_text(figure, unit)

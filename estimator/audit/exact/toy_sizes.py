@@ -1,4 +1,4 @@
-"""Walks a channel of vectors: every path in a low dimension, and the same code at its own size.
+"""Walks a channel of vectors or texts: every path at a toy size, and the same code at its own size.
 
 A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk where D is
 in the hundreds. Privacy needs one thing only: that the favoured axes are s of the 2 D, whatever the
@@ -9,6 +9,12 @@ So two things are walked. In dimension `LOW` all paths of a few vectors are, opp
 them, by the code of the device and at the same epsilon. At the channel's own size, the favoured
 axes of the same vectors are counted in some rotations, and scripted coins must lead to the axes
 that they name. With the same coins, a few answers must be reported as the vectors that they become.
+
+A report of a text takes some 10**9 paths. Privacy needs two things only: that the group is drawn by
+its weight, whatever the text, and that the cell goes through the geometry. So with three letters of
+two, and a geometry of 13 points at the same epsilon, all paths of all texts are walked, by the code
+of the device. At the channel's own size scripted coins must lead to the group that they name, and
+there to the symbol of the geometry.
 """
 
 from __future__ import annotations
@@ -25,20 +31,36 @@ from client_sdk.protocol.coins import COIN_SCALE
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of
 from estimator.audit.exact.answers import EncodedAnswer
-from estimator.audit.exact.compare import Walk
+from estimator.audit.exact.compare import RequestedLoss, Walk
 from estimator.audit.exact.proof import Proof
-from estimator.audit.exact.request import RequestedLoss
 
 LOW: Final = 8
+"""The dimension of the toy of vectors."""
 
 ROTATIONS: Final = 2
+"""Of the toy of vectors."""
 
 SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
 """The first coordinates of the vectors that are walked; the first two are opposite."""
+
+LETTERS: Final = "ab"
+
+LENGTH: Final = 3
+"""Letters of the longest text of the toy."""
+
+PRIME: Final = 3
+
+DIMENSION: Final = 3
+"""Of the toy's geometry, which has 13 points over the field of `PRIME`."""
+
+TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
+"""All texts of the toy."""
 
 
 def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
@@ -135,3 +157,49 @@ class Script:
         """Return the next outcome; 0 when there are no more."""
         self.bounds.append(bound)
         return next(self._outcomes, 0)
+
+
+def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
+    """Return what is proved of a report of texts.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    channel, domain = cast("GroupedGeometry", metric.channel), cast("Text", metric.kind)
+    toy = toy_of(domain)
+    cells = (PRIME**DIMENSION - 1) // (PRIME - 1)
+    within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
+    weights = tuple(group.weight for group in toy.groups(cells))
+    small = type(channel).within(within, PRIME, DIMENSION, weights)
+    toy_metric = replace(metric, kind=toy, channel=small)
+    walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
+    for text in TEXTS:
+        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
+        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
+    proof = walk.proof(metric.name, metric.epsilon_nanos, request)
+    return replace(
+        proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
+    )
+
+
+def toy_of(domain: Text) -> Text:
+    """Return a domain of few texts, whose code is that of another one."""
+    return type(domain)(LETTERS, LENGTH, discover=domain.discover)
+
+
+def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
+    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    if channel.worst_ratio != channel.geometry.worst_ratio:
+        yield "the ratio is not that of the geometry"
+    total, below = sum(channel.weights), 0
+    for text in ("", domain.letters[0], domain.letters[-1] * domain.max_length):
+        cells, below = domain.cells_of(domain.number_of(text), channel.inputs), 0
+        for group, weight in enumerate(channel.weights):
+            for drawn in (below, below + weight - 1):
+                for keep in (True, False):
+                    coins = Script(drawn, keep, 1, 1)
+                    inner = channel.geometry.perturb(cells[group], Script(keep, 1, 1))
+                    if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.bounds[0] != total:
+                        yield "coins do not lead to the group that they name"
+            below += weight

@@ -1,10 +1,14 @@
-"""Cyclic block designs inverted: least squares over Z_k, with one transform for each base block.
+"""Block designs inverted: a report supports the values of its block.
 
-Blocks of pseudo-random values are almost, but not exactly, balanced, so support counts alone would
-be biased. The linear equations of the channel are solved by least squares, frequency by frequency,
-because every block occurs with all its shifts. The weights of the equations are those of a uniform
-population, for which the estimate has the least variance of all unbiased ones; it is unbiased in
-every population. Pairs are exactly balanced.
+In a balanced design any two values are in a report's block equally often, so support counts are
+unbiased and binomial. Their sums over all shifts of a block are convolutions over Z_v, one real FFT
+for each base block.
+
+The blocks of a cyclic design are pseudo-random: almost, but not exactly, balanced, so support
+counts alone would be biased. The linear equations of the channel are solved by least squares,
+frequency by frequency, because every block occurs with all its shifts. The weights of the equations
+are those of a uniform population, for which the estimate has the least variance of all unbiased
+ones; it is unbiased in every population. Pairs are exactly balanced.
 
 Source: Park, Nam & Lee 2023, section IV; Kay 1993, "Fundamentals of statistical signal processing:
 estimation theory", section 4.4 (least squares of circulant equations by Fourier transforms).
@@ -21,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
-from estimator.decoders.protocol import Inverse, Squares
-from estimator.decoders.support import Balanced, Block, Support
+from estimator.decoders.decoder import Inverse, Squares
+from estimator.decoders.support import Balanced, Block, Incidence, Support
 from estimator.statistics.arrays import Counts, Floats, Reports
 from estimator.statistics.binomial_intervals import binomial_intervals, score_intervals
 from estimator.statistics.confidence import EXACT_BELOW, FEW
@@ -186,7 +191,7 @@ class LeastSquares:
         )
 
 
-def inverse(channel: CyclicDesign) -> Inverse:
+def cyclic_inverse(channel: CyclicDesign) -> Inverse:
     """Return the inverse of a cyclic design: support counts for pairs, otherwise least squares."""
     inputs, size = channel.inputs, channel.block_size
     keep = Fraction(channel.keep_numerator, COIN_SCALE)
@@ -198,7 +203,7 @@ def inverse(channel: CyclicDesign) -> Inverse:
     return LeastSquares.of(channel, block, float(keep))
 
 
-def extreme(channel: CyclicDesign) -> float:
+def cyclic_extreme(channel: CyclicDesign) -> float:
     """Return the largest probability that a report separates two answers by the whole epsilon."""
     return float(channel.keep_numerator / COIN_SCALE * _apart(channel))
 
@@ -212,3 +217,66 @@ def _apart(channel: CyclicDesign) -> float:
         indicator[list(channel.base_block(index))] = 1
     common = np.fft.irfft((np.abs(np.fft.rfft(indicators)) ** 2).sum(axis=0), n=channel.inputs)[1:]
     return 1 - round(float(common.min())) / (channel.base_blocks * channel.block_size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstPoints:
+    """Which shifts of base blocks hold which of the first k points of Z_v.
+
+    Attributes:
+        inputs: k.
+        shifts: which of them hold which points.
+
+    """
+
+    inputs: int
+    shifts: Shifts
+
+    def of_values(self, scores: Floats) -> Floats:
+        """Return for each value the score sum of the symbols whose block holds it, (..., k)."""
+        return self.shifts.of_values(scores)[..., : self.inputs]
+
+    def of_symbols(self, shares: Floats) -> Floats:
+        """Return the sum of the shares of the values in each symbol's block, shape (..., m)."""
+        of_points = np.zeros((*shares.shape[:-1], self.shifts.inputs))
+        of_points[..., : self.inputs] = shares
+        return self.shifts.of_symbols(of_points)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedBlock(Block):
+    """The law of a design whose blocks are not equally frequent.
+
+    Attributes:
+        frequencies: how often each symbol's block is drawn; 1 on average; shape (m,).
+
+    """
+
+    frequencies: Floats
+
+    def symbol_law(self, incidence: Incidence, shares: Floats) -> Floats:
+        """Return the probability of each symbol in a population: shape (..., k) to (..., m)."""
+        return self.frequencies * super(WeightedBlock, self).symbol_law(incidence, shares)
+
+    def expectations(self, incidence: Incidence, scores: Floats) -> Floats:
+        """Return the expected score of a symbol given each input: shape (..., m) to (..., k)."""
+        return super(WeightedBlock, self).expectations(incidence, self.frequencies * scores)
+
+
+def balanced_inverse(channel: BalancedDesign) -> Balanced:
+    """Return the inverse: p keeps the answer; any other value is as likely as all others."""
+    points, size, blocks = channel.points, channel.block_size, channel.base_blocks
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    other = (keep * (size - 1) + (1 - keep) * size) / (points - 1)
+    frequencies = np.array([float(channel.chance(index) * blocks) for index in range(blocks)])
+    block = WeightedBlock(
+        float(keep / (blocks * size)), float((1 - keep) / (blocks * (points - size))), np.repeat(frequencies, points)
+    )
+    shifts = Shifts.of_blocks(points, [channel.base_block(index) for index in range(blocks)])
+    return Balanced(Support(keep, other), block, FirstPoints(channel.inputs, shifts))
+
+
+def balanced_extreme(channel: BalancedDesign) -> float:
+    """Return the largest probability that a report separates two answers by the whole epsilon."""
+    apart = (channel.points - channel.block_size) / (channel.points - 1)
+    return float(channel.keep_numerator / COIN_SCALE * apart)

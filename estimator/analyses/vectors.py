@@ -27,7 +27,7 @@ from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from client_sdk.protocol.vectors.vector import Ball
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
-from estimator.analyses.vectors.rotated_axes import (
+from estimator.decoders.rotated_axes import (
     block_reports,
     block_sums,
     gain_of,
@@ -39,10 +39,9 @@ from estimator.analyses.vectors.rotated_axes import (
 )
 from estimator.errors import RequestError
 from estimator.results.estimate import Estimate, Figures
-from estimator.results.extras import Fakes, Move, RangeTest
 from estimator.results.group import FigureGroup
-from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.metric import Fakes, MetricEstimate, Move, RangeTest
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
 from estimator.statistics.laws import chi_square_tail, student_of
@@ -178,6 +177,8 @@ class VectorMean:
 
 class Vectors(Analysis[B]):
     """Vectors in a ball, turned by a random rotation, of which an axis is reported."""
+
+    mean_name = "coordinate mean"
 
     @property
     def channel(self) -> RotatedAxes:

@@ -1,13 +1,29 @@
-"""Files that are replaced as a whole, so that nobody ever reads half a report."""
+"""The files that a command writes: replaced as a whole, so that nobody ever reads half a report.
+
+A file that no report has written is never replaced.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+from client_sdk.protocol.same_file import replaces_another_kind
 from estimator.errors import OutputError
+from estimator.formats.tables import COLUMNS
+
+_HEADS: Final = re.compile(
+    rb"\s*<!doctype html>.*?<title>[^<]*[Tt]elemetry report"  # a page, or the index of an archive
+    rb'|\{\n  "schema": \d'  # a report, an index or a model, in JSON
+    rb"|PAR1"
+    rb"|" + ",".join(COLUMNS[:3]).encode() + rb"|There is nothing to report"
+    rb"|.*\bestimate\s+\xc2\xb1",  # a table
+    re.DOTALL,
+)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -46,3 +62,8 @@ def write_through(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def is_not_ours(path: Path) -> bool:
+    """Return whether writing to a path would destroy a file that no report has written."""
+    return replaces_another_kind(path, lambda head: _HEADS.match(head) is not None)

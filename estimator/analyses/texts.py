@@ -17,14 +17,12 @@ from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
 from estimator.decoders.inversions import inverse_of, sampler_of
-from estimator.discovery.group_tables import GroupTables
 from estimator.discovery.power import Power, made_up_reports
-from estimator.discovery.prefix_search import SURVIVORS
+from estimator.discovery.prefix_search import SURVIVORS, GroupTables
 from estimator.discovery.texts import confirm, discover
-from estimator.results.extras import Fakes, RangeTest, TextFindings
 from estimator.results.group import SHARES, FigureGroup
-from estimator.results.metric import MetricEstimate
-from estimator.results.request import Request
+from estimator.results.metric import Fakes, MetricEstimate, RangeTest, TextFindings
+from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.statistics.laws import chi_square_tail
 from estimator.tallies.tally import Tally

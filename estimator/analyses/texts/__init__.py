@@ -1,1 +1,0 @@
-"""Texts that nobody listed: their analysis, and tallies drawn by their law."""

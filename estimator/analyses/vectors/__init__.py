@@ -1,1 +1,0 @@
-"""Vectors: the mean of a tally, how rotations are turned back, and tallies drawn by their law."""
