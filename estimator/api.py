@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
@@ -127,13 +128,13 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
             raise ValueError(f"{name} must be above 0 and below 1")
     if (installs is not None and installs < 1) or (asked is not None and not 0 < asked <= 1):
         raise ValueError("installs must be a whole number from 1, and asked above 0 and at most 1")
-    definitions = registry if isinstance(registry, Registry) else Registry.load(Path(registry))
+    definitions = registry if isinstance(registry, Registry) else history.load(Path(registry))
     if (tallies is None) == (collector is None):
         raise ValueError("give either tallies or collector")
     _check_lists(ranges, candidates)
     selection = _selection(first, last, preliminary=preliminary)
     source = None if collector is None else (collector, _token(collector, token, allow_plain_http=allow_plain_http))
-    fetched = _read(tallies, source, Bounds.of(definitions.metrics.values(), selection.spans), preliminary=preliminary)
+    fetched = _read(tallies, source, Bounds.of(definitions.counted, selection.spans), preliminary=preliminary)
     request = Request(
         simultaneous=simultaneous,
         covariance=covariance,

@@ -6,14 +6,14 @@ from datetime import date
 from pathlib import Path
 
 from client_sdk.commands import Outcome
-from client_sdk.commands.differences import differences
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.differences import differences
 from client_sdk.protocol.registry.limits import remarks
 from client_sdk.protocol.registry.registry import Registry
 
 
-def check(path: Path, today: date, against: Path | None) -> Outcome:
+def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     """Return a line for each mistake of a registry, or else each objection to releasing it.
 
     Args:

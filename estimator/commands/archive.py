@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from client_sdk.protocol.exit_status import ExitStatus
-from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress
@@ -83,7 +83,7 @@ def archive(  # noqa: PLR0913 one argument an option
         raise click.UsageError("--with pooled spans windows, and archive writes each window alone; use report")
     require_unread([folder / INDEX, folder / PAGE], [registry, tallies, extras.get("candidates")])
     request = request_for(extras, ranges, form="json")
-    definitions = Registry.read(registry)
+    definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]
     received, _ = read_tallies(definitions, collector, tallies, selection)

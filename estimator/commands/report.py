@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
@@ -113,7 +114,7 @@ def report(  # noqa: PLR0913 one argument an option
             "the end; leave out --preliminary"
         )
     request = request_for(extras, ranges, form=form)
-    definitions = Registry.read(registry)
+    definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]
     _check_metrics(definitions, names, form, expressions, [name for name, _, _ in ranges])

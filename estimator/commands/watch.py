@@ -15,7 +15,7 @@ from typing import Any, Final
 import click
 from msgspec.structs import replace
 
-from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import RANGES, REGISTRY, examples
 from estimator.commands.printing import stdout, table_of
@@ -139,9 +139,9 @@ def watch(  # noqa: PLR0913 one argument an option
     check_collector(collector, allow_plain_http=allow_plain_http)
     selection = selection_of(first, last, preliminary=True)
     request = request_for(extras, ranges, form="table")
-    definitions = Registry.read(registry)
+    definitions = history.read(registry)
     check_request(definitions, request)
-    token, bounds = read_token(), Bounds.of(definitions.metrics.values(), selection.spans)
+    token, bounds = read_token(), Bounds.of(definitions.counted, selection.spans)
 
     def drawn() -> str:
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)

@@ -24,7 +24,7 @@ from estimator.report.conclusions import corrected_differences
 from estimator.report.highlights import highlights_of
 from estimator.report.participation import check_installs, with_participation
 from estimator.report.pooling import pooled
-from estimator.report.strata import apart, counted_apart, effects_of, names_of_strata
+from estimator.report.strata import apart, counted_apart, effects_of, former_questions, names_of_strata
 from estimator.results.metric import Composed, MetricEstimate
 from estimator.results.report import EVERYTHING_CLOSED, PLAIN, EstimateReport, Request, Selection, Skipped
 from estimator.statistics.confidence import CONFIDENCE
@@ -162,7 +162,8 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
         raise UnfitTallyError("the registry defines no such metric; use the registry that the app was shipped with")
     if metric.edition != tally.edition:
         raise UnfitTallyError(
-            f"the registry defines edition {metric.edition}; use the registry that the app was shipped with"
+            f"the registry defines edition {metric.edition}; put the registry that the app was shipped with into its "
+            "history, by `hearsay-client release`"
         )
     if metric.window is not tally.window.kind:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
@@ -199,10 +200,11 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
         delta: of all tallies of a window.
 
     """
+    questions = dict(registry.metrics) | {former.name: former for former in former_questions(registry).values()}
     windows: dict[Window, list[tuple[Metric, int]]] = {}
     for each, reports in zip(estimated, _smallest(estimated, registry), strict=True):
-        if each.closed and reports > 0 and each.metric in registry.metrics:
-            windows.setdefault(each.span, []).append((registry.metrics[each.metric], reports))
+        if each.closed and reports > 0 and each.metric in questions:
+            windows.setdefault(each.span, []).append((questions[each.metric], reports))
     ordered = sorted(windows.items(), key=lambda item: (item[0].starts_at, item[0].text))
     return tuple(Composed(window.text, len(tallies), together(tallies, delta)) for window, tallies in ordered)
 

@@ -1,4 +1,6 @@
-"""Questions counted apart by public strata: each stratum as its own question, and how they differ.
+"""Questions counted apart: each public stratum as its own question, and how strata differ.
+
+So is each former question, which apps of earlier releases still answer (`registry.history`).
 
 The question itself stands for all strata together, whose tallies add up, because every stratum has
 the same channel. An open window has one tally of all strata (`collector.store.strata`), which is
@@ -15,6 +17,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import reduce
 from itertools import combinations, groupby
 from operator import add
@@ -23,6 +26,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.differences import changes
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, can_be_compared, compare
@@ -42,13 +46,44 @@ MOST_EFFECTS: Final = 6
 
 
 def apart(registry: Registry) -> Registry:
-    """Return the registry with a question for each stratum, after the question that it is of."""
+    """Return the registry with a question for each stratum, after the question that it is of.
+
+    After them come its former questions, and at the end those that are asked no more.
+    """
+    former = former_questions(registry)
     metrics: dict[str, Metric] = {}
     for name, metric in registry.metrics.items():
         metrics[name] = metric
         for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
             metrics[named] = replace(metric, name=named, stratum=stratum, strata=())
-    return replace(registry, metrics=metrics)
+        metrics |= {shown: each for (of, _), each in former.items() if of == name for shown in (each.name,)}
+    metrics |= {each.name: each for each in former.values() if each.name not in metrics}
+    return replace(registry, metrics=metrics, former=())
+
+
+def former_questions(registry: Registry) -> dict[tuple[str, str], Metric]:
+    """Return each former question as one of its own, by its name and by every edition of it.
+
+    Its name says until when it was asked, such as ``theme[until=2026-11-28]``, and its purpose what
+    has changed since then. Its strata are counted together.
+    """
+    former: dict[tuple[str, str], Metric] = {}
+    taken: set[str] = set()
+    for metric, until in registry.former:
+        shown = f"{metric.name}[until={until or 'the next release'}]".replace(" ", "-")
+        shown = shown if shown not in taken else f"{shown[:-1]},{metric.edition}]"
+        taken.add(shown)
+        own = replace(metric, name=shown, purpose=f"{metric.purpose} ({_since(metric, until, registry)})", strata=())
+        former |= {(metric.name, edition): own for edition in metric.editions}
+    return former
+
+
+def _since(metric: Metric, until: date | None, registry: Registry) -> str:
+    asked = f"asked by apps released before {until}" if until else "asked by released apps"
+    now = registry.metrics.get(metric.name)
+    if now is None:
+        return f"{asked}; asked no more"
+    return f"{asked}; since then {', '.join(changes(metric, now)) or 'other strata are counted apart'}"
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
@@ -64,8 +99,14 @@ def stratum_name(question: str, stratum: str) -> str:
 def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tally]:
     """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
     of_questions: dict[tuple[str, str], list[Tally]] = {}
+    former = former_questions(registry)
+    editions = {metric.name: metric.edition for metric in (*registry.metrics.values(), *former.values())}
     for tally in tallies:
         metric = registry.metrics.get(tally.metric)
+        if (metric is None or tally.edition not in metric.editions) and (tally.metric, tally.edition) in former:
+            shown = former[tally.metric, tally.edition].name
+            of_questions.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
+            continue
         if metric is None or not metric.strata or tally.edition not in metric.editions:
             yield tally
             continue
@@ -74,7 +115,7 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
             stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
             yield replace(tally, metric=stratum_name(tally.metric, stratum))
     for (name, _), of_question in of_questions.items():
-        yield replace(reduce(_added, of_question), edition=registry.metrics[name].edition)
+        yield replace(reduce(_added, of_question), edition=editions[name])
 
 
 def _added(first: Tally, second: Tally) -> Tally:

@@ -57,6 +57,16 @@ def read(path: Path) -> Registry:
     return with_former(Registry.read(path), releases_in(path_of(path)))
 
 
+def load(path: Path) -> Registry:
+    """Read both as `read` does, and log what `check` would refuse, as `Registry.load` does.
+
+    Raises:
+        RegistryError: as `read` does.
+
+    """
+    return with_former(Registry.load(path), releases_in(path_of(path)))
+
+
 def releases_in(history: Path) -> tuple[Release, ...]:
     """Return the releases that a history holds, the oldest first; none if there is no such file.
 

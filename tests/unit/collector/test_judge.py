@@ -1,23 +1,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
-from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Window
+from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, MAX_REPORTS, Refusal, Registry, Report, Upload, Window
+from client_sdk.protocol.registry.history import Release, with_former
 from client_sdk.protocol.window_steps import later
-from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, judge, judge_all
-from tests.support.services.collecting import NOON, REGISTRY, TODAY, report, upload
+from collector.judge import CLOCKS_APART_S, IDS_OUTLIVE_S, Judgement, TallyLabel, judge, judge_all
+from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, upload
 
 
 def judged(sent: Upload, now_s: float = NOON, grace_s: int = GRACE_S) -> Judgement:
-    return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s)
+    return judge(sent, REGISTRY, now_s=now_s, grace_s=grace_s, once=ONCE)
 
+
+ONCE = frozenset({f"dark_mode:{'f' * 12}", f"gone:{'f' * 12}"})
 
 CASES = [
     (report(), NOON, None),
     (report("nothing", edition="0" * 12), NOON, Refusal.UNKNOWN_METRIC),
     (report(edition="0" * 12), NOON, Refusal.UNKNOWN_EDITION),
+    (report(edition="f" * 12), NOON, Refusal.FORMER_EDITION),
+    (report("gone", edition="f" * 12), NOON, Refusal.FORMER_EDITION),
     (report(window="2026-W47"), NOON, Refusal.WRONG_WINDOW),
     (report("old"), NOON, Refusal.METRIC_EXPIRED),
     (report("old", window="2026-11-10"), Window.parse("2026-11-10").starts_at, None),
@@ -40,6 +46,31 @@ def test_a_report_is_judged_by_definition_window_and_clock(sent: object, now_s: 
 
 def test_the_cases_cover_every_refusal() -> None:
     assert {refusal for _, _, refusal in CASES} == {None, *Refusal}
+
+
+def test_a_report_of_a_former_question_counts_in_a_tally_of_its_own_by_its_own_definition() -> None:
+    text = REGISTRY_TEXT.replace('["linux", "macos", "windows", "other"]', '["linux", "macos"]')
+    text = text.replace("expires = 2026-11-10", "expires = 2027-01-01")
+    now = Registry.parse(text)
+    registry = with_former(now, [Release(date(2026, 11, 1), REGISTRY)])
+    reports = [report("os", 3), report("os", 1, edition=now.metric("os").edition), report("os", 3, "2026-W47")]
+    judgement = judge(upload(*reports, report("os", 4)), registry, now_s=NOON, grace_s=GRACE_S, once=ONCE)
+    former, present = REGISTRY.metric("os"), now.metric("os")
+    assert judgement.additions == {
+        TallyLabel(f"os:{former.edition}:{TODAY}", 4): {0: 3},
+        TallyLabel(f"os:{present.edition}:{TODAY}", 2): {1: 1},
+    }
+    assert judgement.refused == ((2, Refusal.WRONG_WINDOW), (3, Refusal.SYMBOL_OUT_OF_RANGE))
+
+
+def test_another_history_is_judged_anew() -> None:
+    sent = upload(report(edition="e" * 12))
+    unknown, former = (
+        judge(sent, REGISTRY, now_s=NOON, grace_s=GRACE_S, once=once)
+        for once in (frozenset[str](), frozenset({f"dark_mode:{'e' * 12}"}))
+    )
+    assert [code for _, code in unknown.refused] == [Refusal.UNKNOWN_EDITION]
+    assert [code for _, code in former.refused] == [Refusal.FORMER_EDITION]
 
 
 def test_a_refused_report_does_not_take_the_others_with_it() -> None:
@@ -112,7 +143,7 @@ def test_a_window_that_was_closed_early_takes_no_report_and_lengthens_nothing() 
 def test_uploads_that_are_judged_together_fare_as_each_would_alone() -> None:
     uploads = [upload(sent) for sent, _, _ in CASES] + [upload(*(sent for sent, _, _ in CASES))] * 2
     for now_s in {now_s for _, now_s, _ in CASES}:
-        together = judge_all(uploads, REGISTRY, now_s=now_s, grace_s=GRACE_S)
+        together = judge_all(uploads, REGISTRY, now_s=now_s, grace_s=GRACE_S, once=ONCE)
         assert together == [judged(sent, now_s) for sent in uploads]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import resource
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.registry.history import Release, with_former
 from collector import live_config
 from collector.access import Access, load_access, parse_access
 from collector.errors import ConfigError
@@ -27,8 +29,9 @@ READER = key_entry("dashboard", "read", "read-secret")
 NEW_KEY = key_entry("app", "upload", "new-secret")
 
 
-def has_room(_: Registry) -> None:
+def has_room(_: Registry) -> frozenset[str]:
     """Let any registry fit."""
+    return frozenset()
 
 
 class Files:
@@ -62,14 +65,19 @@ def test_metrics_may_come_and_what_is_no_part_of_an_edition_may_change() -> None
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is served and may not disappear"),
-        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is served and must keep its meaning"),
-        (REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED, r"^metric\.os: is served and may not"),
+        (REGISTRY_TEXT.partition("[metric.old]")[0], r"^metric\.old: is served, and its reports would no longer"),
+        (REGISTRY_TEXT.replace('"ln 3"', "1"), r"^metric\.dark_mode: is served, and its reports would no longer"),
+        (REGISTRY_TEXT.replace("[metric.os]", "[metric.system]") + ADDED, r"^metric\.os: is served, and its reports"),
     ],
 )
 def test_what_devices_report_now_must_still_count(text: str, named: str) -> None:
+    new = Registry.parse(text)
     with pytest.raises(RegistryError, match=named):
-        require_additive(REGISTRY, Registry.parse(text))
+        require_additive(REGISTRY, new)
+    released = with_former(new, [Release(date(2026, 11, 1), REGISTRY)])
+    require_additive(REGISTRY, released)
+    with pytest.raises(RegistryError, match=named):
+        require_additive(released, new)
 
 
 def test_a_stop_is_read_with_the_registry_and_reaches_the_workers(files: Files) -> None:
@@ -81,12 +89,17 @@ def test_a_stop_is_read_with_the_registry_and_reaches_the_workers(files: Files) 
 
 def test_the_store_is_ready_for_a_registry_before_any_worker_has_it(files: Files) -> None:
     admitted: list[tuple[Registry, int]] = []
+
+    def admit(registry: Registry) -> frozenset[str]:
+        admitted.append((registry, len(files.published)))
+        return frozenset()
+
     files.reloader = Reloader(
         files.reloader.served,
         files.registry,
         files.access,
         files.published.append,
-        lambda registry: admitted.append((registry, len(files.published))),
+        admit,
     )
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look(requested=True)
@@ -218,7 +231,7 @@ def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> Non
 
 
 def test_a_registry_without_room_in_the_store_changes_nothing(files: Files, caplog: pytest.LogCaptureFixture) -> None:
-    def refuse(registry: Registry) -> None:
+    def refuse(registry: Registry) -> frozenset[str]:
         raise ConfigError(f"{len(registry.metrics)} tallies do not fit")
 
     served = files.reloader.served

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
+from datetime import date
+
+import pytest
 import redis
 
-from collector.service import admit
+from client_sdk.protocol import GRACE_S, Registry, Window, WindowKind
+from client_sdk.protocol.registry.history import Release, with_former
+from collector.errors import ConfigError
+from collector.judge import judge
+from collector.service import admit, require_known_editions
 from collector.store.redis_store import RedisStore
 from collector.store.strata import own_editions
-from tests.support.services.collecting import REGISTRY
+from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, report, upload
 
 
 def test_a_store_that_is_ready_for_a_registry_remembers_its_editions(embedded_url: str) -> None:
@@ -15,6 +23,26 @@ def test_a_store_that_is_ready_for_a_registry_remembers_its_editions(embedded_ur
         client.flushall()
     store = RedisStore(embedded_url)
     store.prepare()
-    admit(store, REGISTRY)
+    assert admit(store, REGISTRY) == own_editions(REGISTRY).keys()
     assert store.own_editions() == own_editions(REGISTRY)
+    store.disconnect()
+
+
+def test_a_registry_that_would_lose_reports_of_open_windows_is_refused_with_what_to_do(embedded_url: str) -> None:
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    store = RedisStore(embedded_url)
+    store.prepare()
+    now_s = time.time()
+    window = Window.of(WindowKind.DAY, now_s).text
+    judgement = judge(upload(report("os", 2, window)), REGISTRY, now_s=now_s, grace_s=GRACE_S)
+    store.count(judgement)
+    now = Registry.parse(REGISTRY_TEXT.replace('"windows", ', ""))
+    lost = f"os:{REGISTRY.metric('os').edition}"
+    with pytest.raises(ConfigError, match=rf"devices report {lost} .+--allow-unknown-editions"):
+        require_known_editions(store, now, grace_s=GRACE_S)
+    released = with_former(now, [Release(date(2026, 11, 1), REGISTRY)])
+    require_known_editions(store, released, grace_s=GRACE_S)
+    store.close(Window.parse(window))
+    require_known_editions(store, now, grace_s=GRACE_S)
     store.disconnect()

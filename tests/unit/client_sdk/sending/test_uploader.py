@@ -191,7 +191,7 @@ def test_an_upload_that_was_due_for_a_day_takes_the_turn_of_what_is_new() -> Non
         second.join(LONG_S)
 
 
-@pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION])
+@pytest.mark.parametrize("refusal", [Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION, Refusal.FORMER_EDITION])
 def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal) -> None:
     with device(refuse(refusal), refuse(refusal), accept) as phone:
         phone.queue()

@@ -27,7 +27,7 @@ def differences(old: Registry, new: Registry) -> list[str]:
         if before is None:
             sentences.append(f"metric.{name}: is a new question; a device pays {_price(metric)}")
         elif before.edition != metric.edition:
-            sentences.append(f"metric.{name}: {'; '.join(_changes(before, metric))}: {_consequence(before, metric)}")
+            sentences.append(f"metric.{name}: {'; '.join(changes(before, metric))}: {_consequence(before, metric)}")
         elif before.strata != metric.strata:
             sentences.append(f"metric.{name}: its strata change: reports of each stratum are counted apart from now on")
     sentences += [
@@ -52,7 +52,7 @@ def _price(metric: Metric) -> str:
     return f"epsilon {as_float(metric.epsilon_nanos):.9g} a {metric.window}"
 
 
-def _changes(old: Metric, new: Metric) -> Iterator[str]:
+def changes(old: Metric, new: Metric) -> Iterator[str]:
     """Yield what makes another edition of a question."""
     if old.kind.name != new.kind.name:
         yield f"its kind is {new.kind.name}, and was {old.kind.name}"

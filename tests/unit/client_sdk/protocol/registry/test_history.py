@@ -1,0 +1,100 @@
+"""The history of a registry: what released apps may still answer."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.registry import history
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
+
+FIRST = registry_text(dark=BOOLEAN, theme=CATEGORY | {"values": ["light", "dark"]})
+SECOND = registry_text(dark=BOOLEAN, theme=CATEGORY | {"values": ["light", "dark", "auto"]})
+THIRD = registry_text(theme=CATEGORY | {"values": ["light", "dark", "auto"]})
+DAYS = [date(2026, 11, 1), date(2026, 11, 8), date(2026, 11, 15)]
+
+
+def written(folder: Path, *released: str, now: str) -> Path:
+    """Write a registry, and a history of registries that were released on `DAYS`."""
+    path, text = folder / "metrics.toml", ""
+    for each, day in zip(released, DAYS, strict=False):
+        text = history.appended(text, Registry.parse(each), day)
+    path.write_text(now)
+    if text:
+        history.path_of(path).write_text(text)
+    return path
+
+
+def former(registry: Registry) -> list[tuple[str, str, date | None]]:
+    return [(metric.name, metric.edition, until) for metric, until in registry.former]
+
+
+def test_without_a_history_there_is_nothing_former(tmp_path: Path) -> None:
+    registry = history.read(written(tmp_path, now=FIRST))
+    assert registry.former == ()
+    assert registry == Registry.parse(FIRST)
+
+
+def test_a_question_that_changed_or_ended_is_former_from_the_release_without_it_on(tmp_path: Path) -> None:
+    first, third = Registry.parse(FIRST), history.read(written(tmp_path, FIRST, SECOND, THIRD, now=THIRD))
+    assert former(third) == [
+        ("theme", first.metric("theme").edition, DAYS[1]),
+        ("dark", first.metric("dark").edition, DAYS[2]),
+    ]
+    for name, metric in first.metrics.items():
+        assert third.asked_as(name, metric.edition) == metric
+    now = third.metric("theme")
+    assert third.asked_as("theme", now.edition) is now
+    assert third.asked_as("theme", "0" * 12) is None
+
+
+def test_a_change_that_is_not_released_yet_has_no_last_day(tmp_path: Path) -> None:
+    registry = history.read(written(tmp_path, FIRST, now=SECOND))
+    assert former(registry) == [("theme", Registry.parse(FIRST).metric("theme").edition, None)]
+
+
+def test_a_question_that_was_asked_before_and_is_asked_again_is_not_former(tmp_path: Path) -> None:
+    registry = history.read(written(tmp_path, FIRST, SECOND, FIRST, now=FIRST))
+    assert former(registry) == [("theme", Registry.parse(SECOND).metric("theme").edition, DAYS[2])]
+
+
+@pytest.mark.parametrize("comment", ["# it's", "# '''", '# """', "# \\u0041 \\", "# über", "#'", "# \x7f"])
+def test_a_registry_is_kept_to_the_letter(tmp_path: Path, comment: str) -> None:
+    source = FIRST + "\n" + comment.replace("\x7f", "")
+    path = written(tmp_path, source, now=source)
+    (release,) = history.releases_in(history.path_of(path))
+    assert release.registry.source == source
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("schema = ", "is not TOML"),
+        ("schema = 2", "schema = 1"),
+        ("schema = 1\nrelease = 3", "must list releases"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01", "release 1: must have a day"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", "release 1: registry: is not TOML"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", "release 1: app: is missing"),
+    ],
+)
+def test_a_history_that_cannot_be_used_is_refused_with_its_name(tmp_path: Path, text: str, mistake: str) -> None:
+    path = written(tmp_path, now=FIRST)
+    history.path_of(path).write_text(text)
+    with pytest.raises(RegistryError) as caught:
+        history.read(path)
+    assert "metrics.history.toml" in str(caught.value)
+    assert mistake in str(caught.value)
+
+
+def test_a_history_of_other_bytes_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, now=FIRST)
+    history.path_of(path).write_bytes(b"\xff")
+    with pytest.raises(RegistryError, match="not UTF-8"):
+        history.read(path)
+    history.path_of(path).unlink()
+    history.path_of(path).mkdir()
+    with pytest.raises(RegistryError, match="cannot be read"):
+        history.read(path)
