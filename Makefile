@@ -29,7 +29,7 @@ $(DEV_READY): $(READY)
 	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
 	@touch $@
 
-# The site's builder, which no test of `make test` needs.
+# Sphinx, which no test of `make test` needs.
 $(DOCS_READY): $(DEV_READY)
 	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $@

@@ -43,13 +43,6 @@ def test_the_hooks_of_an_editor_have_the_versions_of_the_lint() -> None:
     assert versions == {name: f"v{version}" for name, version in pinned}
 
 
-def test_every_page_is_in_the_index() -> None:
-    index = (DOCS / "index.md").read_text(encoding="utf-8")
-    names = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")} - {"index.md"}
-    assert names == set(re.findall(r"\]\(([a-z-]+(?:/[a-z-]+)?\.md)\)", index))
-    assert names == {f"{name}.md" for name in re.findall(r"^([a-z-]+(?:/[a-z-]+)?)$", index, re.MULTILINE)}
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_lines_of_prose_have_120_columns_at_most(page: Path) -> None:
     prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
