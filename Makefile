@@ -58,8 +58,11 @@ types:
 layers:
 	$(BIN)/lint-imports
 
+# Pages are in American English, which allows these words, or has them from names of modules.
+NOT_BRITISH := acknowledgement,acknowledgements,catalogue,judgement
 spelling:
 	$(BIN)/codespell *.md docs $(CODE)
+	$(BIN)/codespell --builtin clear,rare,en-GB_to_en-US --ignore-words-list $(NOT_BRITISH) *.md docs
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
