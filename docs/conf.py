@@ -20,7 +20,7 @@ ROOT: Final = HERE.parent
 sys.path.insert(0, str(ROOT))
 os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}  # of what commands print
 
-from tools.reference import PARTS  # noqa: E402 it stands in the root
+from tools.reference.parts import PARTS  # noqa: E402 it stands in the root
 
 project = "Hearsay"
 author = copyright = "The Hearsay maintainers"  # noqa: A001 Sphinx asks for this name

@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.commands.json_schema import registry_schema
 from client_sdk.protocol import Registry
-from tools.reference import PARTS
+from tools.reference.parts import PARTS
 from tools.reference.registry_page import APP, BUDGET, METRIC, Key, properties
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
