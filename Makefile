@@ -11,8 +11,9 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo check test system lint style types layers prose quick whole architecture bench faults programs \
-	with-system typescript test-browsers assets vendored screenshots golden reference docs images requirements test-images clean
+.PHONY: setup demo check test system lint style types layers spelling quick whole architecture bench faults \
+	programs with-system typescript test-browsers assets vendored screenshots golden schemas docs images requirements \
+	test-images release clean
 
 setup: $(DEV_READY)
 
@@ -28,7 +29,7 @@ $(DEV_READY): $(READY)
 	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
 	@touch $@
 
-# The site's builder, which no test of `make test` needs.
+# Sphinx, which no test of `make test` needs.
 $(DOCS_READY): $(DEV_READY)
 	@$(PIP_INSTALL) --editable '.[docs]'
 	@touch $@
@@ -39,7 +40,7 @@ demo: $(READY)
 # Side by side: the checker of types takes as long as all others, and tests wait for servers now and then.
 TOGETHER := $(MAKE) --no-print-directory --jobs
 CODE := client_sdk collector estimator tests tools benchmarks examples docker
-LINT := style types layers prose
+LINT := style types layers spelling
 
 lint: setup
 	@$(TOGETHER) $(LINT)
@@ -57,10 +58,11 @@ types:
 layers:
 	$(BIN)/lint-imports
 
-# Spelling everywhere; lines, paragraphs and words of the pages.
-prose:
+# Pages are in American English, which allows these words, or has them from names of modules.
+NOT_BRITISH := acknowledgement,acknowledgements,catalogue,judgement
+spelling:
 	$(BIN)/codespell *.md docs $(CODE)
-	$(BIN)/python -m tools.prose
+	$(BIN)/codespell --builtin clear,rare,en-GB_to_en-US --ignore-words-list $(NOT_BRITISH) *.md docs
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
@@ -148,18 +150,15 @@ assets: setup
 vendored: setup
 	$(BIN)/python -m tools.fetch_assets
 
-screenshots: setup programs docs
+screenshots: setup programs
 	$(BIN)/python -m tools.screenshots
 	$(BIN)/python -m tools.tutorial
-	$(BIN)/python -m tools.site_pictures
 	$(BIN)/python -m tools.terminal_pictures
 
-reference: setup
-	$(BIN)/python -m tools.reference
+schemas: setup
 	$(BIN)/python -m tools.schema_page
-	$(BIN)/hearsay-client schema > docs/reference/metrics.schema.json
 
-# A warning, such as a link that leads nowhere, fails the build.
+# A warning, such as a link that leads nowhere, fails the build. Pages of reference are filled in from the code.
 docs: $(DOCS_READY)
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --nitpicky --quiet docs build/docs
 	@echo "open build/docs/index.html"
@@ -169,6 +168,15 @@ bench: setup programs
 
 faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20
+
+# Wheels and sdists, what the images install (CycloneDX), and the hashes of all. Two runs on one commit write the same.
+DIST := dist
+release: setup
+	@rm -rf $(DIST) && mkdir -p $(DIST)
+	@for project in client_sdk .; do \
+	(cd $$project && $(abspath $(BIN))/python -m hatchling build --directory $(abspath $(DIST))) || exit 1; done
+	@$(BIN)/python -m tools.sbom $(DIST)
+	@cd $(DIST) && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf $(VENV) .venv-peers build/docs

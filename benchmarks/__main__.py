@@ -15,15 +15,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from benchmarks.amplification import measure_amplification
-from benchmarks.apart import measure_apart
 from benchmarks.bulk import measure_bulk
 from benchmarks.changes import measure_changes
 from benchmarks.channels import measure_channels
 from benchmarks.collector import measure_collector
 from benchmarks.commands import measure_commands
 from benchmarks.coverage.page import measure_coverage
-from benchmarks.designs import measure_designs
 from benchmarks.estimator import measure_estimator
 from benchmarks.exact import measure_exact
 from benchmarks.fresh import measure_fresh
@@ -31,11 +28,9 @@ from benchmarks.held import measure_held
 from benchmarks.hostile import measure_hostile
 from benchmarks.html import measure_html
 from benchmarks.latency import measure_latency
-from benchmarks.means import measure_means
 from benchmarks.metrics import measure_metrics
 from benchmarks.models import measure_models
 from benchmarks.nearest import measure_nearest
-from benchmarks.participation import measure_participation
 from benchmarks.peers.compare import measure_peers
 from benchmarks.quantiles import measure_quantiles
 from benchmarks.relay import measure_relay
@@ -63,15 +58,10 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "typescript": measure_typescript,
     "browsers": measure_browsers,
     "nearest": measure_nearest,
-    "participation": measure_participation,
     "estimator": measure_estimator,
     "html": measure_html,
-    "apart": measure_apart,
-    "amplification": measure_amplification,
     "exact": measure_exact,
     "channels": measure_channels,
-    "designs": measure_designs,
-    "means": measure_means,
     "quantiles": measure_quantiles,
     "changes": measure_changes,
     "vectors": measure_vectors,

@@ -1,11 +1,14 @@
 """The site of these pages, which ``make docs`` builds into build/docs.
 
-The pages stay readable without it.
+What the code says takes the place of a comment such as ``<!-- make docs: commands -->``. All other
+pages stay readable without the site.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +17,23 @@ from sphinx.application import Sphinx
 
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
+sys.path.insert(0, str(ROOT))
+os.environ |= {"COLUMNS": "80", "NO_COLOR": "1"}  # of what commands print
+
+from tools.reference.parts import PARTS  # noqa: E402 it stands in the root
 
 project = "Hearsay"
 author = copyright = "The Hearsay maintainers"  # noqa: A001 Sphinx asks for this name
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["systemd"]
 nitpicky = True
+nitpick_ignore_regex = [("py:.*", ".*")]  # names of types and errors in docstrings are words
+default_role = "code"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_use_ivar = True
+autoclass_content = "both"
+autodoc_preserve_defaults = True
 myst_heading_anchors = 4
 myst_enable_extensions = ["dollarmath"]
 
@@ -35,6 +49,23 @@ pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"
 
 LINK: Final = re.compile(r"\[([^\]]+)\]\((\.\./[^)#\s]+)(?:#[^)]*)?\)")
+PART: Final = re.compile(r"<!-- make docs: (.+) -->\n")
+
+
+def fill_in(_: Sphinx, __: str, source: list[str]) -> None:
+    """Write what the code says into a page of reference."""
+    source[0] = PART.sub(lambda match: PARTS[match[1]](), source[0])
+
+
+def pages_from_code(*_: object) -> list[str]:
+    """Return the pages that a change of the code may change."""
+    return [f"reference/{page.stem}" for page in HERE.glob("reference/*.md") if PART.search(page.read_text("utf-8"))]
+
+
+def leave_out_of_a_module(_: Sphinx, what: str, *rest: list[str]) -> None:
+    """Leave out what a module says of itself: its page says it, in Markdown."""
+    if what == "module":
+        rest[-1].clear()
 
 
 def link_files_of_the_repository(_: Sphinx, docname: str, source: list[str]) -> None:
@@ -57,5 +88,8 @@ def link_files_of_the_repository(_: Sphinx, docname: str, source: list[str]) -> 
 
 def setup(app: Sphinx) -> None:
     """Change pages before they are parsed."""
+    app.connect("source-read", fill_in)
     app.connect("source-read", link_files_of_the_repository)
+    app.connect("autodoc-process-docstring", leave_out_of_a_module)
+    app.connect("env-get-outdated", pages_from_code)
     app.add_lexer("csv", TextLexer)

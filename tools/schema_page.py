@@ -1,12 +1,12 @@
-"""The JSON Schema of each document, and the page on them, from the code's own records.
+"""The JSON Schema of each document, and its tables for the page on them, from the code's records.
 
-Run as ``python -m tools.schema_page``.
+``python -m tools.schema_page`` writes the schemas, which belong to the estimator.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -22,10 +22,10 @@ from estimator.rehearsal.model_rehearsal import RehearsedModel
 from estimator.rehearsal.rehearsal import Rehearsal, RehearsedFigure
 from estimator.results.estimate import Figure
 from estimator.results.record import Record
-from estimator.results.report import SCHEMA, EstimateReport
+from estimator.results.report import EstimateReport
+from tools.reference.markdown import table
 
 ROOT: Final = Path(__file__).parents[1]
-PAGE: Final = ROOT / "docs" / "reference" / "report-schema.md"
 SCHEMAS: Final = ROOT / "estimator" / "formats"
 
 TYPE_WORDS: Final = {str: "text", bool: "truth value", int: "whole number", float: "number"}
@@ -40,51 +40,6 @@ DOCUMENTS: Final[dict[str, type[Record]]] = {
     "proof": ProvedAudit,
 }
 """What a command prints with ``--format json``, by the name of its schema."""
-
-HEAD: Final = f"""\
-# What a report holds
-
-Schema {SCHEMA}. A field that is added, removed or changes its meaning makes another number; readers refuse numbers and
-fields that they do not know. This page and [`report.schema.json`](../../estimator/formats/report.schema.json), a JSON
-Schema that every report is tested against, are made from the code's own records: `python -m tools.schema_page`.
-
-Every figure has the same names: `estimate` is unbiased (of a distribution: smoothed, within its interval),
-`standard_error` is its own, `low` and `high` are the ends of its interval, `maximum_likelihood` is the likeliest value
-among those that are possible.
-
-## JSON
-
-`report --format json`. Numbers are never NaN or infinite. A field marked *perhaps* stands only where it applies.
-"""
-
-OTHERS_HEAD: Final = """
-The other documents that a command prints with `--format json` have schemas beside that of the report. What they share
-with it is described above.
-"""
-
-TABLE_HEAD: Final = """\
-
-## CSV, Parquet, frames
-
-`report --format csv`, `report --format parquet`, `estimator.to_pandas(report)` and `estimator.to_polars(report)` have
-the same columns, a row for each thing that was estimated. What is missing is an empty field in CSV, null in Parquet and
-polars, NaN or NA in pandas. Truth values are `true` and `false` in CSV; a pair stands as `first, second`. The metadata
-of a Parquet file hold the schema's number as `hearsay.schema`.
-
-Devices choose the texts that are found. In CSV, the `value` of a `found_text` that begins with `=`, `+`, `-`, `@`, a
-wide form of these, a tab, a line end or an apostrophe has an apostrophe in front of it, so that no spreadsheet runs it
-as a formula. Programs that read the file remove that first apostrophe. Every other cell is exact: values come from the
-registry and named texts from the analyst. JSON, Parquet and frames hold every text as it is, so export them to a
-spreadsheet with the same care.
-
-| column | holds | |
-| --- | --- | --- |
-"""
-
-STATISTICS_HEAD: Final = """
-| statistic | what it is |
-| --- | --- |
-"""
 
 
 def schema(name: str = "report") -> dict[str, Any]:
@@ -138,19 +93,18 @@ def _used(node: Any, definitions: Mapping[str, Any]) -> set[str]:  # noqa: ANN40
     return used
 
 
-def page() -> str:
-    """Return the page in Markdown."""
-    sections, known = [], set[str]()
-    for name in DOCUMENTS:
-        document = schema(name)
-        sections.append(
-            _section("### the report" if name == "report" else f"## The {name.replace('-', ' ')}", document)
-        )
-        sections += [_section(f"### {each}", said) for each, said in document["$defs"].items() if each not in known]
-        known |= document["$defs"].keys()
-        if name == "report":
-            sections += [TABLE_HEAD, *_columns(), STATISTICS_HEAD, *_statistics(), OTHERS_HEAD]
-    return HEAD + "".join(sections)
+def report() -> str:
+    """Return the tables of a report as JSON, in Markdown."""
+    return _sections("### the report", schema())
+
+
+def others() -> str:
+    """Return the tables of the other documents, without what an earlier one has shown."""
+    known, shown = set(schema()["$defs"]), ""
+    for name in list(DOCUMENTS)[1:]:
+        shown += _sections(f"## The {name.replace('-', ' ')}", schema(name), known)
+        known |= schema(name)["$defs"].keys()
+    return shown
 
 
 def schema_text(name: str) -> str:
@@ -158,11 +112,14 @@ def schema_text(name: str) -> str:
     return json.dumps(schema(name), indent=2, ensure_ascii=False) + "\n"
 
 
+def _sections(heading: str, document: Mapping[str, Any], known: Collection[str] = ()) -> str:
+    inner = [_section(f"### {name}", each) for name, each in document["$defs"].items() if name not in known]
+    return _section(heading, document) + "".join(inner)
+
+
 def _section(heading: str, definition: Mapping[str, Any]) -> str:
-    lines = [f"\n{heading}\n", f"\n{definition['description']}\n"]
-    lines += ["\n| field | holds | |\n| --- | --- | --- |\n"]
-    lines += [_field(field, says, definition.get("required", [])) for field, says in definition["properties"].items()]
-    return "".join(lines)
+    lines = [_field(field, says, definition.get("required", [])) for field, says in definition["properties"].items()]
+    return f"\n{heading}\n\n{definition['description']}\n\n| field | holds | |\n| --- | --- | --- |\n{''.join(lines)}"
 
 
 def _field(name: str, says: Mapping[str, Any], required: list[str]) -> str:
@@ -185,16 +142,19 @@ def _type(says: Mapping[str, Any]) -> str:
     return " or ".join([says["type"]] if isinstance(says["type"], str) else says["type"])
 
 
-def _columns() -> Iterator[str]:
-    for name, hint in get_type_hints(tables.Row, include_extras=True).items():
-        yield f"| `{name}` | {TYPE_WORDS[tables.TYPES[name]]} | {hint.__metadata__[0]} |\n"
+def columns() -> str:
+    """Return the columns of a report as a table."""
+    hints = get_type_hints(tables.Row, include_extras=True).items()
+    return table(
+        ("column", "holds", ""), [(f"`{n}`", TYPE_WORDS[tables.TYPES[n]], hint.__metadata__[0]) for n, hint in hints]
+    )
 
 
-def _statistics() -> Iterator[str]:
-    yield from (f"| `{name}` | {says} |\n" for name, says in tables.DESCRIPTIONS.items())
+def statistics() -> str:
+    """Return what each statistic is."""
+    return table(("statistic", "what it is"), [(f"`{name}`", says) for name, says in tables.DESCRIPTIONS.items()])
 
 
 if __name__ == "__main__":
     for each in DOCUMENTS:
         (SCHEMAS / f"{each}.schema.json").write_text(schema_text(each), encoding="utf-8")
-    PAGE.write_text(page(), encoding="utf-8")

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -35,13 +36,13 @@ PICTURE: Final = """\
 """Rich's own frame loads a font from elsewhere."""
 
 
-def main() -> None:
-    """Write a picture for each width."""
+def written() -> Iterator[tuple[Path, str]]:
+    """Yield a picture for each width."""
     for columns in WIDTHS:
         console = Console(record=True, width=columns + 2, file=io.StringIO())
         console.print(Text.from_ansi(shown(columns)))
         picture = console.export_svg(theme=DEFAULT_TERMINAL_THEME, code_format=PICTURE, unique_id="terminal")
-        (ROOT / "docs" / "pictures" / f"terminal-{columns}.svg").write_text(picture, encoding="utf-8")
+        yield ROOT / "docs" / "pictures" / f"terminal-{columns}.svg", picture
 
 
 def shown(columns: int) -> str:
@@ -74,4 +75,5 @@ def _read(descriptor: int) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    for path, text in written():
+        path.write_text(text, encoding="utf-8")

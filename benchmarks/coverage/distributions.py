@@ -172,6 +172,6 @@ FIGURES: Final = tuple(
         ("a bin", METHOD, bins),
         ("all bins together", f"{METHOD}, by Bonferroni", all_bins),
         ("the variance", "mean square about the estimated mean, less what that may be off", variance),
-        ("the mean within a range (a cluster's centre)", f"{METHOD}, inverted", mean_of_range),
+        ("the mean within a range (a cluster's center)", f"{METHOD}, inverted", mean_of_range),
     )
 )

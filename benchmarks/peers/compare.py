@@ -7,11 +7,9 @@ from __future__ import annotations
 import sys
 import time
 
-from benchmarks.peers.accounting import accounting_section
 from benchmarks.peers.accuracy import accuracy_section
 from benchmarks.peers.client import client_section
 from benchmarks.peers.environments import running_peers
-from benchmarks.peers.means import means_section
 from benchmarks.peers.server import server_section
 
 
@@ -22,7 +20,7 @@ def measure_peers() -> str:
         head = f"## Peers\n\nEach in an environment of its own. Measured: {running}.\n"
         head += "".join(f"\n{name} could not be installed or started: {why}\n" for name, why in missing.items())
         parts = [head]
-        for part in (client_section, server_section, accuracy_section, means_section, accounting_section):
+        for part in (client_section, server_section, accuracy_section):
             started = time.perf_counter()
             sys.stderr.write(f"  {part.__name__} …")
             parts.append(part(peers))

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.peers.worker import enough, rate, repeated, serve, values_of
+from benchmarks.peers.worker import rate, repeated, serve, values_of
 
 
 def library() -> Any:
@@ -69,19 +69,5 @@ def server(channel: str, inputs: int, epsilon: float, reports: int, drawn: int) 
     return {"seconds": time.perf_counter() - started, "start": 0.0}
 
 
-def mean(epsilon: float, values: list[float], runs: int, seconds: float) -> list[float]:
-    """Return means of answers from -1 to 1, each with Laplace noise; a vector at a time, with the
-    scale of one.
-    """
-    dp = library()
-    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    noisy = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=2 / epsilon)
-    means: list[float] = []
-    started = time.perf_counter()
-    while not enough(len(means), runs, started, seconds):
-        means.append(math.fsum(noisy(values)) / len(values))
-    return means
-
-
 if __name__ == "__main__":
-    serve({"hello": hello, "client": client, "server": server, "mean": mean})
+    serve({"hello": hello, "client": client, "server": server})

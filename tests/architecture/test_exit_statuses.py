@@ -1,4 +1,4 @@
-"""The exit statuses stand in one module, and their table on one page."""
+"""The exit statuses stand in one module."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ def test_the_command_line_library_uses_the_same_numbers() -> None:
     assert (click.UsageError.exit_code, click.ClickException.exit_code) == (ExitStatus.USAGE, ExitStatus.FAILED)
 
 
-def test_one_page_has_the_table_of_every_status() -> None:
+def test_no_page_repeats_the_table_of_every_status() -> None:
+    assert list(MEANINGS) == list(ExitStatus)
     pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")}
-    rows = [f"| {status:d} | {MEANINGS[status]} |" for status in ExitStatus]
-    assert "\n".join(rows) in pages["cli.md"]
-    assert [name for name, text in pages.items() if "| exit status |" in text] == ["cli.md"]
+    assert [name for name, text in pages.items() if "| exit status |" in text] == []

@@ -14,12 +14,11 @@ from pathlib import Path
 from estimator.commands.report_options import EXTRAS
 from tests.support.devices.declared import DECLARED
 from tests.support.mutants.promises import WRONG_PRODUCTS
+from tools.reference.commands import sections
 from tools.reference.registry_page import BUDGET, METRIC
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "privacy" / "index.md").read_text(encoding="utf-8")
-COMMANDS = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-"""Every option: a test holds that page to the commands."""
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -94,7 +93,7 @@ def test_a_reviewer_who_installs_what_the_page_says_can_run_its_tests() -> None:
 
 
 def test_every_setting_that_a_row_names_exists() -> None:
-    options = set(re.findall(r"--[a-z-]+", COMMANDS))
+    options = set(re.findall(r"--[a-z-]+", sections()))
     settings = {setting for row in THREATS for setting in re.findall(r"`([^`]+)`", row[3])}
     names = {setting.split()[-1] for setting in settings}
     assert names <= options | set(EXTRAS) | set(BUDGET) | set(METRIC) | {"show"}

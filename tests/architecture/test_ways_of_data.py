@@ -1,39 +1,50 @@
-"""The three ways of data in `tools.ways` exist in the code, and imports lead along them."""
+"""The three ways of data on the page of the architecture exist, and imports lead along them."""
 
 from __future__ import annotations
 
 import ast
+import re
 from itertools import pairwise
+from typing import NamedTuple
 
+from tools.architecture import PAGE
 from tools.import_graph import ROOT, files, imports_by_name, module_of, syntax
-from tools.ways import WAYS
 
-STATIONS = [(way, step) for way, steps in WAYS.items() for step in steps]
-LEGS = [(way, *leg) for way, steps in WAYS.items() for leg in pairwise(steps)]
+
+class Step(NamedTuple):
+    place: str
+    by: str
+
+
+ROW = re.compile(r"\| `([\w/.]+:\w+)` \|[^|]+\| +(?:`([\w/.]+)` )?\|")
+_, *SECTIONS = re.split(r"^### (.+)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+WAYS = {
+    heading: [Step(*row) for row in ROW.findall(section)]
+    for heading, section in zip(SECTIONS[::2], SECTIONS[1::2], strict=True)
+}
+STEPS = [step for steps in WAYS.values() for step in steps]
+LEGS = [leg for steps in WAYS.values() for leg in pairwise(steps)]
 
 
 def module(place: str) -> str:
     return module_of(ROOT / place.partition(":")[0])
 
 
-def defined(name: str) -> set[str]:
-    nodes = (ast.FunctionDef, ast.ClassDef)
-    return {node.name for node in ast.walk(syntax(files()[name])) if isinstance(node, nodes)}
-
-
 def test_there_are_three_ways() -> None:
-    assert list(WAYS) == ["answer_to_bytes", "upload_to_tally", "tally_to_row"]
+    assert len(WAYS) == 3
+    assert all(len(steps) >= 10 for steps in WAYS.values())
 
 
-def test_a_station_is_defined_where_its_way_says() -> None:
-    for way, step in STATIONS:
-        name = step.place.partition(":")[2]
-        assert module(step.place) in files(), f"{way}: there is no {step.place}; name its new place in tools/ways.py"
-        assert name in defined(module(step.place)), f"{way}: {step.place} is not defined; name it in tools/ways.py"
+def test_a_place_is_defined_where_the_page_says() -> None:
+    nodes = (ast.FunctionDef, ast.ClassDef)
+    for step in STEPS:
+        assert module(step.place) in files(), step.place
+        defined = {node.name for node in ast.walk(syntax(files()[module(step.place)])) if isinstance(node, nodes)}
+        assert step.place.partition(":")[2] in defined, step.place
 
 
-def test_imports_lead_from_a_station_to_the_next() -> None:
-    for way, before, after in LEGS:
+def test_imports_lead_from_a_place_to_the_next() -> None:
+    for before, after in LEGS:
         hands_on = module(after.by or before.place)
         missing = {module(before.place), module(after.place)} - {hands_on, *imports_by_name(hands_on)}
-        assert not missing, f"{way}: {hands_on} hands on from {before.place} to {after.place}, but imports no {missing}"
+        assert not missing, f"{hands_on} hands on from {before.place} to {after.place}, but imports no {missing}"

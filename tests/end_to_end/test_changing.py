@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from client_sdk import Registry, Telemetry
@@ -46,7 +47,7 @@ def reload(collector: RunningCollector) -> None:
     os.kill(collector.pid, signal.SIGHUP)
 
 
-def estimated(registry: Path, folder: Path, lines: list[object]) -> dict[str, dict[str, object]]:
+def estimated(registry: Path, folder: Path, lines: Sequence[object]) -> dict[str, dict[str, object]]:
     file = folder / "tallies.ndjson"
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     command = (sys.executable, "-m", "estimator", "report", "--registry", str(registry), "--tallies", str(file))

@@ -298,7 +298,8 @@ def test_every_command_line_of_the_readme_explains_itself() -> None:
                 assert line.split()[1] in shown
 
 
-PAGES_WITH_LINKS = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(DOCS.rglob("*.md")))
+OTHER_PAGES = ("README", "CONTRIBUTING", "RELEASING", "SECURITY")
+PAGES_WITH_LINKS = (*(ROOT / f"{name}.md" for name in OTHER_PAGES), *sorted(DOCS.rglob("*.md")))
 
 
 def anchors(page: Path) -> set[str]:

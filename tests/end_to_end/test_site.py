@@ -70,6 +70,23 @@ def test_every_page_is_on_the_site(site: Path) -> None:
         assert (site / page.relative_to(ROOT / "docs")).with_suffix(".html").exists()
 
 
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        ("cli", "Print a patch that splits this epsilon"),
+        ("registry-keys", "permanent_epsilon"),
+        ("wire-codes", "unknown_edition"),
+        ("report-schema", "RehearsedFigure"),
+        ("telemetry", "client_sdk.FlushOutcome"),
+        ("estimator", "estimator.load_report"),
+    ],
+)
+def test_a_page_of_reference_has_what_the_code_says(site: Path, page: str, says: str) -> None:
+    text = re.sub(r"<[^>]+>", "", (site / "reference" / f"{page}.html").read_text(encoding="utf-8"))
+    assert says in text
+    assert "make docs:" not in text
+
+
 def test_the_site_is_dark_where_the_system_is(site: Path) -> None:
     with chromium() as browser:
         colours = [background(browser, site / "index.html", scheme) for scheme in SCHEMES]

@@ -5,9 +5,15 @@ Neither needs the other to be built.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
+from collections import Counter
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
@@ -15,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
+from tools.images import IMAGES
 
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
@@ -132,6 +139,32 @@ def test_an_sdist_alone_makes_the_same_wheel_whatever_lies_beside_it(built: Path
     assert {entry: again.read(entry) for entry in again.namelist()} == {
         entry: first.read(entry) for entry in first.namelist()
     }
+
+
+def released(folder: Path) -> dict[str, bytes]:
+    """Run ``make release`` with this environment, and return what it writes."""
+    ready = ("-o", ".venv/.ready", "-o", ".venv/.dev-ready", f"BIN={Path(sys.executable).parent}")
+    command = ["make", *ready, "release", f"DIST={folder}"]
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # of `make test`
+    subprocess.run(command, cwd=ROOT, env=own, check=True, capture_output=True)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_two_releases_are_equal_byte_for_byte_and_have_hashes_and_documents_of_what_images_install(
+    tmp_path: Path,
+) -> None:
+    release = released(tmp_path / "first")
+    assert release == released(tmp_path / "second")
+    sums = dict(line.split()[::-1] for line in release.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in release.items()}
+    assert Counter(Path(name).suffix for name in release) == {".whl": 2, ".gz": 2, ".json": 2}
+    documents = [json.loads(content) for name, content in sorted(release.items()) if name.endswith(".cdx.json")]
+    names = [{part["name"] for part in document["components"]} for document in documents]
+    assert [document["metadata"]["component"]["name"] for document in documents] == sorted(
+        f"hearsay-{image}" for image in IMAGES
+    )
+    assert [{"flask", "redis"} <= each for each in names] == [True, False]
+    assert [{"numpy", "jinja2"} <= each for each in names] == [False, True]
 
 
 def test_the_sdist_of_the_sdk_holds_its_whole_source(built: Path, tmp_path: Path) -> None:

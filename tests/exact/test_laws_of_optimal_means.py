@@ -30,7 +30,6 @@ from tests.support.mutants.optimal_means import optimal_means
 from tools.optimal_mean.derive import table_at
 from tools.optimal_mean.free import best_scores
 from tools.optimal_mean.linear_programme import least_variance
-from tools.optimal_mean.measure import Measured, summary
 from tools.optimal_mean.shapes import Shape
 
 EPSILONS = [
@@ -180,19 +179,6 @@ def test_little_is_lost_between_tables_of_large_epsilons(epsilon: float, symbols
     """
     best, _ = best_scores(Shape(math.exp(epsilon), symbols, width))
     assert worst(OptimalMean.within(request(str(epsilon)))) <= most * best
-
-
-def test_a_summary_holds_every_epsilon_once_and_the_worst_of_each_stretch() -> None:
-    rows = [
-        Measured(epsilon, 1 + (place * 37 % 101) / 1000, 1.0)
-        for place, epsilon in enumerate(np.geomspace(0.05, 8, 200))
-    ]
-    _, _, *lines = summary(rows)
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    assert sum(int(count) for _, count, *_ in cells) == 200
-    assert max(float(worst) for *_, worst, _ in cells) == max(round(row.ratio, 4) for row in rows)
-    for _, _, mean, worst, _ in cells:
-        assert 1 <= float(mean) < float(worst)
 
 
 def test_the_first_tables_are_what_the_command_derives() -> None:

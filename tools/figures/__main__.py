@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,31 +22,24 @@ BLOCKS: Final = {
 """The parts of pages that are computed, by page and mark."""
 
 
-def block(page: str, mark: str) -> str:
-    """Return what stands between two marks of a page."""
-    text = (DOCS / page).read_text(encoding="utf-8")
-    return text.partition(f"<!-- {mark}: written by make assets -->\n")[2].partition(f"<!-- end of {mark} -->")[0]
-
-
 def csv(rows: Sequence[Row]) -> str:
     """Return a table as CSV."""
     return "".join(f"{','.join(row)}\n" for row in rows)
 
 
-def main() -> None:
-    """Write every file."""
+def written() -> Iterator[tuple[Path, str]]:
+    """Yield every file that this command writes, and what it holds."""
     for name, draw in DRAWINGS.items():
-        (PICTURES / name).write_text(draw(), encoding="utf-8")
+        yield PICTURES / name, draw()
     for name, rows in tables().items():
-        (PLOTS / name).write_text(csv(rows), encoding="utf-8")
-        plot = getattr(plots, name.removesuffix(".csv"))
-        (PLOTS / name).with_suffix(".svg").write_text(plot(rows), encoding="utf-8")
+        yield PLOTS / name, csv(rows)
+        yield (PLOTS / name).with_suffix(".svg"), getattr(plots, name.removesuffix(".csv"))(rows)
     for (page, mark), computed in BLOCKS.items():
         begin, end = f"<!-- {mark}: written by make assets -->\n", f"<!-- end of {mark} -->"
         before, _, rest = (DOCS / page).read_text(encoding="utf-8").partition(begin)
-        text = f"{before}{begin}{computed()}{end}{rest.partition(end)[2]}"
-        (DOCS / page).write_text(text, encoding="utf-8")
+        yield DOCS / page, f"{before}{begin}{computed()}{end}{rest.partition(end)[2]}"
 
 
 if __name__ == "__main__":
-    main()
+    for path, text in written():
+        path.write_text(text, encoding="utf-8")

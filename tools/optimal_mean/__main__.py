@@ -1,8 +1,7 @@
-"""Writes or measures the tables of ``optimal-mean``: ``python -m tools.optimal_mean --help``."""
+"""Writes the tables of ``optimal-mean``: ``python -m tools.optimal_mean``."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from typing import Final
 from client_sdk.protocol.mechanisms import optimal_mean
 from client_sdk.protocol.mechanisms.optimal_mean import TABLES, Table
 from tools.optimal_mean.derive import tables
-from tools.optimal_mean.measure import GREATEST, Measured, measured, summary
 
 MODULE: Final = Path(optimal_mean.__file__)
 
@@ -33,18 +31,7 @@ def _row(table: Table) -> str:
 
 
 def main() -> None:
-    """Derive or measure."""
-    parser = argparse.ArgumentParser(prog="python -m tools.optimal_mean", description=__doc__)
-    parser.add_argument("--measure", metavar="N", type=int, help="compare N epsilons with the linear programme")
-    parser.add_argument("--most", metavar="EPSILON", type=float, default=GREATEST, help="measure no greater ones")
-    given = parser.parse_args()
-    if given.measure is not None:
-        measurements: list[Measured] = []
-        for row in measured(given.measure, given.most):
-            measurements.append(row)
-            print(f"| {row.epsilon:.4f} | {row.ours:.6g} | {row.least:.6g} | {row.ratio:.4f} |", flush=True)
-        print("", *summary(measurements), sep="\n")
-        return
+    """Derive the tables and write them into the module."""
     derived = tuple(tables())
     text = MODULE.read_text(encoding="utf-8")
     head, tail = text.partition(BEGIN)[0], text.partition(END)[2]

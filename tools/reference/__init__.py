@@ -1,1 +1,1 @@
-"""The reference pages written from the code: commands, keys of the registry, the Python API."""
+"""What the docs build writes into the reference pages from the code."""

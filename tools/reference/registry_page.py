@@ -1,4 +1,4 @@
-"""The page on every key of a registry: ranges from its schema, defaults and examples from here."""
+"""Every key of a registry: ranges from its schema, defaults and examples from here."""
 
 from __future__ import annotations
 
@@ -111,32 +111,6 @@ METRIC: Final[Mapping[str, Key]] = {
     "persist": Key("persist = false", "persist = true", _COUNT),
 }
 
-HEAD: Final = """\
-# Registry keys
-
-Every key of `metrics.toml`. `python -m tools.reference` writes this page from the schema that
-[`hearsay-client schema`](metrics.schema.json) prints; a test reads every example and every default.
-[metrics.toml](metrics.md) explains the questions behind the keys.
-
-The first line of a file is `schema = 1`. A default in parentheses is no value.
-
-A collector's file may list `stopped = ["dark_mode:0123456789ab"]` before its first table, as metrics and editions:
-[devices then ask these questions no more](../how-to/retiring.md#stop-a-question-at-once). The table `[strata]` holds
-[public variables](metrics.md#public-strata): each a name with a list of values. A table such as `[sentences.de]` holds
-[the app's own sentences for users](../how-to/languages.md).
-"""
-
-PARTS: Final = (
-    ("`[app]`", "Who asks.", ("app",), APP),
-    ("`[budget]`", "The ceilings on what a device gives away, and how it spreads its answers.", ("budget",), BUDGET),
-    (
-        "`[metric.NAME]`",
-        "One question. A name has 1 to 64 characters from a-z, 0-9 and _, and begins with a letter.",
-        ("metric",),
-        METRIC,
-    ),
-)
-
 
 def properties(name: str) -> dict[str, dict[str, Any]]:
     """Return the schema's keys of a table of the registry: ``app``, ``budget`` or ``metric``."""
@@ -145,15 +119,25 @@ def properties(name: str) -> dict[str, dict[str, Any]]:
     return keys
 
 
-def page() -> str:
-    """Return the page in Markdown."""
-    return HEAD + "".join(_part(*part) for part in PARTS)
+def app() -> str:
+    """Return the table of ``[app]``."""
+    return _table("app", APP)
 
 
-def _part(title: str, says: str, path: tuple[str], keys: Mapping[str, Key]) -> str:
-    known = properties(*path)
-    rows = [_row(name, known[name], key) for name, key in keys.items()]
-    return f"\n## {title}\n\n{says}\n\n{table(('key', 'says', 'type and range', 'default', 'example'), rows)}"
+def budget() -> str:
+    """Return the table of ``[budget]``."""
+    return _table("budget", BUDGET)
+
+
+def metric() -> str:
+    """Return the table of ``[metric.NAME]``."""
+    return _table("metric", METRIC)
+
+
+def _table(name: str, keys: Mapping[str, Key]) -> str:
+    known = properties(name)
+    rows = [_row(key, known[key], said) for key, said in keys.items()]
+    return table(("key", "says", "type and range", "default", "example"), rows)
 
 
 def _row(name: str, schema: Mapping[str, Any], key: Key) -> tuple[str, ...]:

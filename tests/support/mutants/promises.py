@@ -344,7 +344,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "of some vectors one axis alone is favoured": (
-        "a vector is protected whatever it is: as many axes are favoured, and as many coins are drawn",
+        "a vector is protected whatever it is: as many axes are favored, and as many coins are drawn",
         WrongProduct(
             AXES,
             "kept = favoured[coins.below(self.favoured)]",
@@ -353,7 +353,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
         ),
     ),
     "coins of an axis that is not reported are saved": (
-        "a vector is protected whatever it is: as many axes are favoured, and as many coins are drawn",
+        "a vector is protected whatever it is: as many axes are favored, and as many coins are drawn",
         WrongProduct(
             AXES,
             "other = self._others(favoured)[coins.below(2 * self.dimension - self.favoured)]",

@@ -40,7 +40,6 @@ from tests.support.devices.definitions import (
 from tests.support.vectors import vectors
 
 ROOT = Path(__file__).parents[4]
-COMMITTED = ROOT / "docs" / "reference" / "metrics.schema.json"
 VALIDATOR = Draft7Validator(registry_schema(), format_checker=FormatChecker())
 
 SOUND: dict[str, dict[str, Field]] = {
@@ -190,10 +189,8 @@ def test_the_schema_takes_the_registries_of_this_project() -> None:
             assert is_accepted(definition), definition
 
 
-def test_the_schema_is_current(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
-    shown = capsys.readouterr().out
-    assert COMMITTED.read_text(encoding="utf-8") == shown, (
-        "run: hearsay-client schema > docs/reference/metrics.schema.json"
-    )
-    Draft7Validator.check_schema(json.loads(shown))
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == json.loads(json.dumps(registry_schema()))
+    Draft7Validator.check_schema(shown)

@@ -33,7 +33,7 @@ from estimator.tallies.tally import decode
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
-from tools.schema_page import DOCUMENTS, PAGE, SCHEMAS, page, schema, schema_text
+from tools.schema_page import DOCUMENTS, SCHEMAS, schema, schema_text
 
 REQUESTS = {
     "plain": Request(),
@@ -189,10 +189,6 @@ def test_a_table_says_when_open_windows_were_looked_at() -> None:
     said = "Open windows are shown as they were at 2026-11-21 12:00:00 UTC"
     assert said in FORMATS["table"](report_of("central"))
     assert "as they were" not in FORMATS["table"](report_of("plain"))
-
-
-def test_the_page_on_the_schema_is_made_from_it() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m tools.schema_page"
 
 
 @pytest.mark.parametrize("requested", REQUESTS)

@@ -1,0 +1,25 @@
+"""The tables of codes: of commands, reports and requests, from their enumerations."""
+
+from __future__ import annotations
+
+from client_sdk.protocol import Refusal
+from client_sdk.protocol.exit_status import MEANINGS
+from collector.api.problem import Problem
+from tools.reference.markdown import table
+
+
+def exit_statuses() -> str:
+    """Return the exit statuses of all commands."""
+    return table(("exit status", "means"), [(f"{status:d}", meaning) for status, meaning in MEANINGS.items()])
+
+
+def refusals() -> str:
+    """Return the refusals of a report."""
+    rows = [(f"`{code}`", code.sentence, "again, alone" if code.retryable else "never") for code in Refusal]
+    return table(("code", "means", "a device sends it"), rows)
+
+
+def problems() -> str:
+    """Return the problems of a request, by HTTP status."""
+    rows = [(f"`{each.value[0]}`", str(int(each.value[1])), each.value[2]) for each in Problem]
+    return table(("code", "status", "means"), sorted(rows, key=lambda row: row[1]))
