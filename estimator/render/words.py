@@ -170,6 +170,13 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
 """What tells the figures of a statistic; an empty text where there is nothing to tell."""
 
 
+def notes_of(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield what to know beside the figures of a question."""
+    if estimated.relation:
+        yield estimated.relation
+    yield from text_notes(estimated)
+
+
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:
     """Yield what to know of lists of texts: what they cannot contain, and what is unclear."""
     texts, found = estimated.texts, estimated.group("found_text")
@@ -247,7 +254,9 @@ def participation_of(windows: Sequence[MetricEstimate]) -> str:
     reported = [each for each in windows if each.reports]
     known = [(each.taking_part.estimate or 0.0, each) for each in reported if each.taking_part is not None]
     if not known:
-        why = "the schedule does not say what share of them is asked in a window"
+        is_shared = any(each.relation for each in reported)
+        schedule = "the schedule does not say what share of them is asked in a window"
+        why = "apps of several releases answered, and one that was updated answers twice" if is_shared else schedule
         return f"{described} How many take part is unknown: {why}." if reported else described
     _, largest = max(known, key=lambda pair: pair[0])
     taking_part = largest.taking_part

@@ -25,6 +25,7 @@ from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.errors import RequestError
+from estimator.report.strata import former_questions
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import Ends
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
@@ -75,12 +76,21 @@ def with_participation(
 
     Args:
         estimates: of the registry's questions and of their strata, which have no bounds: nobody
-            knows how many installations are of a stratum.
+            knows how many installations are of a stratum. Where apps of several releases answered
+            in a window, nobody knows how many devices did: one that was updated answers twice.
         registry: the registry before its strata are taken apart.
         request: how many installations there are, and what share is asked if that is known.
 
     """
-    return [_with_participation(each, registry, request) for each in estimates]
+    every = list(estimates)
+    former = {each.metric.name: name for (name, _), each in former_questions(registry).items()}
+    shared = {(former[each.metric], each.window) for each in every if each.metric in former and each.reports}
+    return [
+        each
+        if (former.get(each.metric, each.metric.partition("[")[0]), each.window) in shared
+        else _with_participation(each, registry, request)
+        for each in every
+    ]
 
 
 def _with_participation(estimated: MetricEstimate, registry: Registry, request: Request) -> MetricEstimate:

@@ -78,6 +78,8 @@ def make_report(
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
     estimated.sort(key=lambda estimate: (order[estimate.metric], estimate.span.starts_at))
+    relations = {each.metric.name: each.relation for each in former_questions(undivided).values()}
+    estimated = [replace(each, relation=relations.get(each.metric, "")) for each in estimated]
     estimated = with_participation(estimated, undivided, request)
     delta = request.central_delta
     if delta is not None:
@@ -200,7 +202,8 @@ def composed_of(estimated: Sequence[MetricEstimate], registry: Registry, delta: 
         delta: of all tallies of a window.
 
     """
-    questions = dict(registry.metrics) | {former.name: former for former in former_questions(registry).values()}
+    former = former_questions(registry).values()
+    questions = dict(registry.metrics) | {each.metric.name: each.metric for each in former}
     windows: dict[Window, list[tuple[Metric, int]]] = {}
     for each, reports in zip(estimated, _smallest(estimated, registry), strict=True):
         if each.closed and reports > 0 and each.metric in questions:

@@ -21,7 +21,7 @@ from datetime import date
 from functools import reduce
 from itertools import combinations, groupby
 from operator import add
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -56,25 +56,38 @@ def apart(registry: Registry) -> Registry:
         metrics[name] = metric
         for named, stratum in zip(names_of_strata(metric), ("", *metric.strata), strict=False):
             metrics[named] = replace(metric, name=named, stratum=stratum, strata=())
-        metrics |= {shown: each for (of, _), each in former.items() if of == name for shown in (each.name,)}
-    metrics |= {each.name: each for each in former.values() if each.name not in metrics}
+        metrics |= {each.metric.name: each.metric for (of, _), each in former.items() if of == name}
+    metrics |= {each.metric.name: each.metric for each in former.values()}
     return replace(registry, metrics=metrics, former=())
 
 
-def former_questions(registry: Registry) -> dict[tuple[str, str], Metric]:
-    """Return each former question as one of its own, by its name and by every edition of it.
+class FormerQuestion(NamedTuple):
+    """A former question as one of its own.
 
-    Its name says until when it was asked, such as ``theme[until=2026-11-28]``, and its purpose what
-    has changed since then. Its strata are counted together.
+    Attributes:
+        metric: its definition. The name says until when it was asked, such as
+            ``theme[until=2026-11-28]``, and the purpose what has changed since then. Its strata are
+            counted together.
+        relation: a sentence on how it relates to the question of today.
+
     """
-    former: dict[tuple[str, str], Metric] = {}
+
+    metric: Metric
+    relation: str
+
+
+def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion]:
+    """Return the former questions by their names and all of their editions."""
+    former: dict[tuple[str, str], FormerQuestion] = {}
     taken: set[str] = set()
     for metric, until in registry.former:
         shown = f"{metric.name}[until={until or 'the next release'}]".replace(" ", "-")
         shown = shown if shown not in taken else f"{shown[:-1]},{metric.edition}]"
         taken.add(shown)
-        own = replace(metric, name=shown, purpose=f"{metric.purpose} ({_since(metric, until, registry)})", strata=())
-        former |= {(metric.name, edition): own for edition in metric.editions}
+        since = _since(metric, until, registry)
+        own = replace(metric, name=shown, purpose=f"{metric.purpose} ({since})", strata=())
+        question = FormerQuestion(own, f"{since[0].upper()}{since[1:]}.")
+        former |= {(metric.name, edition): question for edition in metric.editions}
     return former
 
 
@@ -100,11 +113,12 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
     """Yield the tallies under the names of `apart`, and the sums of strata under the question's."""
     of_questions: dict[tuple[str, str], list[Tally]] = {}
     former = former_questions(registry)
-    editions = {metric.name: metric.edition for metric in (*registry.metrics.values(), *former.values())}
+    every = (*registry.metrics.values(), *(each.metric for each in former.values()))
+    editions = {metric.name: metric.edition for metric in every}
     for tally in tallies:
         metric = registry.metrics.get(tally.metric)
         if (metric is None or tally.edition not in metric.editions) and (tally.metric, tally.edition) in former:
-            shown = former[tally.metric, tally.edition].name
+            shown = former[tally.metric, tally.edition].metric.name
             of_questions.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
             continue
         if metric is None or not metric.strata or tally.edition not in metric.editions:

@@ -203,6 +203,13 @@ class MetricEstimate(Question, Figured, frozen=True, kw_only=True):
     closed: Annotated[bool, says("whether the tally can no longer change; if not, all figures are preliminary.")]
     reports: Annotated[int, msgspec.Meta(ge=0, description="n.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures, by statistic.")] = ()
+    relation: Annotated[
+        str,
+        says(
+            "of a question that only apps of earlier releases answer, a sentence on how it relates to "
+            "the one that is asked now; empty for others."
+        ),
+    ] = ""
     names: Annotated[
         tuple[str, str] | None,
         says(

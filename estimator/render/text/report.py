@@ -14,13 +14,13 @@ from estimator.render.words import (
     made_up_test,
     mechanism_words,
     move_cells,
+    notes_of,
     p_equals,
     participation_of,
     short_loss,
     shown_moves,
     taking_part_words,
     tested_words,
-    text_notes,
     untested_words,
 )
 from estimator.report.changes import untested_figures
@@ -280,7 +280,7 @@ def part_lines(estimated: MetricEstimate, style: Style) -> Iterator[str]:
             yield style.row("", line, TOO_FEW)
         if len(group.figures) > SHOWN_VALUES:
             yield f"  … and {len(group.figures) - SHOWN_VALUES:,} more; --format json and csv have all"
-    yield from (f"  {line}" for note in text_notes(estimated) for line in wrapped(note, style.width - len("  ")))
+    yield from (f"  {line}" for note in notes_of(estimated) for line in wrapped(note, style.width - len("  ")))
     differences = differences_of(estimated)
     if differences is not None:
         yield from _differences(differences, style)

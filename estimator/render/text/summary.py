@@ -25,10 +25,10 @@ from estimator.render.words import (
     made_up_words,
     move_label,
     move_unit,
+    notes_of,
     p_equals,
     participation_of,
     tested_words,
-    text_notes,
     untested_words,
 )
 from estimator.report.changes import untested_figures
@@ -122,7 +122,7 @@ def _figures(shown: MetricEstimate, highlight: Highlight, style: Style) -> Itera
         if len(at) < len(group.figures) and not is_told and group.about.most_lines:
             more = group.more(len(group.figures) - len(at))
             yield from _sentence(f"… and {more}; --verbose shows up to {SHOWN_VALUES}.", style)
-    for sentence in text_notes(shown):
+    for sentence in notes_of(shown):
         yield from _sentence(sentence, style)
 
 
