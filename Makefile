@@ -1,12 +1,13 @@
-# One virtual environment with the pinned versions. The demo needs the product alone, and sets up nothing else: tests and
-# tools are five times as much.
+# Virtual environments with the pinned versions: one for tests and tools, and one for the demo, which needs the product
+# alone and a fifth of the time. An environment that exists is added to, and never cleared.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+DEMO := build/demo
+DEMO_READY := $(DEMO)/.ready
 DEV_READY := $(VENV)/.dev-ready
 DOCS_READY := $(VENV)/.docs-ready
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt --no-compile
+PIP_INSTALL := -m pip install --quiet --constraint constraints.txt --no-compile
 
 # Tests start hundreds of processes: each would compile this project's modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,25 +18,27 @@ unexport PYTHONDONTWRITEBYTECODE
 
 setup: $(DEV_READY)
 
-$(READY): pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.txt
-	@echo "setting up $(VENV); this takes half a minute or so"
-	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator]'
-	@find $(VENV)/lib \( -path '*/scipy/*/tests' -o -name __pycache__ \) -prune -exec rm -r {} + # a tenth, of no use here
+SETTINGS := pyproject.toml client_sdk/pyproject.toml hatch_build.py constraints.txt
+
+$(DEMO_READY): $(SETTINGS)
+	@echo "setting up $(DEMO); this takes half a minute or so"
+	@$(PYTHON) -m venv $(DEMO)
+	@$(DEMO)/bin/python $(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator]'
 	@touch $@
 
-$(DEV_READY): $(READY)
-	@echo "setting up tests and tools in $(VENV); this takes a minute or some"
-	@$(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
+$(DEV_READY): $(SETTINGS)
+	@echo "setting up $(VENV) with tests and tools; this takes two minutes or so"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python $(PIP_INSTALL) --editable ./client_sdk --editable '.[collector,estimator,parquet,dev]'
 	@touch $@
 
 # Sphinx, which no test of `make test` needs.
 $(DOCS_READY): $(DEV_READY)
-	@$(PIP_INSTALL) --editable '.[docs]'
+	@$(BIN)/python $(PIP_INSTALL) --editable '.[docs]'
 	@touch $@
 
-demo: $(READY)
-	@$(BIN)/python examples/health/demo.py
+demo: $(DEMO_READY)
+	@$(DEMO)/bin/python examples/health/demo.py
 
 # Side by side: the checker of types takes as long as all others, and tests wait for servers now and then.
 TOGETHER := $(MAKE) --no-print-directory --jobs
