@@ -25,6 +25,7 @@ from estimator.commands.cli import command
 from estimator.decoders.inversions import inverse_of
 from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import RehearsedFigure, rehearse
+from estimator.render.rounding import size_of
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -210,7 +211,7 @@ def test_a_plan_says_which_difference_would_be_seen(folder: Path) -> None:
         each for each in json.loads(run(folder, *words, "json").stdout)["metrics"] if each["metric"] == "by_os"
     ]
     least = planned["least_difference_of_means"]
-    assert f"{least:.5g} ms\n" in run(folder, *words, "table").stdout
+    assert f" {size_of(least)} ms\n" in run(folder, *words, "table").stdout
     assert analysis_of(METRIC).least_difference(49) is None
     assert analysis_of(METRIC).least_difference(10**8) == pytest.approx(least * (4540 / 10**8) ** 0.5)
     assert analysis_of(Registry.parse(TEXT).metric("os")).least_difference(10**6) is None
