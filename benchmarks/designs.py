@@ -21,9 +21,8 @@ from benchmarks.results import spread, table, verdict
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Channel
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.mechanisms import AUTO, channel_for
-from client_sdk.protocol.mechanisms.balanced import difference_family
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms import AUTO, channel_for, difference_family
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from tests.exact import test_design_variance as designs

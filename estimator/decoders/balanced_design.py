@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from estimator.decoders.cyclic_design import Shifts
 from estimator.decoders.support import Balanced, Block, Incidence, Support
 from estimator.statistics.arrays import Floats

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.decoders.protocol import Inverse, Squares
 from estimator.decoders.support import Balanced, Block, Support

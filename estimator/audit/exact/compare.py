@@ -9,8 +9,7 @@ from fractions import Fraction
 from operator import index
 from typing import TypeVar
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.losses import least_delta, least_ratio
 from estimator.audit.exact.paths import Chances, law_of
