@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """Connections besides those of held uploads.
 
-They are for arriving bodies (see `arrivals`), for answers that there is no room, and for health
+They are for arriving bodies (see `Arrivals`), for answers that there is no room, and for health
 checks.
 """
 
