@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers import counters
 from client_sdk.disclosure import Disclosure
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.recorder import Recorder

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self, SupportsFloat, TypeVar
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host.clock import Clock
-from client_sdk.ledger import contents, registries
 from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger import registries, status
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import present_s, read_status, status_of
 from client_sdk.ledger.thread import READ
@@ -77,7 +77,7 @@ class Disclosure:
         if self._closed:
             return Flushed(FlushOutcome.CLOSED)
         try:
-            waiting = self._ask(contents.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
+            waiting = self._ask(status.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
         except LedgerError:
             return Flushed(FlushOutcome.UNAVAILABLE)
         return Flushed(FlushOutcome.NO_CONSENT if waiting else FlushOutcome.NOTHING_WAITING)
@@ -134,7 +134,7 @@ class Disclosure:
         say = self._registry.sentences(language)
         nothing: tuple[list[HistoryEntry], list[bytes]] = [], []
         entries, packed = self._ask(
-            lambda connection: (contents.history(connection), registries.kept(connection)), empty=nothing
+            lambda connection: (status.history(connection), registries.kept(connection)), empty=nothing
         )
         return Labeler(packed, self._registry).label(entries, say)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, contents, erase, explanations, outbox, registries, stops
+from client_sdk.ledger import charges, erase, explanations, outbox, registries, status, stops
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
@@ -83,7 +83,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
         labels = Labeler(registries.kept(connection))
         labels.read()
         say = labels.sentences(language)
-        waiting, left = labels.label(pending(connection, now_s), say), labels.label(contents.history(connection), say)
+        waiting, left = labels.label(pending(connection, now_s), say), labels.label(status.history(connection), say)
         return LedgerView(
             history=left,
             may_be_erased=erase.may_have_erased(connection),
@@ -91,9 +91,9 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             waiting=len(waiting),
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
-            dropped=contents.dropped(connection),
+            dropped=status.dropped(connection),
             stopped=stops.stopped(connection),
-            problem=contents.latest_problem(connection),
+            problem=status.latest_problem(connection),
             say=say,
             evidence=_evidence(left, labels, say),
         )

@@ -18,11 +18,11 @@ from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
 from client_sdk.counting import Counting
 from client_sdk.host import exits
-from client_sdk.host.app_folder import app_folder
 from client_sdk.host.clock import Clock
+from client_sdk.host.files import app_folder
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.per_process import Processes
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry

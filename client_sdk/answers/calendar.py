@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window

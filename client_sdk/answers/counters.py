@@ -18,7 +18,7 @@ from client_sdk.answers.randomized import Randomized
 from client_sdk.host import forks
 from client_sdk.ledger import charges, stops
 from client_sdk.ledger.charges import Slot
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import struct
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms import permanent
 
 SCHEME = "hearsay prf 1"
@@ -30,7 +30,7 @@ def derive(secret: bytes, *labels: str) -> bytes:
 
 
 class PrfCoins:
-    """`client_sdk.protocol.coins.Coins` that always fall the same way for the same labels."""
+    """`client_sdk.protocol.channel.Coins` that always fall the same way for the same labels."""
 
     __slots__ = ("_key", "_tossed")
 

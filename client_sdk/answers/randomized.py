@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from client_sdk.answers import prf_coins
 from client_sdk.ledger.device import Secret, secret_of
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window

@@ -12,7 +12,7 @@ from client_sdk.answers.calendar import has_slots, release_s
 from client_sdk.answers.randomized import Randomized, symbol_of
 from client_sdk.ledger import charges, queue, stops
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window

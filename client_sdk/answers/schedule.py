@@ -12,7 +12,7 @@ from client_sdk.answers.dues import Dues
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer, symbol_of_window
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.device import Secret, secret_of
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from os import urandom
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 
 _WORD_BYTES = 8
 
 
 class SystemCoins:
-    """`client_sdk.protocol.coins.Coins` from ``os.urandom``.
+    """`client_sdk.protocol.channel.Coins` from ``os.urandom``.
 
     They have no state, so that any thread and process may share them.
     """

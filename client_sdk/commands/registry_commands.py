@@ -1,26 +1,44 @@
-"""The arguments of the commands that need no device: those about a registry, and completion."""
+"""The arguments of the commands that need no device, and the work of the short ones.
+
+``hearsay-client check`` names every mistake of a registry, and whether it can work. ``init`` writes
+a registry to begin with, which a reviewer would sign. ``completion`` completes commands and options
+when Tab is pressed in a shell.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TypeAlias
 
 from client_sdk.commands import Outcome
-from client_sdk.commands.check import check
 from client_sdk.commands.codegen import codegen
 from client_sdk.commands.compile import Target, compile_registry
-from client_sdk.commands.completion import SHELLS, completion, words_of
-from client_sdk.commands.init import init
 from client_sdk.commands.json_schema import schema
 from client_sdk.commands.release import release
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.differences import differences
+from client_sdk.protocol.registry.limits import remarks
+from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.toml_table import MAX_TEXT, is_text
 
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001 it has no public name
 
 _REGISTRY = Path("metrics.toml")
+
+STARTER = Path(__file__).with_name("starter.toml")
+"""The registry of the README, too."""
+
+_APP = '"acme-notes"'
+_LAST_DAY = "2027-12-31"
+
+Words = Mapping[str, tuple[str, ...]]
+"""The options of each command."""
 
 
 def add_to(commands: Subparsers) -> None:
@@ -106,3 +124,118 @@ def _init(given: argparse.Namespace) -> Outcome:
 
 def _today() -> date:
     return datetime.now(UTC).date()
+
+
+def check(path: Path, today: date, against: Path | None = None) -> Outcome:
+    """Return a line for each mistake of a registry, or else each objection to releasing it.
+
+    Args:
+        path: the registry. The history beside it is read, too.
+        today: the day of the check.
+        against: the registry that was released before, to say what the change means; None for the
+            last release in the history, if there is one.
+
+    """
+    try:
+        registry, releases = history.read(path), history.releases_in(history.path_of(path))
+        before = Registry.read(against) if against is not None else releases[-1].registry if releases else None
+    except RegistryError as error:
+        return Outcome(problems=tuple(str(error).splitlines()))
+    sentences = registry.objections(today)
+    if sentences:
+        return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in sentences))
+    number = len(registry.metrics)
+    questions = "1 question" if number == 1 else f"{number} questions"
+    sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
+    sentences = [*remarks(registry, today), *registry.neglected(today)]
+    if before is not None:
+        sentences += differences(before, registry) or ["it asks what was released before: reports are counted together"]
+    return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in sentences))
+
+
+def init(path: Path, app: str | None, today: date) -> Outcome:
+    """Write the starter under the name of an app, unless there is a file already.
+
+    Its questions expire with the next year: whoever wants to ask for longer decides that then.
+    """
+    text = STARTER.read_text(encoding="utf-8").replace(_LAST_DAY, f"{today.year + 1}-12-31")
+    if app is not None:
+        text = text.replace(_APP, json.dumps(app, ensure_ascii=False), 1)
+    Registry.parse(text)  # nothing is written that `check` would refuse
+    try:
+        _write_new(path, text.encode())
+    except FileExistsError:
+        return Outcome(problems=(f"{path} exists and is left as it is; name another file",))
+    except OSError as error:
+        return Outcome(problems=(f"{path} cannot be written: {error.strerror}; name another file",))
+    return Outcome(f"wrote {path}; put your own questions into it, then: hearsay-client check --registry {path}\n")
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file that did not exist; one that cannot be filled would block the next attempt.
+
+    Raises:
+        OSError: if there is a file, or it cannot be written; then none was made.
+
+    """
+    path.open("xb").close()
+    try:
+        path.write_bytes(content)
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def words_of(commands: Mapping[str, argparse.ArgumentParser]) -> Words:
+    """Return the words that may follow each command."""
+    return {name: tuple(parser._option_string_actions) for name, parser in commands.items()}  # noqa: SLF001 not public
+
+
+def completion(shell: str, words: Words) -> Outcome:
+    """Return the script that makes a shell complete commands, their options and names of files."""
+    return Outcome(SHELLS[shell](words))
+
+
+def _bash(words: Words) -> str:
+    return f"""\
+_hearsay_client() {{
+  local words
+  case $COMP_CWORD:${{COMP_WORDS[1]}} in
+    1:*) words={quote(" ".join(words))};;
+{_cases(words, "*:")}  esac
+  COMPREPLY=($(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}"))
+}}
+complete -o default -F _hearsay_client hearsay-client
+"""
+
+
+def _zsh(words: Words) -> str:
+    return f"""\
+_hearsay_client() {{
+  local words_of
+  case ${{words[2]}} in
+{_cases(words, "", "words_of")}  esac
+  if (( CURRENT == 2 )); then compadd -- {" ".join(words)}
+  elif [[ ${{words[CURRENT]}} == -* ]]; then compadd -- ${{=words_of}}
+  else _files; fi
+}}
+compdef _hearsay_client hearsay-client
+"""
+
+
+def _fish(words: Words) -> str:
+    lines = [f"complete -c hearsay-client -n __fish_use_subcommand -f -a {quote(' '.join(words))}"]
+    for command, options in words.items():
+        seen = quote(f"__fish_seen_subcommand_from {command}")
+        lines += [f"complete -c hearsay-client -n {seen} -l {option[2:]}" for option in options if option[1] == "-"]
+    return "\n".join(lines) + "\n"
+
+
+def _cases(words: Words, before: str, name: str = "words") -> str:
+    return "".join(
+        f"    {before}{command}) {name}={quote(' '.join(options))};;\n" for command, options in words.items()
+    )
+
+
+SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+"""How each shell's script is written."""

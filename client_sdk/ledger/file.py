@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from client_sdk.host import files, forks, machine_id
+from client_sdk.host import files, forks
 from client_sdk.ledger import explanations, origin
 from client_sdk.ledger.origin import Origin
 
@@ -176,7 +176,7 @@ def check(connection: sqlite3.Connection, path: Path, app: str | None) -> Origin
         return noted_origin
     if app != owner:
         raise explanations.foreign(path, owner, app)
-    if noted_origin.contradicts(origin.of(path)) or machine not in (None, machine_id.identify(app)):
+    if noted_origin.contradicts(origin.of(path)) or machine not in (None, origin.machine_id(app)):
         raise explanations.copied(path)
     return noted_origin
 
@@ -252,7 +252,7 @@ def fill(connection: sqlite3.Connection, app: str, file_origin: Origin) -> None:
     Its origin distinguishes it from a copy, which must not spend the same budget again.
     """
     connection.executescript(_SCHEMA)
-    machine = None if file_origin.inode is None else machine_id.identify(app)
+    machine = None if file_origin.inode is None else origin.machine_id(app)
     connection.execute(
         "INSERT INTO device VALUES (?, ?, ?, ?, 1, 0, ?, ?, 1)",
         (app, draw_secret(), file_origin.inode, machine, file_origin.birth, file_origin.file_system),

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import contents, history
+from client_sdk.ledger import history, status
 from client_sdk.results import LedgerError, Recorded
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Losses:
 
     def dropped(self, connection: sqlite3.Connection) -> dict[str, int]:
         """Return the number of dropped reports and answers by reason, from file and memory."""
-        stored = contents.dropped(connection)
+        stored = status.dropped(connection)
         with self._lock:
             return dict(Counter(stored) + self._counts)
 

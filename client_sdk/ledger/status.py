@@ -1,4 +1,4 @@
-"""What is spent and left of the budget, for the host and its users."""
+"""What a ledger holds, and what is spent and left of the budget, for the host and its users."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.window_steps import later
-from client_sdk.results import BudgetStatus
+from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, outcome_named
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,3 +65,29 @@ def _ends(budget_window: Window, windows: int) -> str | None:
 
 def _float_floor(nanos: int) -> float:
     return abs(as_float(-nanos))
+
+
+def history(connection: sqlite3.Connection) -> list[HistoryEntry]:
+    """Return every report that has left the device, sorted by window and metric."""
+    rows = connection.execute("SELECT metric, edition, window, symbol, outcome FROM history ORDER BY window, metric")
+    return [
+        HistoryEntry(metric, edition, window, symbol, outcome_named(outcome))
+        for metric, edition, window, symbol, outcome in rows
+    ]
+
+
+def dropped(connection: sqlite3.Connection) -> dict[str, int]:
+    """Return the number of dropped reports by reason."""
+    return dict(connection.execute("SELECT reason, reports FROM drops ORDER BY reason").fetchall())
+
+
+def waiting(connection: sqlite3.Connection) -> int:
+    """Return the number of reports and uploads that have not been settled."""
+    query = "SELECT (SELECT COUNT(*) FROM queue) + (SELECT COUNT(*) FROM uploads)"
+    return int(connection.execute(query).fetchone()[0])
+
+
+def latest_problem(connection: sqlite3.Connection) -> LatestProblem | None:
+    """Return the latest problem; None if there is none."""
+    row = connection.execute("SELECT sentence, at_s FROM problems ORDER BY at_s DESC").fetchone()
+    return None if row is None else LatestProblem(*row)

@@ -15,8 +15,7 @@ Compatibility policy, for as long as a ``schema`` and ``/v1`` are served:
 """
 
 from client_sdk.protocol.budget import Budget, Strategy
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.errors import HearsayError, OutsideDomainError, RegistryError, UnknownMetricError, WindowError
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric

@@ -3,6 +3,8 @@
 Everything follows from that. A report is one output symbol. The tally of n reports holds all that
 they say. Estimation inverts the channel. Privacy is a property of the channel's integers (Dwork &
 Roth 2014, definition 2.4, for a finite alphabet).
+
+Coins are the random decisions of a channel. They are an argument, and never drawn in here.
 """
 
 from __future__ import annotations
@@ -10,10 +12,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
-from client_sdk.protocol.coins import Coins
 from client_sdk.protocol.epsilon import PURE, nanos_ceiling
+
+COIN_SCALE = 2**64
+"""Denominator of every coin: a numerator from 0 to COIN_SCALE is a probability."""
+
+
+class Coins(Protocol):
+    """A source of random decisions: the operating system in the SDK, a script in a test."""
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Return true with probability numerator / 2**64, for a numerator from 0 to 2**64."""
+
+    def below(self, bound: int) -> int:
+        """Return a uniform integer from 0 to bound - 1, for a bound from 1 to 2**64."""
+
 
 MOST_LIKELIEST: Final = 4
 """Of the many inputs that a symbol may make likeliest, at least so many are named."""

@@ -12,8 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from client_sdk.protocol.budget import Cost, attos_ceiling
-from client_sdk.protocol.channel import Channel, epsilon_nanos
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.errors import DomainError, OutsideDomainError
 from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law
 from client_sdk.protocol.window import Window, WindowKind

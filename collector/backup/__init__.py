@@ -1,6 +1,6 @@
 """A backup of a store: its format, how it is written, and how it is put into an empty store.
 
-A backup is NDJSON. `format` defines its lines; `store_reader` reads a store, `store_filler` fills
+A backup is NDJSON. `lines` defines its format; `store_reader` reads a store, `store_filler` fills
 one. A backup of a store that is counting has these properties:
 
 * It holds every shard as it was at one instant, the shard's cut. An upload lies on one shard, so

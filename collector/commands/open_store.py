@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from collector.embedded.address import running_store_url
 from collector.embedded.aof import STORE_DIR
+from collector.embedded.directory import running_store_url
 from collector.embedded.store import UNLIMITED, EmbeddedStore
 from collector.errors import ConfigError
 from collector.required_settings import Durability, promised

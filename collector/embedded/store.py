@@ -21,10 +21,17 @@ from types import TracebackType
 from typing import Self
 
 from collector.embedded import supervisor
-from collector.embedded.address import ADDRESS_FILE, SOCKET, runtime_dir_for, write_address
 from collector.embedded.aof import how_to_go_on
+from collector.embedded.directory import (
+    ADDRESS_FILE,
+    DISK_ADVICE,
+    SOCKET,
+    locked,
+    require_room,
+    runtime_dir_for,
+    write_address,
+)
 from collector.embedded.high_water_mark import Mark, UnnotedError
-from collector.embedded.lock import DISK_ADVICE, locked, require_room
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
 from collector.redis_servers.connections import answers, before_an_answer

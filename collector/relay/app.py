@@ -65,7 +65,7 @@ class Room:
     """Limits how much is held at once, so that memory is bounded however many devices come.
 
     Only complete uploads take room. Bodies that are still arriving have a limit of their own (see
-    `arrivals`).
+    `Arrivals`).
     """
 
     def __init__(self, max_uploads: int, max_bytes: int = MAX_HELD_BYTES) -> None:

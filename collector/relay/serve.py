@@ -16,8 +16,7 @@ from collector.relay.app import RelayApp, Room
 from collector.relay.config import RelayConfig
 from collector.relay.forward import CollectorUnavailableError, Forwarder
 from collector.relay.mixer import ANSWER_DEADLINE_S, Mixer
-from collector.relay.stops import StopsFile
-from collector.relay.stops_reader import StopsReader
+from collector.relay.stops import StopsFile, StopsReader
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 _log = logging.getLogger(__name__)
@@ -25,7 +24,7 @@ _log = logging.getLogger(__name__)
 SPARE_CONNECTIONS = 1024
 """Connections besides those of held uploads.
 
-They are for arriving bodies (see `arrivals`), for answers that there is no room, and for health
+They are for arriving bodies (see `Arrivals`), for answers that there is no room, and for health
 checks.
 """
 

@@ -21,7 +21,7 @@ from typing import Final, TypeVar, cast
 
 import numpy as np
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
 from client_sdk.protocol.vectors.vector import Ball

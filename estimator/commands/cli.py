@@ -79,9 +79,9 @@ class Commands(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = get_close_matches(args[0], COMMANDS, 1)
-            if near and "Did you mean" not in error.message:
-                error.message = f"No such command '{args[0]}'. Did you mean '{near[0]}'?"
-            raise
+            if not near or "Did you mean" in error.message:
+                raise
+            raise click.UsageError(f"No such command '{args[0]}'. Did you mean '{near[0]}'?", ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 as above
         """Return the command with a name, or None."""

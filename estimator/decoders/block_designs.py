@@ -24,8 +24,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.coins import COIN_SCALE
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.support import Balanced, Block, Incidence, Support

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical, LevelChannel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.decoders.support import Balanced, Block, Support
 from estimator.statistics.arrays import Floats

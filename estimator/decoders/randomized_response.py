@@ -7,8 +7,7 @@ probability (Kairouz, Bonawitz & Ramage 2016, section 3).
 
 from __future__ import annotations
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE, Channel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from estimator.decoders.support import Support

@@ -212,7 +212,7 @@ def faults_of(outcomes: list[Outcome]) -> list[str]:
     return [fault for outcome in outcomes for fault in outcome.faults()]
 
 
-COMPUTES = {f"protocol/{name}.py" for name in ("channel", "coins", "epsilon", "exact", "kinds/boolean", "window")}
+COMPUTES = {f"protocol/{name}.py" for name in ("channel", "epsilon", "exact", "kinds/boolean", "window")}
 """What the core computes with. Most of it runs when the registry is read. A boolean's own module
 sees True or False, which no trace can tell from other truth values."""
 

@@ -21,7 +21,7 @@ import pytest
 from client_sdk.protocol import Upload, Window, WindowKind
 from collector.backup.lines import Bucket, ClosedWindows, End, Header, decode, encode
 from collector.backup.store_reader import StoreReader
-from collector.embedded.address import running_store_url
+from collector.embedded.directory import running_store_url
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import report, upload

@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol.exact import exp_floor
-from client_sdk.protocol.mechanisms import designs
-from client_sdk.protocol.mechanisms.balanced import difference_family
-from client_sdk.protocol.mechanisms.balanced.choice import MAX_SYMBOLS, balanced_choice
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
-from client_sdk.protocol.mechanisms.balanced.difference_family import (
+from client_sdk.protocol.mechanisms import designs, difference_family
+from client_sdk.protocol.mechanisms.balanced_design import MAX_SYMBOLS, BalancedDesign, balanced_choice
+from client_sdk.protocol.mechanisms.difference_family import (
     balanced_starters,
     non_negative_solution,
     proper_divisors,

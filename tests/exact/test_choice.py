@@ -19,7 +19,7 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Activity, Count
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.kinds.set import Subset
-from client_sdk.protocol.mechanisms import NAMES, auto, channel_for, designs
+from client_sdk.protocol.mechanisms import NAMES, catalogue, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.vectors import vectors
@@ -117,13 +117,13 @@ def test_the_best_subset_size_is_the_minimum_over_all_sizes(epsilon: Fraction) -
 @pytest.mark.parametrize("inputs", sorted({row[0] for row in GOLDEN["category"]}))
 def test_the_choice_for_categories_never_changes(inputs: int) -> None:
     for _, epsilon, mechanism in (row for row in GOLDEN["category"] if row[0] == inputs):
-        assert auto.category_mechanism(inputs, requested(epsilon).odds) == mechanism, epsilon
+        assert catalogue.category_mechanism(inputs, requested(epsilon).odds) == mechanism, epsilon
 
 
 @pytest.mark.parametrize("row", GOLDEN["number"], ids=str)
 def test_the_choice_for_numbers_never_changes(row: list[str]) -> None:
     statistic, epsilon, mechanism = row
-    assert auto.number_mechanism(statistic, None, requested(epsilon).odds) == mechanism
+    assert catalogue.number_mechanism(statistic, None, requested(epsilon).odds) == mechanism
 
 
 def domain_of(kind: str, sizes: list[Any]) -> Kind:
@@ -150,11 +150,12 @@ def test_the_choice_for_the_other_kinds_never_changes(kind: str) -> None:
 def test_few_counts_are_asked_like_values_and_many_like_numbers() -> None:
     odds = exp_floor(Fraction(1))
     for statistic in ("distribution", "quantiles"):
-        assert auto.number_mechanism(statistic, auto.FEW_COUNTS, odds) == auto.category_mechanism(32, odds)
-    assert auto.number_mechanism("distribution", auto.FEW_COUNTS + 1, odds) == "square-wave"
-    assert auto.number_mechanism("quantiles", auto.FEW_COUNTS + 1, odds) == "hierarchical"
+        few = catalogue.number_mechanism(statistic, catalogue.FEW_COUNTS, odds)
+        assert few == catalogue.category_mechanism(32, odds)
+    assert catalogue.number_mechanism("distribution", catalogue.FEW_COUNTS + 1, odds) == "square-wave"
+    assert catalogue.number_mechanism("quantiles", catalogue.FEW_COUNTS + 1, odds) == "hierarchical"
     for answers in (None, 2, 33):
-        assert auto.number_mechanism("mean", answers, odds) == "optimal-mean"
+        assert catalogue.number_mechanism("mean", answers, odds) == "optimal-mean"
 
 
 def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choice() -> None:
@@ -175,10 +176,10 @@ def test_the_golden_table_names_mechanisms_of_the_schema_and_every_kind_of_choic
 @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "ln 3", "2", "4", "8", "20"])
 def test_two_and_three_categories_stay_with_k_ary_where_it_is_the_optimum(epsilon: str) -> None:
     odds = requested(epsilon).odds
-    assert auto.category_mechanism(2, odds) == designs.K_ARY
+    assert catalogue.category_mechanism(2, odds) == designs.K_ARY
     for inputs in range(3, 12):
         if designs.best_subset_size(inputs, odds) == 1:
-            assert auto.category_mechanism(inputs, odds) == designs.K_ARY
+            assert catalogue.category_mechanism(inputs, odds) == designs.K_ARY
 
 
 VALUES = tuple(f"v{index}" for index in range(24))
@@ -207,9 +208,9 @@ def test_what_is_chosen_has_the_fewest_symbols_of_all_that_are_good_enough() -> 
         for epsilon in (Fraction(1, 10), Fraction(1), Fraction(3)):
             odds = exp_floor(epsilon)
             names = {candidate.name: candidate for candidate in designs.by_name(inputs, odds)}
-            chosen = auto.category_mechanism(inputs, odds)
+            chosen = catalogue.category_mechanism(inputs, odds)
             size = designs.best_subset_size(inputs, odds)
-            worst = designs.subset_variance(inputs, size, odds) * auto.GOOD_ENOUGH
+            worst = designs.subset_variance(inputs, size, odds) * catalogue.GOOD_ENOUGH
             if chosen in names:
                 assert names[chosen].variance <= worst * (1 + Fraction(1, 1000))
             smaller = [each for each in names.values() if each.variance <= worst]

@@ -14,7 +14,7 @@ from client_sdk.protocol import COIN_SCALE, Channel
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry

@@ -12,7 +12,7 @@ from client_sdk.protocol import COIN_SCALE, Channel, Coins, Metric, WindowKind
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.one_bit import OneBit

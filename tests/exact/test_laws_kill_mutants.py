@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Channel, Coins
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry

@@ -15,8 +15,8 @@ from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.nearest import GRID, Nearest
 from client_sdk.protocol.kinds.number import PERIODS, Activity, Count
 from client_sdk.protocol.kinds.ordinal import Ordinal
-from client_sdk.protocol.mechanisms import auto as choice
 from client_sdk.protocol.mechanisms import channel_for
+from client_sdk.protocol.mechanisms.catalogue import FEW_COUNTS
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck, law
@@ -31,7 +31,7 @@ def test_every_count_is_an_input_of_its_own_where_the_grid_has_one_for_each(most
     count = Count(Fraction(most), "distribution")
     assert count.size == most + 1
     assert tuple(count.labels) == tuple(range(most + 1))
-    mechanisms = ["square-wave", "laplace"] if most >= choice.FEW_COUNTS else ["k-ary-randomized-response", "auto"]
+    mechanisms = ["square-wave", "laplace"] if most >= FEW_COUNTS else ["k-ary-randomized-response", "auto"]
     for mechanism in mechanisms:
         inputs = channel_for(count, request("1"), mechanism).inputs
         assert inputs == most + 1
@@ -69,7 +69,7 @@ def test_auto_asks_few_counts_like_as_many_values(most: int, epsilon: str) -> No
     requested = request("1") if epsilon.startswith("ln") else request(epsilon)
     channel = channel_for(Count(Fraction(most), "distribution"), requested)
     assert channel == channel_for(Category(values), requested) == channel_for(Ordinal(values), requested)
-    assert channel_for(Count(Fraction(choice.FEW_COUNTS), "distribution"), requested).name == "square-wave"
+    assert channel_for(Count(Fraction(FEW_COUNTS), "distribution"), requested).name == "square-wave"
 
 
 def metric(domain: Count | Cross | Ordinal | Nearest, mechanism: str = "auto") -> Metric:

@@ -14,8 +14,8 @@ import pytest
 from client_sdk.protocol import Channel
 from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.mechanisms import exponential
+from client_sdk.protocol.mechanisms.catalogue import Utility
 from client_sdk.protocol.mechanisms.exponential import MAX_VALUES, TOTAL, Exponential, by_distance
-from client_sdk.protocol.mechanisms.mechanism import Utility
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law_of_one_draw

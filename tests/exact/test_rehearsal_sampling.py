@@ -20,7 +20,7 @@ from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of, estimates

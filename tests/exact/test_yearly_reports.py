@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.commands.init import STARTER
+from client_sdk.commands.registry_commands import STARTER
 from client_sdk.protocol import Registry
 from client_sdk.protocol.horizon import yearly_reports
 from client_sdk.protocol.statement import statement

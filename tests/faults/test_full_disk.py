@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from collector.embedded.address import running_store_url
-from collector.embedded.lock import require_room
+from collector.embedded.directory import require_room, running_store_url
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.redis_servers.connections import answers

@@ -18,7 +18,7 @@ import redis
 
 from client_sdk.protocol import Window, WindowKind
 from collector.config import LEAST_STORE_BYTES
-from collector.embedded.address import running_store_url
+from collector.embedded.directory import running_store_url
 from collector.embedded.store import EmbeddedStore
 from collector.errors import StoreFullError
 from collector.http.app import FULL_RETRY_AFTER_S

@@ -12,8 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from client_sdk.commands.compile import refusal
-from client_sdk.commands.javascript import compiled
+from client_sdk.commands.compile import compiled, refusal
 from client_sdk.labels import reported
 from client_sdk.protocol import Registry
 from client_sdk.protocol.sentences import SHIPPED, shipped

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.key import Key
+from client_sdk.protocol.kinds.key import OTHER, VALUES, Key
 from client_sdk.protocol.kinds.kind import AskedQuestion, Label, literals, refused
-from client_sdk.protocol.kinds.values import OTHER, VALUES
 from client_sdk.protocol.kinds.words import escaped, listed, preview
 from client_sdk.protocol.sentences import Sentences
 

@@ -35,8 +35,7 @@ from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.coins import Coins
+    from client_sdk.protocol.channel import Channel, Coins
     from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 Crossed = Boolean | Category

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law
 from client_sdk.protocol.kinds.words import either, said
 from client_sdk.protocol.sentences import Sentences

@@ -9,7 +9,7 @@ from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.kind import Fill, Kind, Label, Law, NamedAnswer
 from client_sdk.protocol.sentences import Sentences

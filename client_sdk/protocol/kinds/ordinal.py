@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.grid import Grid
-from client_sdk.protocol.kinds.key import Key
+from client_sdk.protocol.kinds.key import VALUES, Key
 from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, NamedAnswer
 from client_sdk.protocol.kinds.number import STATISTIC
-from client_sdk.protocol.kinds.values import VALUES
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
 

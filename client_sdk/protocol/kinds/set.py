@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.key import Key, whole
+from client_sdk.protocol.kinds.key import OTHER, VALUES, Key, whole
 from client_sdk.protocol.kinds.kind import (
     MAX_CATEGORIES,
     MEMBERS_APART,
@@ -31,14 +31,12 @@ from client_sdk.protocol.kinds.kind import (
     NamedAnswer,
     refused,
 )
-from client_sdk.protocol.kinds.values import OTHER, VALUES
 from client_sdk.protocol.kinds.words import either, listed, preview, said
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.coins import Coins
+    from client_sdk.protocol.channel import Channel, Coins
 
 MAX_ITEMS: Final = Key(
     "max_items",

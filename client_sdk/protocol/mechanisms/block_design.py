@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 

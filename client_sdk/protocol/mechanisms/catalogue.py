@@ -3,22 +3,125 @@
 A registry may name any of the schema's mechanisms. A build that lacks the mechanism of a definition
 refuses the definition. It never substitutes another mechanism, because one registry must mean the
 same to every build.
+
+A registry may also leave the choice to ``auto``. What that chooses for a domain and an epsilon
+never changes within a schema number of the registry. For k values a balanced design has the least
+variance of any channel, or nearly that. Another mechanism is chosen if it has fewer symbols, and a
+variance within .5 % of the least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.kinds.kind import Kind
-from client_sdk.protocol.mechanisms import auto
-from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Mechanism
+from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Kind
+from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Utility
+    from client_sdk.protocol.kinds.grid import Grid
+
+Utility = Sequence[Sequence[Fraction]]
+"""A square table: how useful it is to report the column's value when the row's value is true."""
+
+GOOD_ENOUGH = Fraction(1005, 1000)
+"""A variance within .5 % of the least is as good: 200 more devices in 40,000 make up for it."""
+
+FEW_COUNTS = 32
+"""Up to this many counts are categories, each with an unbiased share. More counts form a
+histogram."""
+
+
+class ChannelRequest(NamedTuple):
+    """What a question requires of a mechanism.
+
+    Attributes:
+        kind: what may be answered.
+        epsilon: the most that a report may cost.
+        has_no_answer: whether there is an input for no answer.
+        delta: that of a mechanism which has one; otherwise None.
+        utility: of each reported value for each true value, for a mechanism that takes it from the
+            registry; otherwise None.
+
+    """
+
+    kind: Kind
+    epsilon: RequestedEpsilon
+    has_no_answer: bool = False
+    delta: Fraction | None = None
+    utility: Utility | None = None
+
+    @property
+    def shapes(self) -> tuple[str, ...]:
+        """For which families of mechanisms the inputs are fit."""
+        return ("labels",) if self.has_no_answer else self.kind.shapes
+
+    @property
+    def size(self) -> int:
+        """The number of inputs, each of which stands for one answer.
+
+        Raises:
+            ValueError: if they are too many, or do not stand for answers.
+
+        """
+        size = self.kind.size
+        if size is None:
+            raise ValueError(self.kind.unshared)
+        if size > MAX_CATEGORIES:
+            raise ValueError(f"has no channel for {size} shares; {MAX_CATEGORIES} are the most")
+        return size + self.has_no_answer
+
+    def points(self, most: int) -> int:
+        """Return the number of points of a grid that may have up to ``most``."""
+        return cast("Grid", self.kind).points(most)  # mechanisms of no other kinds ask
+
+
+class Mechanism(NamedTuple):
+    """A mechanism that a registry may name.
+
+    Attributes:
+        name: its name.
+        builder: ``module:class`` of a channel that has a class method ``build``. It is imported
+            when the mechanism is needed, so that a device loads only those of its registry.
+        shape: the inputs that it takes, one of the `Kind.shapes`.
+        statistics: what can be estimated of numbers; empty for others.
+        options: the keys of a question that it takes.
+        is_permanent: whether it can report permanent answers. Its inputs are answers, or the two
+            ends of a range, to one of which a number is rounded for good.
+
+    """
+
+    name: str
+    builder: str
+    shape: str
+    statistics: tuple[str, ...] = ()
+    options: frozenset[str] = frozenset()
+    is_permanent: bool = False
+
+    def takes(self, request: ChannelRequest) -> bool:
+        """Whether the mechanism is for a kind, whatever of it is estimated."""
+        return self.shape in request.shapes and self.is_open_to(request.kind)
+
+    def is_open_to(self, kind: Kind) -> bool:
+        """Whether a kind may have the mechanism's options, and ask for one of its statistics."""
+        may_ask = not self.statistics or bool({*self.statistics} & {*kind.statistics})
+        return may_ask and not self.options & kind.refused.keys()
+
+    def build(self, request: ChannelRequest) -> Channel:
+        """Return the channel of a request.
+
+        Raises:
+            ValueError: if there is none; the message says what would be right.
+
+        """
+        module, _, name = self.builder.partition(":")
+        channel: Channel = getattr(import_module(module), name).build(request)
+        return channel
+
 
 AUTO: Final = "auto"
 ONE_BIT: Final = "one-bit"
@@ -78,7 +181,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         ),
         Mechanism(
             "balanced-design",
-            "client_sdk.protocol.mechanisms.balanced.design:BalancedDesign",
+            "client_sdk.protocol.mechanisms.balanced_design:BalancedDesign",
             "labels",
             is_permanent=True,
         ),
@@ -167,8 +270,8 @@ def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
     if "grid" in request.shapes and is_permanent and kind.statistic == "mean":
         return ONE_BIT
     if "grid" in request.shapes:
-        return auto.number_mechanism(kind.statistic, kind.size, request.epsilon.odds)
-    return auto.category_mechanism(request.size, request.epsilon.odds)
+        return number_mechanism(kind.statistic, kind.size, request.epsilon.odds)
+    return category_mechanism(request.size, request.epsilon.odds)
 
 
 def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: RequestedEpsilon) -> Channel:
@@ -181,3 +284,40 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
     if epsilon.odds > permanent.odds:
         raise ValueError("a report cannot say more than the permanent answer; let epsilon be at most permanent_epsilon")
     return Permanent(KAryRandomizedResponse.within(permanent, channel.inputs), channel)
+
+
+def category_mechanism(inputs: int, odds: Fraction) -> str:
+    """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
+
+    All that has shares asks here: categories, ordinals, sets, crosses and small counts.
+    """
+    if designs.best_subset_size(inputs, odds) == 1:
+        return designs.K_ARY  # the least variance, and as many symbols as values
+    candidates = [*designs.by_name(inputs, odds), *_balanced(inputs, odds)]
+    least = min(candidate.variance for candidate in candidates)
+    good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
+    return min(good, key=lambda candidate: candidate.symbols).name
+
+
+def _balanced(inputs: int, odds: Fraction) -> Iterator[designs.Candidate]:
+    from client_sdk.protocol.mechanisms.balanced_design import UNIT, balanced_choice  # noqa: PLC0415 2 ms
+
+    design = balanced_choice(inputs, odds)
+    if design is not None:
+        yield designs.Candidate(Fraction(design.variance, UNIT), design.symbols, "balanced-design")
+
+
+def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:
+    """Return the name of the mechanism for a statistic of a number.
+
+    Args:
+        statistic: ``mean``, ``distribution`` or ``quantiles``.
+        answers: the number of counts if more than the mean of counts is estimated; otherwise None.
+        odds: e**epsilon.
+
+    """
+    if statistic == "mean":
+        return "optimal-mean"
+    if answers is not None and answers <= FEW_COUNTS:
+        return category_mechanism(answers, odds)
+    return "square-wave" if statistic == "distribution" else "hierarchical"

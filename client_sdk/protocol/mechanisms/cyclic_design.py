@@ -15,7 +15,7 @@ from client_sdk.protocol.mechanisms.designs import design_of
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 PAIR = 2
 """The block size whose base blocks are all differences, and hence exactly balanced. The base blocks

@@ -15,13 +15,12 @@ from itertools import accumulate
 from math import lcm
 from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.exact import exp_floor, ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest, Utility
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Utility
 
 MAX_VALUES = 64
 """A scale of that many values takes a tenth of a second; a written table of as many different

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 33
 """32 cells: sigma is about a range or more, so rounding to a point adds less than a thousandth to

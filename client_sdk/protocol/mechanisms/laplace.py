@@ -14,13 +14,13 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.exact import DOWN
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
 """256 cells: even at epsilon 20 rounding to a point adds less than a hundredth to the variance."""

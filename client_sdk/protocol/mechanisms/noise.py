@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from client_sdk.protocol.channel import Channel, epsilon_nanos
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 
 OFFSET, PERMANENT = "rounding offset", "permanent answer"

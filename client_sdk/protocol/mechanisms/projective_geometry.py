@@ -23,13 +23,12 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from client_sdk.protocol.channel import MOST_LIKELIEST, Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, MOST_LIKELIEST, Channel, Coins
 from client_sdk.protocol.mechanisms.designs import design_of
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)

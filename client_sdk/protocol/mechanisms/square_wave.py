@@ -18,13 +18,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.exact import ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 POINTS = 257
 """The ends of 256 bins. Bins four times finer gained less than 2 % of the distance to the truth up

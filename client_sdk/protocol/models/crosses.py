@@ -18,15 +18,14 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.hierarchical import LevelChannel, level_channel
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
     from client_sdk.protocol.models.model import CrossedModel
 
 

@@ -17,7 +17,7 @@ from itertools import combinations_with_replacement, islice
 from math import isqrt
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category

@@ -20,7 +20,7 @@ from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import Utility
+    from client_sdk.protocol.mechanisms.catalogue import Utility
 
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred

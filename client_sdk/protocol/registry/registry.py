@@ -7,7 +7,7 @@ and every mistake is reported with its metric and key.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from client_sdk.protocol.budget import ATTOS, Budget, Strategy
 from client_sdk.protocol.epsilon import NANOS
@@ -26,11 +26,19 @@ from client_sdk.protocol.registry.feasibility import shortages
 from client_sdk.protocol.registry.limits import excesses
 from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import read_metric
-from client_sdk.protocol.registry.sentence_tables import read_sentences
 from client_sdk.protocol.registry.strata import Variables, read_variables
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
-from client_sdk.protocol.sentences import PURPOSE, Sentences, sentences_in
-from client_sdk.protocol.toml_table import TomlTable
+from client_sdk.protocol.sentences import (
+    LANGUAGE,
+    PURPOSE,
+    SHIPPED,
+    Sentences,
+    flattened,
+    placeholders,
+    sentences_in,
+    shipped,
+)
+from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
 
@@ -42,9 +50,11 @@ SCHEMA = 1
 MOST_ANSWERS = 1000
 """The most questions drawn per window: far more than a device should ever answer."""
 
-
 WHOLE = "registry"
 """The place of a mistake in a text that is not TOML; in a file, its path is named instead."""
+
+MOST_SHOWN: Final = 3
+"""Missing sentences to name; a new language lacks hundreds."""
 
 
 class Former(NamedTuple):
@@ -360,3 +370,50 @@ def _read_metrics(
         if metric is not None:
             read[name] = _with_consents(metric, read)
     return {name: read[name] for name in raw if name in read}
+
+
+def read_sentences(
+    raw: object, questions: Collection[str], mistakes: list[tuple[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Return an app's sentences by language and key; note what is wrong with them."""
+    if raw is None:
+        return {}
+    if not isinstance(raw, dict) or not all(isinstance(table, dict) for table in raw.values()):
+        mistakes.append(("sentences", "must hold a table for each language: [sentences.de]"))
+        return {}
+    read = {}
+    for language, table in raw.items():
+        place = f"sentences.{language}"
+        if LANGUAGE.fullmatch(language) is None:
+            mistakes.append((place, "is no language; write its tag, such as de or pt-BR"))
+            continue
+        own = dict(flattened(table))
+        mistakes += [(f"{place}.{key}", problem) for key, problem in _problems(own, questions)]
+        mistakes += [(place, problem) for problem in _missing(language, own)]
+        read[language] = own
+    return read
+
+
+def _problems(own: Mapping[str, object], questions: Collection[str]) -> list[tuple[str, str]]:
+    catalog, purposes = shipped().texts, [f"{PURPOSE}{name}" for name in questions]
+    problems = []
+    for key, text in own.items():
+        if key not in catalog and key not in purposes:
+            meant = suggestion(key, [*catalog, *purposes]) or "; remove it or correct its spelling"
+            problems.append((key, f"is an unknown sentence{meant}"))
+        elif not is_text(text):
+            problems.append((key, f"must be a text of 1 to {MAX_TEXT} printable characters"))
+        elif key in catalog and placeholders(text) != placeholders(catalog[key]):
+            names = ", ".join(f"{{{name}}}" for name in sorted(placeholders(catalog[key]))) or "none"
+            problems.append((key, f"must have these placeholders: {names}"))
+    return problems
+
+
+def _missing(language: str, own: Mapping[str, object]) -> list[str]:
+    """Return a mistake if a language that does not ship lacks sentences."""
+    missing = [] if language in SHIPPED else [key for key in shipped().texts if key not in own]
+    if not missing:
+        return []
+    more = f", and {len(missing) - MOST_SHOWN:,} more" if len(missing) > MOST_SHOWN else ""
+    named = ", ".join(missing[:MOST_SHOWN])
+    return [f"lacks sentences: {named}{more}; copy them from client_sdk/protocol/sentences/en.toml and translate them"]

@@ -19,14 +19,13 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.mechanisms.designs import design_variance, is_prime
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
     from client_sdk.protocol.texts.text import Text
 
 FARTHEST: Final = 2

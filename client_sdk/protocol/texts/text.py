@@ -20,12 +20,11 @@ from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, digits
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.key import FLAG, Key, text, whole
+from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, text, whole
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
-from client_sdk.protocol.kinds.values import OTHER
 from client_sdk.protocol.kinds.words import escaped
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.texts.groups import Group, groups_of, letter_bits

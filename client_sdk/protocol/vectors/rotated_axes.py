@@ -23,13 +23,12 @@ from itertools import compress, pairwise
 from operator import add, mul, sub
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.exact import ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.mechanisms.mechanism import ChannelRequest
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
     from client_sdk.protocol.vectors.vector import Ball
 
 AXES: Final = 2**19

@@ -15,7 +15,7 @@ from math import isqrt
 from operator import mul
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.key import Key, whole

@@ -15,8 +15,7 @@ from fractions import Fraction
 from operator import index
 from typing import Any, TypeVar
 
-from client_sdk.protocol.channel import Channel
-from client_sdk.protocol.coins import Coins
+from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit.exact.answers import EncodedAnswer
 from estimator.audit.exact.losses import least_delta, least_ratio

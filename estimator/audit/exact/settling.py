@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import pairwise
 
-from client_sdk.protocol.coins import COIN_SCALE, Coins
+from client_sdk.protocol.channel import COIN_SCALE, Coins
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from estimator.audit.exact.answers import EncodedAnswer

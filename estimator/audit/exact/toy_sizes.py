@@ -27,7 +27,7 @@ from itertools import product
 from math import comb
 from typing import Any, Final, cast
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.models.model import LABEL
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon

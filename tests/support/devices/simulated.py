@@ -16,7 +16,7 @@ from unittest import mock
 from client_sdk import HistoryEntry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import contents, queue
+from client_sdk.ledger import queue, status
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Report, Upload
@@ -116,11 +116,11 @@ class SimulatedDevice:
 
     def history(self) -> list[HistoryEntry]:
         """Return the reports that were sent."""
-        return self.ledger_thread.run(contents.history, LONG_S, begin=READ)
+        return self.ledger_thread.run(status.history, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
         """Return the reports that were dropped."""
-        return self.ledger_thread.run(contents.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(status.dropped, LONG_S, begin=READ)
 
     def unsettled(self) -> list[Report]:
         """Return the reports that wait."""

@@ -13,7 +13,7 @@ import numpy as np
 from client_sdk.protocol import Channel
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse

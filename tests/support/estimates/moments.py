@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from estimator.analyses.ratios import Ratios
 from estimator.decoders.decoder import Inverse

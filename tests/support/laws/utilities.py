@@ -7,7 +7,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from client_sdk.protocol.mechanisms.mechanism import Utility
+from client_sdk.protocol.mechanisms.catalogue import Utility
 
 
 def table_of(*rows: str) -> Utility:

@@ -20,7 +20,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import exponential
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian

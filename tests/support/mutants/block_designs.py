@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from client_sdk.protocol import COIN_SCALE, Coins
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from tests.support.laws.declared_law import PerturbsOtherwise

@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk import Recorded, show
 from client_sdk.cli import main
-from client_sdk.ledger import contents, device, outbox, registries
+from client_sdk.ledger import device, outbox, registries, status
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Refusal
 from tests.support.devices.clients import (
@@ -234,4 +234,4 @@ def test_after_opting_out_no_problem_is_noted(tmp_path: Path) -> None:
         opted_out.forget()
     with contextlib.closing(open_file(tmp_path / FILE_NAME, None, create=False)) as connection:
         device.note_problem(connection, device.UPLOAD, "the collector could not be reached")
-        assert contents.latest_problem(connection) is None
+        assert status.latest_problem(connection) is None

@@ -16,7 +16,7 @@ from client_sdk.answers import reporting
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, contents, outbox, slots
+from client_sdk.ledger import charges, outbox, slots, status
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
 from tests.support.devices.clients import DAY_S, FILLED, NOON, SetClock, ask, telemetry
@@ -108,7 +108,7 @@ def test_an_answer_that_comes_after_its_report_has_left_changes_nothing(
     if comes_back:
         refused = tuple((index, Refusal.UNKNOWN_EDITION) for index in range(len(parcel.reports)))
         outbox.settle(connection, parcel.id, Verdict(len(parcel.reports), refused), TODAY.ends_at, uniform=min)
-        assert contents.waiting(connection) > 0
+        assert status.waiting(connection) > 0
     before = queue(connection)
     randomized = schedule.randomize(metric, partial(metric.encode, True), partial(schedule.learn_secret, connection))  # noqa: FBT003 the answer
     assert (

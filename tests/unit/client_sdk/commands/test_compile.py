@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from client_sdk.cli import main
-from client_sdk.commands.compile import Target, refusal, refusals
-from client_sdk.commands.javascript import MECHANISMS, compiled, document_of, function_of
+from client_sdk.commands.compile import MECHANISMS, Target, compiled, document_of, function_of, refusal, refusals
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category

@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft7Validator, FormatChecker
 
 from client_sdk.cli import main
-from client_sdk.commands.init import STARTER
 from client_sdk.commands.json_schema import registry_schema
+from client_sdk.commands.registry_commands import STARTER
 from client_sdk.protocol import Registry, RegistryError
 from client_sdk.protocol.kinds import KINDS, kind_named
 from tests.support.devices.definitions import (

@@ -17,7 +17,7 @@ import pytest
 from client_sdk import Recorded, Registry
 from client_sdk.cli import main
 from client_sdk.commands.codegen import module_of
-from client_sdk.commands.init import STARTER
+from client_sdk.commands.registry_commands import STARTER
 from client_sdk.protocol.kinds.kind import MOST_LITERALS
 from client_sdk.protocol.registry.registry import Registry as SameRegistry
 from tests.support.devices.clients import run_python

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.ledger import charges, contents, erase, queue, slots
+from client_sdk.ledger import charges, erase, queue, slots, status
 from client_sdk.ledger.charges import CLOCK_BACK_S, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.status import status_of
@@ -117,7 +117,7 @@ def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Conne
     assert charges.slot(connection, key_of("a")) is Slot.REPORTED
     assert charges.slot(connection, key_of("b")) is Slot.OPEN
     assert slots.open_slots(connection) == [key_of("b")]
-    assert contents.waiting(connection) == 1
+    assert status.waiting(connection) == 1
 
 
 def test_a_clock_that_goes_back_renews_no_window(connection: sqlite3.Connection) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from client_sdk.ledger import contents, outbox, queue, retry_times
+from client_sdk.ledger import outbox, queue, retry_times, status
 from client_sdk.ledger.backoff import BACKOFF_BASE_S
 from client_sdk.protocol import GRACE_S, MAX_REPORTS, Refusal, Report, Upload, Verdict, Window
 from client_sdk.protocol.wire.reading import read_upload
@@ -70,7 +70,7 @@ def test_an_upload_is_forgotten_once_it_is_acknowledged(connection: sqlite3.Conn
     queue.enqueue(connection, report(1))
     parcel = new_parcel(connection)
     settle(connection, parcel.id, Verdict(1))
-    assert contents.waiting(connection) == 0
+    assert status.waiting(connection) == 0
     assert parcel.id not in "\n".join(connection.iterdump())
 
 
@@ -104,7 +104,7 @@ def test_refused_for_now_is_sent_again_unchanged_in_a_new_upload_of_its_own(conn
     *alone, _ = [read_upload(resent(connection, retry).body) for retry in retry_times.pending(connection)]
     assert [upload.reports for upload in alone] == [(each,) for each in refused]
     assert len({upload.id for upload in alone} | {first.id}) == len(reports)
-    assert contents.dropped(connection) == {}
+    assert status.dropped(connection) == {}
 
 
 def test_what_is_left_until_the_window_closes_is_shared_out_among_the_attempts(connection: sqlite3.Connection) -> None:
@@ -123,20 +123,20 @@ def test_refused_for_now_again_and_again_is_dropped_by_its_code(connection: sqli
     parcel = new_parcel(connection)
     for _ in range(outbox.MAX_SENT_ALONE):
         settle(connection, parcel.id, REFUSED_FOR_NOW)
-        assert contents.dropped(connection) == {}
+        assert status.dropped(connection) == {}
         parcel = resent(connection, retry_times.pending(connection)[0])
     settle(connection, parcel.id, REFUSED_FOR_NOW)
-    assert (contents.waiting(connection), contents.dropped(connection)) == (0, {"unknown_metric": 1})
-    assert [entry.outcome for entry in contents.history(connection)] == [Refusal.UNKNOWN_METRIC]
+    assert (status.waiting(connection), status.dropped(connection)) == (0, {"unknown_metric": 1})
+    assert [entry.outcome for entry in status.history(connection)] == [Refusal.UNKNOWN_METRIC]
 
 
 def test_the_latest_refusal_is_in_history_until_there_is_another_answer(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, REFUSED_FOR_NOW)
     parcel = resent(connection, retry_times.pending(connection)[0])
-    assert [entry.outcome for entry in contents.history(connection)] == ["unknown_metric"]
+    assert [entry.outcome for entry in status.history(connection)] == ["unknown_metric"]
     settle(connection, parcel.id, Verdict(1))
-    assert [entry.outcome for entry in contents.history(connection)] == ["accepted"]
+    assert [entry.outcome for entry in status.history(connection)] == ["accepted"]
 
 
 @pytest.mark.parametrize("refusal", [refusal for refusal in Refusal if not refusal.retryable])
@@ -145,9 +145,9 @@ def test_refused_for_good_is_counted_by_its_code_and_kept_in_history(
 ) -> None:
     queue.enqueue(connection, report(1))
     settle(connection, new_parcel(connection).id, Verdict(1, ((0, refusal),)))
-    assert contents.waiting(connection) == 0
-    assert contents.dropped(connection) == {refusal.value: 1}
-    assert [entry.outcome for entry in contents.history(connection)] == [refusal.value]
+    assert status.waiting(connection) == 0
+    assert status.dropped(connection) == {refusal.value: 1}
+    assert [entry.outcome for entry in status.history(connection)] == [refusal.value]
 
 
 def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
@@ -158,7 +158,7 @@ def test_what_is_recorded_pushes_out_nothing_that_is_held_back(
     for number in range(1, 4):
         queue.enqueue(connection, report(number))
     assert queued(connection) == {report(number).metric for number in (0, 2, 3)}
-    assert contents.dropped(connection) == {"queue_full": 1}
+    assert status.dropped(connection) == {"queue_full": 1}
 
 
 def test_settling_twice_changes_nothing(connection: sqlite3.Connection) -> None:
@@ -176,18 +176,18 @@ def test_a_rejected_upload_is_dropped_and_counted_report_by_report(connection: s
     for number in range(3):
         queue.enqueue(connection, report(number))
     outbox.reject(connection, new_parcel(connection).id)
-    assert contents.waiting(connection) == 0
-    assert contents.dropped(connection) == {"rejected": 3}
-    assert {entry.outcome for entry in contents.history(connection)} == {"rejected"}
+    assert status.waiting(connection) == 0
+    assert status.dropped(connection) == {"rejected": 3}
+    assert {entry.outcome for entry in status.history(connection)} == {"rejected"}
 
 
 def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connection) -> None:
     queue.enqueue(connection, report(1))
-    assert contents.history(connection) == []
+    assert status.history(connection) == []
     parcel = new_parcel(connection)
-    assert [entry.outcome for entry in contents.history(connection)] == ["sent"]
+    assert [entry.outcome for entry in status.history(connection)] == ["sent"]
     settle(connection, parcel.id, Verdict(1))
-    (entry,) = contents.history(connection)
+    (entry,) = status.history(connection)
     assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
     assert entry.outcome == "accepted"
 
@@ -207,13 +207,13 @@ def test_the_queue_is_bounded_and_drops_the_oldest_window_first(connection: sqli
     queue.enqueue(connection, report(0, "2026-11-19"))
     for number in range(1, queue.MAX_WAITING):
         queue.enqueue(connection, report(number))
-    assert contents.dropped(connection) == {}
+    assert status.dropped(connection) == {}
     queue.enqueue(connection, report(queue.MAX_WAITING))
     assert len(queued(connection)) == queue.MAX_WAITING
     assert "m0" not in queued(connection)
     queue.enqueue(connection, report(queue.MAX_WAITING + 1))
     assert "m1" not in queued(connection)
-    assert contents.dropped(connection) == {"queue_full": 2}
+    assert status.dropped(connection) == {"queue_full": 2}
 
 
 def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection: sqlite3.Connection) -> None:
@@ -222,8 +222,8 @@ def test_refused_for_now_goes_back_until_the_grace_of_its_window_ends(connection
     (retry,) = retry_times.pending(connection)
     assert retry.due_s < DEADLINE
     settle(connection, retry.upload, REFUSED_FOR_NOW, DEADLINE)
-    assert contents.waiting(connection) == 0
-    assert contents.dropped(connection) == {"too_late": 1}
+    assert status.waiting(connection) == 0
+    assert status.dropped(connection) == {"too_late": 1}
 
 
 def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqlite3.Connection) -> None:
@@ -231,7 +231,7 @@ def test_whether_a_window_is_closed_is_for_the_collector_to_say(connection: sqli
     parcel = new_parcel(connection, DEADLINE + 40 * DAY_S)
     assert read_upload(parcel.body).reports == (report(1),)
     assert sent_again(connection, DEADLINE + 40 * DAY_S) == parcel
-    assert contents.dropped(connection) == {}
+    assert status.dropped(connection) == {}
 
 
 def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(connection: sqlite3.Connection) -> None:
@@ -241,8 +241,8 @@ def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(
     for _ in range(outbox.MAX_LATE_ATTEMPTS):
         assert sent_again(connection, DEADLINE) == parcel
     assert sent_again(connection, DEADLINE) is None
-    assert contents.dropped(connection) == {"unanswered": 2}
-    assert {entry.outcome for entry in contents.history(connection)} == {"sent"}
+    assert status.dropped(connection) == {"unanswered": 2}
+    assert {entry.outcome for entry in status.history(connection)} == {"sent"}
 
 
 def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:
@@ -261,11 +261,11 @@ def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite
         queue.enqueue(connection, report(number, TODAY if number else "2026-11-19"))
         parcels.append(new_parcel(connection))
     assert [sent_again(connection) for _ in range(2 * outbox.MAX_UNDER_WAY)] == 2 * parcels
-    assert contents.dropped(connection) == {}
+    assert status.dropped(connection) == {}
     queue.enqueue(connection, report(outbox.MAX_UNDER_WAY))
     new = new_parcel(connection)
     assert [retry.upload for retry in retry_times.pending(connection)] == [parcel.id for parcel in (*parcels[1:], new)]
-    assert contents.dropped(connection) == {"queue_full": 1}
+    assert status.dropped(connection) == {"queue_full": 1}
 
 
 def test_an_upload_is_sent_again_by_one_process_only(connection: sqlite3.Connection) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.commands.check import check
-from client_sdk.commands.javascript import document_of
+from client_sdk.commands.compile import document_of
+from client_sdk.commands.registry_commands import check
 from client_sdk.protocol import Refusal, Registry
 from client_sdk.protocol.errors import LanguageError, RegistryError
 from client_sdk.protocol.sentences import SHIPPED, languages, placeholders, shipped

@@ -13,10 +13,11 @@ import pytest
 from client_sdk import Flushed, FlushOutcome, LedgerError
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
-from client_sdk.ledger import contents, queue
+from client_sdk.ledger import queue
 from client_sdk.ledger.backoff import BACKOFF_BASE_S, Uniform, jitter
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.queue import SPREAD_S
+from client_sdk.ledger.status import dropped, waiting
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
@@ -83,10 +84,10 @@ class Device:
         self.ledger_thread.run(partial(queue.enqueue, report=report), LONG_S)
 
     def waiting(self) -> int:
-        return self.ledger_thread.run(contents.waiting, LONG_S, begin=READ)
+        return self.ledger_thread.run(waiting, LONG_S, begin=READ)
 
     def dropped(self) -> dict[str, int]:
-        return self.ledger_thread.run(contents.dropped, LONG_S, begin=READ)
+        return self.ledger_thread.run(dropped, LONG_S, begin=READ)
 
     def close(self) -> None:
         self.uploader.stop()

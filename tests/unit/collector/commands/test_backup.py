@@ -1,10 +1,11 @@
-"""The commands for backups: what they refuse before they write anything."""
+"""The commands for backups: what they refuse before they write anything, and their progress."""
 
 from __future__ import annotations
 
 import json
 import os
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from collector.backup import restore
 from collector.backup.lines import MOST_SYMBOLS, End, Header, TallyLine, encode
+from collector.commands.backup import progress
 from collector.commands.cli import cli
 from collector.store.facts import SCHEMA
 from collector.store.preparation import agree_on_app
@@ -136,3 +138,32 @@ def test_an_export_changes_nothing_also_of_a_store_that_was_never_used(embedded_
         assert refused.exit_code == 1
         assert "the store is empty, and was never used: name the one that a collector counts in" in refused.stderr
         assert client.dbsize() == 0
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("total", "shown"), [(5000, "ids  [####################################]  5000/5000"), (None, "5000")]
+)
+def test_a_terminal_gets_one_line_that_ends_with_the_work(
+    monkeypatch: pytest.MonkeyPatch, total: int | None, shown: str
+) -> None:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress("ids", total) as add:
+        add(4000)
+        add(1000)
+    assert shown in stream.getvalue()
+    assert stream.getvalue().endswith("\n")
+    assert stream.getvalue().count("\n") == 1
+
+
+def test_a_log_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    with progress("ids", 5000) as add:
+        add(5000)
+    assert stream.getvalue() == ""

@@ -23,8 +23,7 @@ from collector.api.batch import UploadVerdict, decode_batch, encode_answers
 from collector.relay.app import RelayApp, Room
 from collector.relay.forward import Forwarder
 from collector.relay.mixer import Mixer
-from collector.relay.stops import StopsFile
-from collector.relay.stops_reader import StopsReader
+from collector.relay.stops import StopsFile, StopsReader
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 from tests.unit.collector.relay import test_app as relaying
 

@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from collector.errors import ConfigError
-from collector.relay import stops_reader
 from collector.relay.forward import CollectorUnavailableError
-from collector.relay.stops import LISTED_FOR_S, Stops, StopsFile
-from collector.relay.stops_reader import LONGEST_WAIT_S, StopsReader
+from collector.relay.stops import LISTED_FOR_S, LONGEST_WAIT_S, Stops, StopsFile, StopsReader
 from tests.support.devices.clients import SetClock
 
 EDITION = "0123456789ab"
@@ -200,4 +198,4 @@ def test_a_damaged_or_strange_file_is_refused_with_what_to_do(tmp_path: Path) ->
         reader(path, Collector(), SetClock())
     with pytest.raises(ConfigError, match="cannot be read: Is a directory; name the relay's own file with --state"):
         reader(tmp_path, Collector(), SetClock())
-    assert stops_reader.LONGEST_WAIT_S < LISTED_FOR_S
+    assert LONGEST_WAIT_S < LISTED_FOR_S

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import pytest
 from click.testing import CliRunner, Result
 
-from client_sdk.commands.init import STARTER
+from client_sdk.commands.registry_commands import STARTER
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import DELTA, PlanRequest, make_plan

@@ -18,7 +18,7 @@ from client_sdk.protocol.kinds.number import Activity, Count, Number
 from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES, channel_for
-from client_sdk.protocol.mechanisms.balanced.design import BalancedDesign
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.commands.check import check
+from client_sdk.commands.registry_commands import check
 from client_sdk.protocol import Registry
 from client_sdk.protocol.registry.limits import excesses, remarks
 from client_sdk.protocol.statement import statement

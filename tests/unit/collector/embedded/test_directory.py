@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from collector.check import Level, check_data_dir
-from collector.embedded.address import running_store_url, write_address
-from collector.embedded.lock import LOCK_FILE, locked, require_trusted
+from collector.embedded.directory import LOCK_FILE, locked, require_trusted, running_store_url, write_address
 from collector.errors import ConfigError
 from tests.support.services.small_disks import fill, mounted
 
@@ -47,11 +46,11 @@ def test_a_directory_of_another_user_is_refused_unless_root_asks_or_owns_it(
 ) -> None:
     owner = tmp_path.stat().st_uid
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    monkeypatch.setattr("collector.embedded.lock.ROOT", owner + 2)
+    monkeypatch.setattr("collector.embedded.directory.ROOT", owner + 2)
     with pytest.raises(ConfigError, match="belongs to another user"):
         locked(tmp_path)
     for root in (owner, owner + 1):
-        monkeypatch.setattr("collector.embedded.lock.ROOT", root)
+        monkeypatch.setattr("collector.embedded.directory.ROOT", root)
         os.close(locked(tmp_path))
         (tmp_path / LOCK_FILE).unlink()
 
@@ -60,7 +59,7 @@ def test_root_starts_no_store_that_another_user_runs(tmp_path: Path, monkeypatch
     os.close(locked(tmp_path))
     before = [path.stat() for path in (tmp_path, tmp_path / LOCK_FILE)]
     owner = before[1].st_uid
-    monkeypatch.setattr("collector.embedded.lock.ROOT", owner + 1)
+    monkeypatch.setattr("collector.embedded.directory.ROOT", owner + 1)
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(ConfigError, match=rf"that of the user {owner}, .*: run this as that user"):
         locked(tmp_path)

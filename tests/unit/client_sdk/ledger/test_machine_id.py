@@ -11,7 +11,7 @@ from typing import Any, Self
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.host import machine_id
+from client_sdk.ledger import origin
 from tests.support.devices.clients import ScriptedTransport, rows, telemetry
 
 
@@ -20,13 +20,13 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the file that holds this machine's id."""
     place = tmp_path / "machine-id"
     place.write_text("0123456789abcdef0123456789abcdef\n")
-    monkeypatch.setattr(machine_id.identify, "__defaults__", ((place,),))
+    monkeypatch.setattr(origin.machine_id, "__defaults__", ((place,),))
     return place
 
 
 def test_the_id_is_of_no_use_to_another_app_and_is_not_the_machines(machine: Path) -> None:
-    mine, other = machine_id.identify("acme"), machine_id.identify("other")
-    assert mine == machine_id.identify("acme")
+    mine, other = origin.machine_id("acme"), origin.machine_id("other")
+    assert mine == origin.machine_id("acme")
     assert None not in (mine, other)
     assert mine != other
     assert machine.read_text().strip() not in (mine or "")
@@ -38,11 +38,11 @@ def test_the_first_place_that_has_an_id_counts(tmp_path: Path) -> None:
     places[2].write_text("1")
     places[3].write_text("2")
     assert (
-        machine_id.identify("acme", places)
-        == machine_id.identify("acme", places[2:3])
-        != machine_id.identify("acme", places[3:])
+        origin.machine_id("acme", places)
+        == origin.machine_id("acme", places[2:3])
+        != origin.machine_id("acme", places[3:])
     )
-    assert machine_id.identify("acme", places[:2]) is None
+    assert origin.machine_id("acme", places[:2]) is None
 
 
 def test_a_ledger_that_was_carried_to_another_machine_spends_nothing(tmp_path: Path, machine: Path) -> None:
@@ -77,7 +77,7 @@ def test_where_machines_have_no_id_a_ledger_is_still_used(tmp_path: Path, machin
 
 
 def test_the_places_are_those_of_the_operating_system() -> None:
-    assert machine_id.MACHINE_IDS[0] == Path("/etc/machine-id")
+    assert origin.MACHINE_IDS[0] == Path("/etc/machine-id")
 
 
 class FakeKey:
@@ -107,7 +107,7 @@ def windows(*, has_id: bool) -> SimpleNamespace:
 def test_windows_is_asked_by_its_registry(monkeypatch: pytest.MonkeyPatch, has_id: bool) -> None:  # noqa: FBT001 a case
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setitem(sys.modules, "winreg", windows(has_id=has_id))
-    assert (machine_id.identify("acme") is not None) == has_id
+    assert (origin.machine_id("acme") is not None) == has_id
 
 
 @pytest.mark.parametrize("status", [0, -1])
@@ -119,10 +119,10 @@ def test_macos_is_asked_by_gethostuuid(monkeypatch: pytest.MonkeyPatch, status: 
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace(gethostuuid=gethostuuid))
-    assert (machine_id.identify("acme") is not None) == (status == 0)
+    assert (origin.machine_id("acme") is not None) == (status == 0)
 
 
 def test_a_macos_without_the_call_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(ctypes, "CDLL", lambda _: SimpleNamespace())
-    assert machine_id.identify("acme") is None
+    assert origin.machine_id("acme") is None

@@ -21,7 +21,7 @@ from functools import lru_cache
 from hashlib import shake_256
 from math import gcd
 
-from client_sdk.protocol.coins import COIN_SCALE
+from client_sdk.protocol.channel import COIN_SCALE
 
 Row = list[int]
 

@@ -1,10 +1,12 @@
-"""The results of `check`, one by one. Some are simulated, because a real store would have to be
-spoiled.
+"""The results of `check`, one by one.
+
+Some are simulated, because a real store would have to be spoiled for them.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,14 +17,35 @@ import redis
 
 from client_sdk.protocol import Registry
 from collector import check
-from collector.check import CheckResult, Level, check_disk, check_registry, check_store
+from collector.check import (
+    CheckResult,
+    Level,
+    check_access,
+    check_disk,
+    check_registry,
+    check_store,
+    check_tally_memory,
+)
 from collector.redis_servers.memory import GIB, Memory
 from collector.required_settings import ON_DISK
 from collector.store import keys
 from collector.store.redis_store import RedisStore
+from collector.store.tally_memory import TallyMemory
+from tests.support.devices.definitions import BOOLEAN, TEXT, registry_text
 from tests.support.services.cluster import Cluster
-from tests.support.services.collecting import REGISTRY, REGISTRY_TEXT, judged, report, upload
+from tests.support.services.collecting import OPEN, REGISTRY, REGISTRY_TEXT, judged, key_entry, report, upload
 from tests.support.services.processes import free_port
+
+
+@pytest.fixture
+def store(embedded_url: str) -> Iterator[RedisStore]:
+    """An empty store that no collector has begun to use."""
+    with redis.Redis.from_url(embedded_url) as client:
+        client.flushall()
+    opened = RedisStore(embedded_url, ON_DISK)
+    yield opened
+    opened.disconnect()
+
 
 TODAY = date(2026, 11, 20)
 
@@ -169,3 +192,80 @@ def test_a_disk_needs_room_for_a_rewrite(
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: Usage(free))
     assert check_disk(tmp_path / "not" / "yet").level is level
+
+
+UPLOAD, READ = key_entry("app", "upload", "one"), key_entry("dashboard", "read", "two")
+RELAY = key_entry("edge", "relay", "three")
+KEYS_ONLY = 'uploads = "keys"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (UPLOAD + READ, [(Level.OK, "1 upload, 1 read, 0 relay")]),
+        (OPEN + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.OK, "anybody may report")]),
+        (KEYS_ONLY + READ, [(Level.OK, "0 upload, 1 read, 0 relay"), (Level.WARNING, "only relays may report")]),
+        (KEYS_ONLY + READ + RELAY, [(Level.OK, "0 upload, 1 read, 1 relay"), (Level.OK, "only relays may report")]),
+        (READ, [(Level.FAILED, "uploads: is missing, and no key is for uploads")]),
+        (UPLOAD, [(Level.OK, "1 upload, 0 read, 0 relay"), (Level.WARNING, "nobody may read tallies")]),
+        (
+            UPLOAD + key_entry("some", "read", "two", 'metrics = ["os", "oz"]'),
+            [(Level.OK, "1 upload, 1 read, 0 relay"), (Level.WARNING, "some may read oz, which the registry does not")],
+        ),
+        ("[[key]]", [(Level.FAILED, "name: is missing"), (Level.FAILED, "role"), (Level.FAILED, "sha256")]),
+    ],
+)
+def test_keys_are_looked_through(tmp_path: Path, text: str, expected: list[tuple[Level, str]]) -> None:
+    (tmp_path / "access.toml").write_text(text)
+    results = list(check_access(tmp_path / "access.toml", REGISTRY))
+    assert [result.level for result in results] == [level for level, _ in expected]
+    assert all(part in result.text for result, (_, part) in zip(results, expected, strict=True))
+
+
+def test_keys_are_not_held_against_a_registry_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "access.toml").write_text(UPLOAD + key_entry("some", "read", "two", 'metrics = ["oz"]'))
+    assert {result.level for result in check_access(tmp_path / "access.toml", None)} == {Level.OK}
+
+
+TEXTS = Registry.parse(registry_text(a=BOOLEAN, word=TEXT | {"cells": 131_072, "max_length": 16}))
+"""1,517,400 symbols of texts."""
+
+
+@pytest.mark.parametrize(
+    ("shards", "free_bytes", "level", "said"),
+    [
+        (1, [20_000_000], Level.OK, "takes up to 12 MB in 1 shard"),
+        (64, [400_000_000, 0, 400_000_000], Level.OK, "takes up to 777 MB in 64 shards"),
+        (64, [300_000_000, 0, 400_000_000], Level.FAILED, "takes up to 777 MB in 64 shards, but 700 MB are free"),
+        (1, [0], Level.FAILED, "let metric.word have a smaller tally (of texts, by cells)"),
+    ],
+)
+def test_a_window_of_every_question_must_fit(shards: int, free_bytes: list[int], level: Level, said: str) -> None:
+    result = check_tally_memory(TallyMemory.of(TEXTS, shards), free_bytes)
+    assert result.level is level
+    assert said in result.text
+
+
+def test_fewer_cells_make_smaller_tallies() -> None:
+    small = Registry.parse(registry_text(word=TEXT | {"cells": 16_384, "max_length": 16}))
+    assert check_tally_memory(TallyMemory.of(small, 64), [100_000_000]).level is Level.OK
+
+
+def test_strata_have_tallies_of_their_own() -> None:
+    text = registry_text(a=BOOLEAN | {"strata": ["platform"]}) + '[strata]\nplatform = ["x", "y"]\n'
+    needed = TallyMemory.of(Registry.parse(text), 1)
+    assert check_tally_memory(needed, [48]).level is Level.OK
+    assert check_tally_memory(needed, [47]).level is Level.FAILED
+
+
+def room(store: RedisStore) -> str:
+    (text,) = (each.text for each in check_store(store, ON_DISK, TEXTS) if each.subject == "room")
+    return text
+
+
+def test_the_shards_are_those_of_the_store_and_of_a_new_one_only_if_there_is_none(store: RedisStore) -> None:
+    assert room(store) == "a window of every question takes up to 12 MB in 1 shard, as a new store has"
+    store.prepare()
+    assert room(store) == "a window of every question takes up to 12 MB in 1 shard"
+    store.shards.run_on_facts("HSET", keys.STORE, "shards", 64)  # as one that came from a cluster
+    assert room(store).startswith("a window of every question takes up to 777 MB in 64 shards")

@@ -1,0 +1,246 @@
+"""Balanced designs: block designs in which every two values share equally many blocks.
+
+`block_design` has the law. Because values and pairs of values are balanced, the variance is
+*exactly* that of subset selection among v values, which is the least of all channels if s is the
+best size and v is k (Ye & Barg 2018). A prime v a little above k has about 1 + 2 (v - k) / k**2
+times that variance, and fewer symbols.
+
+Of the designs of at most `MAX_SYMBOLS` symbols whose variance is within `TOLERANCE` of the least of
+any channel, the one with the fewest symbols is taken. If there is none, the one of least variance.
+The choice for a number of values and an epsilon never changes within a schema number.
+
+Source: Pan 2026, "Strict optimality of frequency and distribution estimation under local
+differential privacy" (balance of pairs is enough, with k(k - 1)/2 + 1 symbols). `difference_family`
+has the blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate, islice
+from math import gcd, isqrt
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from client_sdk.protocol.mechanisms.block_design import BlockDesign, keep_within
+from client_sdk.protocol.mechanisms.difference_family import (
+    balanced_starters,
+    multipliers,
+    proper_divisors,
+    values_by_starter,
+)
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
+
+MAX_SYMBOLS: Final = 2**16
+"""The tally stays below half a megabyte."""
+
+TOLERANCE: Final = 4000
+"""The tolerated excess is the least variance over this: no table of four digits shows it."""
+
+PRIMES_TRIED: Final = 12
+"""The primes from k on that are looked at: a farther one has too much variance."""
+
+LEAST_POINTS: Final = 5
+LEAST_BLOCK: Final = 2
+LEAST_DRAWN_BLOCK: Final = 3
+"""Pairs of a v that is not prime are rarely balanced by chance; cyclic designs have them all."""
+
+ANY_DIVISORS_UP_TO: Final = 128
+MOST_DIVISORS: Final = 12
+"""Up to 128 points have any number of divisors, more points at most 12 proper ones: otherwise
+starters are found too slowly, because their weights seldom fit 64 bits (168 points: seconds)."""
+
+UNIT: Final = 2**40
+"""Odds and variances are integers, in units of 2**-40, because fractions would take too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class BalancedDesign(BlockDesign):
+    """The channel of the shifts of weighted base blocks.
+
+    Base block b is starter b // M times multiplier b % M, where M is the number of multipliers: the
+    multiples of a starter are a family.
+
+    Attributes:
+        inputs: k, at most v.
+        points: v, a prime or k.
+        block_size: s, from 3 to v - 2.
+        order: how many units of Z_v leave a starter as it is; 1 if v is no prime.
+        starters: the numbers of the starters, rising.
+        weights: how often each starter is drawn, relative to the others.
+        keep_numerator: the probability that the reported block holds the answer, times 2**64.
+
+    """
+
+    name: ClassVar[str] = "balanced-design"
+
+    inputs: int
+    points: int
+    block_size: int
+    order: int
+    starters: tuple[int, ...]
+    weights: tuple[int, ...]
+    keep_numerator: int
+    _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _multipliers: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _orders: dict[int, tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Add up the weights, and list the multipliers."""
+        object.__setattr__(self, "_ends", tuple(accumulate(self.weights)))
+        object.__setattr__(self, "_multipliers", multipliers(self.points, self.order))
+
+    @classmethod
+    def build(cls, request: ChannelRequest) -> BalancedDesign:
+        """Return the channel of the design of least variance.
+
+        Raises:
+            ValueError: if there is no design.
+
+        """
+        inputs, odds = request.size, request.epsilon.odds
+        design = balanced_choice(inputs, odds)
+        if design is None:
+            raise ValueError(
+                f"{cls.name!r} has no design for {inputs} values with {MAX_SYMBOLS} symbols or fewer; let auto choose"
+            )
+        return cls.within(request.epsilon, inputs, design.points, design.block_size, design.order)
+
+    @classmethod
+    def within(cls, epsilon: RequestedEpsilon, inputs: int, points: int, block_size: int, order: int) -> BalancedDesign:
+        """Return the channel with the largest keep-probability within the requested epsilon."""
+        starters, weights = zip(*balanced_starters(points, block_size).items(), strict=True)
+        keep = keep_within(epsilon, points, block_size)
+        return cls(inputs, points, block_size, order, starters, weights, keep)
+
+    @property
+    def base_blocks(self) -> int:
+        """The number of base blocks: every multiple of every starter."""
+        return len(self.starters) * len(self._multipliers)
+
+    @property
+    def integers(self) -> dict[str, int | tuple[int, ...]]:
+        """The integers that define the law."""
+        return {
+            "inputs": self.inputs,
+            "points": self.points,
+            "block_size": self.block_size,
+            "order": self.order,
+            "starters": self.starters,
+            "weights": self.weights,
+            "keep_numerator": self.keep_numerator,
+        }
+
+    def base_block(self, index: int) -> tuple[int, ...]:
+        """Return the values of base block ``index``, from 0 to base_blocks - 1, in rising order."""
+        starter, place = divmod(index, len(self._multipliers))
+        members = self._values(starter)[: self.block_size]
+        return tuple(sorted(self._multipliers[place] * member % self.points for member in members))
+
+    def _element(self, index: int, place: int) -> int:
+        starter, multiple = divmod(index, len(self._multipliers))
+        return self._multipliers[multiple] * self._values(starter)[place] % self.points
+
+    def _values(self, starter: int) -> tuple[int, ...]:
+        """Return all values: the members of a starter, then the others.
+
+        They are derived when they are first needed.
+        """
+        values = self._orders.get(starter)
+        if values is None:
+            values = values_by_starter(self.points, self.block_size, self.order, self.starters[starter])
+            self._orders[starter] = values
+        return values
+
+
+class Design(NamedTuple):
+    """A balanced design; the first two fields order designs by variance, then symbols.
+
+    Attributes:
+        variance: n times the variance of a share in a uniform population, in
+            units of 2**-40.
+        symbols: the most symbols that it has.
+        points: v.
+        block_size: s.
+        order: how many units leave a starter as it is.
+
+    """
+
+    variance: int
+    symbols: int
+    points: int
+    block_size: int
+    order: int
+
+
+class _Family(NamedTuple):
+    """The designs of v points whose starters are unions of orbits of some units."""
+
+    points: int
+    order: int
+    symbols: int
+    least_block: int
+
+
+def balanced_choice(inputs: int, odds: Fraction) -> Design | None:
+    """Return the design of k values at e**epsilon = ``odds``; None if all have too many symbols."""
+    scaled = int(odds * UNIT)
+    families = [*_of_all_values(inputs), *(family for prime in _primes(inputs) for family in _of_prime(prime))]
+    designs = [design for family in families for design in _designs(family, inputs, scaled)]
+    if not designs:
+        return None
+    best = inputs * UNIT // (UNIT + scaled)
+    sizes = range(max(1, best - 1), min(inputs - 1, best + 2) + 1)
+    least = min(_variance(inputs, inputs, size, scaled) for size in sizes)
+    good = [design for design in designs if (design.variance - least) * TOLERANCE <= least]
+    return min(good, key=lambda design: (design.symbols, design)) if good else min(designs)
+
+
+def _designs(family: _Family, inputs: int, odds: int) -> Iterator[Design]:
+    """Yield the designs whose block size is next to the best one."""
+    points, order = family.points, family.order
+    below = points * UNIT // (UNIT + odds) // order * order
+    sizes = {below, below + 1, below + order, below + order + 1} if order > 1 else {below, below + 1}
+    for size in sizes:
+        if family.symbols <= MAX_SYMBOLS and family.least_block <= size <= points - 2:
+            yield Design(_variance(inputs, points, size, odds), family.symbols, points, size, order)
+
+
+def _of_all_values(points: int) -> Iterator[_Family]:
+    """Yield designs of exactly the values, unless their number is prime or has many divisors."""
+    if LEAST_POINTS < points <= MAX_SYMBOLS and not _is_prime(points):
+        units = sum(gcd(unit, points) == 1 for unit in range(points))
+        divisors = len(proper_divisors(points))
+        if points <= ANY_DIVISORS_UP_TO or divisors <= MOST_DIVISORS:
+            yield _Family(points, 1, (divisors + 1) * units // 2 * points, LEAST_DRAWN_BLOCK)
+
+
+def _of_prime(prime: int) -> Iterator[_Family]:
+    """Yield the designs for each order of units that divides v - 1."""
+    units = prime - 1
+    divisors = [divisor for divisor in range(1, isqrt(units) + 1) if units % divisor == 0]
+    for order in {*divisors, *(units // divisor for divisor in divisors)} - {units}:
+        yield _Family(prime, order, prime * units // (order if order % 2 == 0 else 2 * order), LEAST_BLOCK)
+
+
+def _primes(least: int) -> Iterator[int]:
+    numbers = range(max(least, LEAST_POINTS), MAX_SYMBOLS + 1)
+    return islice((number for number in numbers if _is_prime(number)), PRIMES_TRIED)
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % divisor for divisor in range(2, isqrt(number) + 1))
+
+
+def _variance(inputs: int, points: int, size: int, odds: int) -> int:
+    """Return n times the variance of a share, as `auto` has it in fractions."""
+    others = UNIT * (points - size)
+    total = (points - 1) * (odds * size + others)
+    own = odds * size * (points - 1)
+    other = odds * size * (size - 1) + others * size
+    squares = other * (total - other) * (inputs - 1) + own * (total - own)
+    return squares * UNIT // (inputs * (own - other) ** 2)
