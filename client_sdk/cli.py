@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -79,6 +81,8 @@ def _print(lines: Iterable[str]) -> ExitStatus:
         except OSError as error:
             # Otherwise the interpreter would write the buffer again at its end, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if error.errno == errno.EPIPE:  # whoever reads has seen enough, such as head
+                return ExitStatus.DONE
             return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return ExitStatus.DONE
 
@@ -92,9 +96,21 @@ class _Parser(argparse.ArgumentParser):
     """Reports usage errors as the other programs do, which parse by click."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the usage, where to find help, and what is wrong."""
+        """Print the usage, where to find help, and what is wrong, with the word that comes near."""
+        message += "".join(f". Did you mean {each!r}?" for each in _near(message, self))
         usage = self.format_usage().partition(": ")[2]
         self.exit(ExitStatus.USAGE, f"Usage: {usage}Try '{self.prog} --help' for help.\n\nError: {message}\n")
+
+
+def _near(message: str, parser: argparse.ArgumentParser) -> list[str]:
+    """Return the option or command that is most like the unknown one that a message ends with."""
+    from difflib import get_close_matches  # noqa: PLC0415 5 ms, for a mistake alone
+
+    unknown = re.search(r"invalid choice: '([^']+)'|unrecognized arguments: (\S+)", message)
+    if unknown is None:
+        return []
+    choices = [choice for action in parser._actions for choice in (*(action.choices or ()), *action.option_strings)]  # noqa: SLF001 it has no public list
+    return get_close_matches(unknown[1] or unknown[2].partition("=")[0], map(str, choices), 1)
 
 
 class _Version(argparse.Action):

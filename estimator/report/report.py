@@ -152,6 +152,10 @@ def _numbers(metric: Metric, request: Request) -> int:
     return NUMBERS_A_SHARE * shares + (shares**2 if is_squared else 0)
 
 
+RELEASE: Final = "put the registry that the app was shipped with into its history, by hearsay-client release"
+"""What to do about reports of an edition that is not known."""
+
+
 def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """Refuse a tally that cannot be estimated.
 
@@ -161,12 +165,9 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     """
     metric = registry.metrics.get(tally.metric)
     if metric is None:
-        raise UnfitTallyError("the registry defines no such metric; use the registry that the app was shipped with")
+        raise UnfitTallyError(f"the registry defines no such metric; {RELEASE}")
     if metric.edition != tally.edition:
-        raise UnfitTallyError(
-            f"the registry defines edition {metric.edition}; put the registry that the app was shipped with into its "
-            "history, by `hearsay-client release`"
-        )
+        raise UnfitTallyError(f"the registry defines edition {metric.edition}; {RELEASE}")
     if metric.window is not tally.window.kind:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:

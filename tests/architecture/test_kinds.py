@@ -66,7 +66,8 @@ def compared(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [ast.unparse(each) for each in (node.left, *node.comparators)]
-            if any(side.endswith((".kind.name", ".channel.name")) for side in sides):
+            is_text = any(isinstance(each, ast.Constant) for each in (node.left, *node.comparators))
+            if is_text and any(side.endswith((".kind.name", ".channel.name")) for side in sides):
                 yield ast.unparse(node)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,3 +119,29 @@ def test_a_check_reports_the_registry_as_what_it_found(
     monkeypatch.chdir(tmp_path)
     status, printed, said = run(program, "check")
     assert (status, "metrics.toml: cannot be read" in printed + said) == (ExitStatus.FAILED, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [
+        (("hearsay-client", "chek"), "check"),
+        (("hearsay-client", "check", "--registrx=y"), "--registry"),
+        (("hearsay-collector", "serv"), "serve"),
+        (("hearsay-collector", "serve", "--registrx=y"), "--registry"),
+        (("hearsay-estimator", "reprot"), "report"),
+        (("hearsay-estimator", "report", "--registrx=y"), "--registry"),
+    ],
+)
+def test_a_word_that_is_nearly_right_gets_a_suggestion(words: tuple[str, ...], near: str) -> None:
+    status, _, said = run(*words)
+    assert status == ExitStatus.USAGE
+    assert said.endswith(f"Did you mean '{near}'?\n")
+
+
+def test_a_reader_that_has_seen_enough_hears_of_no_error() -> None:
+    words = [sys.executable, "-c", "import sys; from client_sdk.cli import main; sys.exit(main(['schema']))"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        ended = subprocess.run(words, stdout=closed, stderr=subprocess.PIPE, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")

@@ -44,7 +44,7 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     ("content", "said", "status"),
     [
         (b"", "", 3),
-        (OF_ANOTHER_REGISTRY, "; use the registry that the app was shipped with", 1),
+        (OF_ANOTHER_REGISTRY, "; put the registry that the app was shipped with into its history", 1),
         (line("dark_mode", [1, 2], closed=False), "; use --preliminary to include it", 3),
         (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; use the registry that the app", 1),
     ],

@@ -19,7 +19,7 @@ BAD = {
 }
 """Bad values of options and arguments."""
 
-PATHS = {"--data-dir", "--registry", "--output"}
+PATHS = {"--data-dir", "--registry", "--output", "--against", "--history"}
 """Any text may name a file: whether there is one is no question of the command line."""
 
 CASES = [
@@ -48,6 +48,7 @@ def test_every_option_has_bad_values_or_is_a_path() -> None:
         [],
         [""],
         ["tell"],
+        ["check", "--registr=x"],
         ["show"],
         ["show", "--data-dir"],
         ["show", "--data-dir", "x", "--pending=1"],

@@ -485,7 +485,7 @@ def test_a_developer_learns_why_nothing_arrives_until_something_does(answer: Ans
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (refuse(Refusal.UNKNOWN_METRIC), "deploy the collector's registry first"),
+        (refuse(Refusal.UNKNOWN_METRIC), "deploy the registry of the app first"),
         (refuse(Refusal.WINDOW_IN_FUTURE), "check the device's clock"),
         (problem(400), "rejected an upload with status 400"),
     ],
