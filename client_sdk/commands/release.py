@@ -7,7 +7,6 @@ from datetime import date
 from pathlib import Path
 
 from client_sdk.commands import Outcome
-from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 
@@ -21,13 +20,13 @@ def release(path: Path, into: Path | None, today: date, *, only_checks: bool) ->
         today: the day of the release.
         only_checks: whether to say only if the registry is released already.
 
+    Raises:
+        RegistryError: if the registry or the history cannot be used.
+
     """
     file = into or history.path_of(path)
-    try:
-        registry, releases = Registry.read(path), history.releases_in(file)
-        text = file.read_text(encoding="utf-8") if releases else ""
-    except RegistryError as error:
-        return Outcome(problems=tuple(str(error).splitlines()))
+    registry, releases = Registry.read(path), history.releases_in(file)
+    text = file.read_text(encoding="utf-8") if releases else ""
     if history.is_released(registry, releases):
         return Outcome(f"{path} asks what {file} has as its last release, of {releases[-1].day}: nothing to do\n")
     if only_checks:

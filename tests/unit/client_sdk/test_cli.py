@@ -227,8 +227,7 @@ def test_a_letter_is_replaced_only_for_eyes(
 
 def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     code = "import sys; from client_sdk.cli import main; sys.exit(main(sys.argv[1:]))"
-    reader, writer = os.pipe()
-    os.close(reader)
+    writer = os.open("/dev/full", os.O_WRONLY)
     command = [sys.executable, "-c", code, "show", "--data-dir", str(used)]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     try:
@@ -238,7 +237,7 @@ def test_an_answer_that_cannot_be_written_is_one_sentence(used: Path) -> None:
     finally:
         os.close(writer)
     assert shown.returncode == 1
-    assert shown.stderr == "Error: the answer cannot be written: Broken pipe; give it another place to go\n"
+    assert shown.stderr == "Error: the answer cannot be written: No space left on device; give it another place to go\n"
 
 
 @pytest.mark.parametrize("arguments", [[], ["show"], ["shew", "--data-dir", "."]])

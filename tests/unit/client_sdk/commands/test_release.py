@@ -109,7 +109,8 @@ def test_a_bad_history_is_not_written_over(tmp_path: Path, capsys: pytest.Captur
     path, file = tmp_path / "metrics.toml", tmp_path / "metrics.history.toml"
     path.write_text(registry_text(theme=THEME))
     file.write_text("notes of mine")
-    assert main(["release", "--registry", str(path)]) == 1
+    with pytest.raises(SystemExit):
+        main(["release", "--registry", str(path)])
     assert "metrics.history.toml" in capsys.readouterr().err
     assert file.read_text() == "notes of mine"
     assert main(["release", "--registry", str(path), "--history", str(tmp_path / "no" / "folder")]) == 1

@@ -48,7 +48,7 @@ def test_every_option_has_bad_values_or_is_a_path() -> None:
         [],
         [""],
         ["tell"],
-        ["check", "--registr=x"],
+        ["check", "--registrx=x"],
         ["show"],
         ["show", "--data-dir"],
         ["show", "--data-dir", "x", "--pending=1"],
