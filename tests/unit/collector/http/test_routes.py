@@ -6,6 +6,7 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Registry, Window
@@ -13,6 +14,7 @@ from collector import create_app
 from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
+from collector.http import app
 from collector.live_config import Served
 from collector.store.store_protocol import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, tallies_of, upload
@@ -72,6 +74,31 @@ def test_a_stop_reaches_every_answer_as_soon_as_the_registry_is_read_again_and_c
     assert answer.json == plain.json == {"accepted": 1, "refused": []}
     close_today(store)
     assert tallies_of(client.get("/v1/tallies", headers=READ).text.splitlines()) == {("dark_mode", TODAY): [0, 2]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        *(("POST", "/v1/reports", body) for body in UPLOADS),
+        ("GET", "/v1/reports", b""),
+        ("OPTIONS", "/v1/reports", b""),
+        ("HEAD", "/", b""),
+        ("GET", "/v1/tallies", b""),
+        ("GET", "/v1/registry", b""),
+        ("GET", "/nowhere", b""),
+    ],
+)
+def test_the_application_answers_as_one_with_hooks_and_sessions_would(
+    method: str, path: str, body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answered() -> tuple[int, list[tuple[str, str]], bytes]:
+        client = create_app(lambda: SERVED, MemoryStore(), clock=lambda: NOON).test_client()
+        answer = client.open(path, method=method, data=body, headers=JSON | READ | {"Cookie": "session=x"})
+        return answer.status_code, sorted(answer.headers), answer.data
+
+    ours = answered()
+    monkeypatch.setattr(app, "Application", Flask)
+    assert ours == answered()
 
 
 def close_today(store: MemoryStore) -> None:
