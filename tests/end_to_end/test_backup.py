@@ -63,6 +63,7 @@ class Senders:
             self.sent.append(body)
 
 
+@pytest.mark.long
 def test_whatever_is_sent_again_after_a_restore_is_counted_once(registry_file: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     export = (*COMMAND, "export", "--registry", str(registry_file), "--data-dir")
@@ -127,6 +128,7 @@ def has_begun(data_dir: Path) -> bool:
         store.disconnect()
 
 
+@pytest.mark.long
 def test_a_killed_import_is_not_served_and_continues(registry_file: Path, tmp_path: Path) -> None:
     backup, data_dir, ids = tmp_path / "backup", tmp_path / "new", 60_000
     large_backup(backup, ids)
@@ -146,6 +148,7 @@ def test_a_killed_import_is_not_served_and_continues(registry_file: Path, tmp_pa
     assert sum(len(bucket.members) for bucket in buckets) == ids
 
 
+@pytest.mark.long
 def test_what_cannot_be_done_is_said(registry_file: Path, tmp_path: Path) -> None:
     nothing = run_command([*COMMAND, "export", "--data-dir", str(tmp_path / "none")])
     assert (nothing.returncode, "there is no store in" in nothing.stderr) == (1, True)

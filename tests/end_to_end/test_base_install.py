@@ -48,6 +48,7 @@ def service(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return environment(tmp_path_factory.mktemp("service") / "env", "--no-deps", only(wheels, "hearsay_ldp-[0-9]*.whl"))
 
 
+@pytest.mark.long
 def test_the_sdk_runs_without_the_service_and_all_that_it_needs(app: Path, registry_file: Path, tmp_path: Path) -> None:
     subprocess.run([app / "python", "-I", "-c", PROGRAM, registry_file, tmp_path / "app"], check=True, cwd=tmp_path)
     shown = subprocess.run(
@@ -62,6 +63,7 @@ def test_an_app_gets_the_users_command_only(app: Path) -> None:
     assert said.stdout.startswith("hearsay-client, version ")
 
 
+@pytest.mark.long
 def test_the_service_is_imported_without_the_sdk(service: Path, tmp_path: Path) -> None:
     program = "import importlib.util as u, collector, estimator; assert u.find_spec('client_sdk') is None"
     subprocess.run([service / "python", "-I", "-c", program], check=True, cwd=tmp_path)

@@ -180,6 +180,7 @@ def test_no_address_agent_secret_or_value_is_kept_logged_counted_or_answered_by_
     assert window.encode() not in metrics
 
 
+@pytest.mark.long
 def test_the_append_only_file_forgets_the_uploads_when_their_window_closes(registry_file: Path, tmp_path: Path) -> None:
     window = Window.of(WindowKind.DAY, time.time()).text
     sent = upload(report(window=window))

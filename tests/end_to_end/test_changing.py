@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from client_sdk import Registry, Telemetry
 from client_sdk.cli import main as hearsay_client
 from client_sdk.protocol import Report, Window, WindowKind
@@ -55,6 +57,7 @@ def estimated(registry: Path, folder: Path, lines: Sequence[object]) -> dict[str
     return {metric["metric"]: metric for metric in json.loads(done.stdout)["metrics"]}
 
 
+@pytest.mark.long
 def test_a_value_is_added_while_old_and_new_apps_report_and_no_report_is_lost(tmp_path: Path) -> None:
     registry, window = tmp_path / "metrics.toml", Window.of(WindowKind.DAY, time.time()).text
     registry.write_text(BEFORE)

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from client_sdk.protocol import Window, WindowKind
 from tests.support.devices.definitions import TEXT, registry_text
 from tests.support.services.collecting import OPEN, key_entry, report, upload
@@ -15,6 +17,7 @@ from tests.support.services.processes import free_port, run_command, running_col
 from tests.support.services.wire import post
 
 
+@pytest.mark.long
 def test_a_line_a_check_and_a_status_for_scripts(registry_file: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "collector", "check", "--registry", str(registry_file)]
     (tmp_path / "access.toml").write_text(OPEN + key_entry("dashboard", "read", "secret"))
@@ -59,6 +62,7 @@ def test_a_check_refuses_what_a_start_refuses_for_its_memory(tmp_path: Path) -> 
         assert (status, "a window of every question takes up to 24 MB in 1 shard" in said) == (1, True)
 
 
+@pytest.mark.long
 def test_a_check_refuses_what_a_start_refuses_for_its_grace(registry_file: Path, tmp_path: Path) -> None:
     words = ("--registry", str(registry_file), "--data-dir", str(tmp_path / "data"))
     with running_collector(registry_file, tmp_path / "data", "--grace", "86400") as collector:

@@ -139,6 +139,7 @@ def test_the_proportions_of_the_cohort_are_those_of_the_law() -> None:
     }
 
 
+@pytest.mark.long
 def test_a_cohort_whose_noise_is_complete_gives_the_truth_exactly(tmp_path: Path) -> None:
     registry_file = tmp_path / "metrics.toml"
     registry_file.write_text(REGISTRY, encoding="utf-8")

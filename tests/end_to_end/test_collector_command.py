@@ -51,6 +51,7 @@ def test_metrics_on_the_port_of_the_service_are_refused_before_it_says_that_it_i
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.long
 def test_a_data_directory_in_use_is_named_and_its_collector_continues(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as first:
         second = serve(registry_file, "--data-dir", tmp_path / "data")
@@ -101,6 +102,7 @@ def test_a_store_that_is_down_at_start_is_named(registry_file: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.long
 def test_it_ends_with_status_0_leaving_no_process_and_keeping_what_it_counted(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_random_read_token_is_made_and_shown_once_where_none_is_configured(
     assert result.stderr.count(shown[0]) == 1
 
 
+@pytest.mark.long
 def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data") as collector:
         assert READ_TOKEN not in collector.output.read_text()
@@ -146,6 +149,7 @@ def test_a_configured_token_is_shown_nowhere(registry_file: Path, tmp_path: Path
         assert not any(READ_TOKEN in command_line(pid) for pid in processes)
 
 
+@pytest.mark.long
 def test_a_window_can_be_closed_early_and_only_if_it_has_begun(registry_file: Path, tmp_path: Path) -> None:
     close = (sys.executable, "-m", "collector", "close", "--yes", "--data-dir", str(tmp_path / "data"), "--window")
     stopped = run_command([*close, today()])
@@ -222,6 +226,7 @@ def test_a_registry_whose_tallies_do_not_fit_into_the_store_is_refused_at_the_st
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.long
 def test_a_store_is_not_served_under_another_apps_registry_unless_it_is_renamed(
     registry_file: Path, tmp_path: Path
 ) -> None:

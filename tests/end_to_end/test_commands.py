@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
+import pytest
+
 from client_sdk.host import detached
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.queue import SPREAD_S
@@ -42,6 +44,7 @@ def _processor_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.long
 def test_twenty_devices_deliver_every_report_by_a_helper_and_none_twice(tmp_path: Path) -> None:
     with counting() as collector:
         without = [run(tmp_path, NO_COLLECTOR, "process", 0, "add") for _ in range(5)]

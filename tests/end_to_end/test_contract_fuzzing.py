@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.services import fuzzer_hooks
 from tests.support.services.collecting import OPEN, key_entry
 from tests.support.services.processes import run_command, running_collector
@@ -20,6 +22,7 @@ checks.negative_data_rejection.enabled = false
 """A problem with a line is reported in a line of the answer, whose status is 200."""
 
 
+@pytest.mark.long
 def test_every_answer_of_the_service_is_one_that_its_document_has(registry_file: Path, tmp_path: Path) -> None:
     access, settings = tmp_path / "access.toml", tmp_path / "fuzzer.toml"
     access.write_text(OPEN + "".join(key_entry(role, role, secret) for role, secret in SECRETS.items()))

@@ -28,6 +28,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.long
 def test_the_demo_prints_truth_beside_estimate_and_cleans_up(tmp_path: Path, short_folder: Path) -> None:
     page = tmp_path / "report.html"
     words = [sys.executable, str(DEMO), "--devices", "150", "--html", str(page)]

@@ -44,6 +44,7 @@ def asked_always(example: Path, copy: Path) -> Path:
     return copy
 
 
+@pytest.mark.long
 def test_every_report_of_the_command_line_app_arrives_once(notes: Path, tmp_path: Path) -> None:
     with running_collector(notes / "metrics.toml", tmp_path / "data") as collector:
 

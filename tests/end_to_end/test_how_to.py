@@ -80,6 +80,7 @@ def test_the_command_has_one_ledger_wherever_it_is_started_and_on_whatever_syste
     assert len(list(folder.rglob("*.sqlite3"))) == 1
 
 
+@pytest.mark.long
 def test_the_gate_refuses_a_release_that_reveals_more_than_the_one_before(folder: Path) -> None:
     release, job, *_ = (block.text for block in PAGES["ci-gate"])
     starter = STARTER.read_text()

@@ -10,6 +10,7 @@ import tomllib
 from functools import partial
 from pathlib import Path
 
+import pytest
 import requests
 
 from client_sdk import Recorded, Registry, Telemetry
@@ -39,6 +40,7 @@ def body() -> bytes:
     return upload(report(window=Window.of(WindowKind.DAY, time.time()).text)).encode()
 
 
+@pytest.mark.long
 def test_a_key_from_the_command_opens_its_role_and_appears_nowhere_else(registry_file: Path, tmp_path: Path) -> None:
     created = run_command([*COLLECTOR, "key", "acme-notes"])
     secret = created.stderr.strip().rpartition(": ")[2]

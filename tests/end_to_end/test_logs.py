@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from client_sdk.protocol import Window, WindowKind
 from tests.support.services.collecting import report, upload
 from tests.support.services.metrics import scrape
@@ -29,6 +31,7 @@ def events(collector: RunningCollector) -> list[str]:
     return [json.loads(line)["event"] for line in collector.output.read_text().splitlines()]
 
 
+@pytest.mark.long
 def test_its_life_is_logged_as_objects_and_uploads_are_not(registry_file: Path, tmp_path: Path) -> None:
     window, data = Window.of(WindowKind.DAY, time.time()).text, tmp_path / "data"
     port = free_port()

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from client_sdk.protocol import Window, WindowKind
 from tests.support.services.collecting import report, upload
 from tests.support.services.metrics import scrape
@@ -15,6 +17,7 @@ from tests.support.services.processes import free_port, kill, run_command, runni
 from tests.support.services.wire import post, raw_answer, tallies, with_length
 
 
+@pytest.mark.long
 def test_workers_count_together_and_go_on_where_a_dead_one_ended(
     registry_file: Path, tmp_path: Path, short_folder: Path
 ) -> None:

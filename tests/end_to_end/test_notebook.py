@@ -8,6 +8,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
+import pytest
+
 from tools.notebook import NOTEBOOK, committed, executed
 
 
@@ -20,6 +22,7 @@ def texts(output: dict[str, Any]) -> dict[str, str]:
     return {"text": output["text"]} if "text" in output else output["data"]
 
 
+@pytest.mark.long
 def test_a_new_run_says_what_the_committed_one_says() -> None:
     then, now = outputs(committed()), outputs(executed())
     assert [list(map(texts, of_cell)) for of_cell in now] == [list(map(texts, of_cell)) for of_cell in then]

@@ -101,6 +101,7 @@ def test_clocks_that_are_apart_are_named_by_the_log_and_by_check(registry_file: 
         assert f"warning clocks: {said}" in run_command(check).stdout
 
 
+@pytest.mark.long
 def test_a_cluster_is_used_and_a_window_closed_on_all_of_it(
     cluster: Cluster, registry_file: Path, tmp_path: Path
 ) -> None:

@@ -168,6 +168,7 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= MOST_LINES_OF_THE_README
 
 
+@pytest.mark.long
 def test_the_five_minutes_of_the_readme_work_when_they_are_copied(tmp_path: Path, address: str) -> None:
     session = next(
         sample for sample in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "serve" in sample
@@ -181,6 +182,7 @@ def test_the_five_minutes_of_the_readme_work_when_they_are_copied(tmp_path: Path
     assert "100" in shown
 
 
+@pytest.mark.long
 def test_embedding_serving_and_reporting_work_as_the_pages_say(
     folder: Path, address: str, shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,6 +248,7 @@ def test_reporting_from_python_works_as_the_pages_say(
     assert list(names["frame"]["estimate"]) == pytest.approx([1 - yes, yes])
 
 
+@pytest.mark.long
 def test_rehearsing_works_as_the_pages_say(folder: Path, address: str) -> None:
     table, population, checked = (line for line in commands() if "rehearse" in line.split())
     shell = Shell(folder, address)
@@ -257,6 +260,7 @@ def test_rehearsing_works_as_the_pages_say(folder: Path, address: str) -> None:
     assert shell.run(checked).count("coverage over 200 rounds") == shown.count("reports: ")
 
 
+@pytest.mark.long
 def test_auditing_works_as_the_pages_say(folder: Path, address: str) -> None:
     audit, _ = (line for line in commands() if "audit" in line.split())
     assert "--reports 4000" in audit  # fewer prove less, but show as much
@@ -265,6 +269,7 @@ def test_auditing_works_as_the_pages_say(folder: Path, address: str) -> None:
     assert "30 windows, one differs" in shown
 
 
+@pytest.mark.long
 def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, address: str) -> None:
     _, exact = (line for line in commands() if "audit" in line.split())
     (folder / "metrics.toml").write_text(with_all_questions(), encoding="utf-8")
@@ -274,6 +279,7 @@ def test_proving_prints_what_the_page_shows_to_the_last_digit(folder: Path, addr
     assert Shell(ROOT, address).run(health) == of_health
 
 
+@pytest.mark.long
 def test_planning_works_as_the_pages_say(folder: Path, address: str) -> None:
     plan, allocate, check, page = (line for line in commands() if "plan" in line.split())
     shell = Shell(folder, address)

@@ -52,6 +52,7 @@ def counted(collector: RunningCollector, metric: str) -> int:
     return sum(tally["reports"] for tally in tallies(collector.url, "?preliminary=1") if tally["metric"] == metric)
 
 
+@pytest.mark.long
 def test_what_devices_record_is_counted_through_the_relay(
     collector: RunningCollector, relay: RunningRelay, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_an_upload_that_comes_directly_and_through_the_relay_is_counted_once_and
     assert post(relay.url, sent) == post(collector.url, sent) == post(relay.url, sent)
 
 
+@pytest.mark.long
 def test_a_relay_that_is_stopped_answers_what_it_holds_first(collector: RunningCollector, tmp_path: Path) -> None:
     answers: list[int] = []
     with running_relay(collector.url, tmp_path, "--gather", "3") as relay:
@@ -196,6 +198,7 @@ def test_beyond_its_room_a_relay_answers_at_once_that_devices_should_come_again(
         assert answers == [200]
 
 
+@pytest.mark.long
 def test_a_relay_outlives_a_collector_that_is_not_there_yet(registry_file: Path, tmp_path: Path) -> None:
     port = free_port()
     sent = upload(report(window=today()))
@@ -228,6 +231,7 @@ def stops_told_by(relay: RunningRelay) -> str | None:
     return answer.headers.get("Hearsay-Stopped")
 
 
+@pytest.mark.long
 def test_a_relay_hands_out_the_stops_of_its_file_whoever_is_killed_and_none_of_its_collectors_answers(
     tmp_path: Path,
 ) -> None:

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Self
 
+import pytest
 import requests
 
 from client_sdk.protocol import Registry, Report, Upload
@@ -67,6 +68,7 @@ class Load:
             self.answers.append(post(self._url, upload(report(window=today()))))
 
 
+@pytest.mark.long
 def test_a_new_metric_is_taken_under_load_and_no_request_fails(registry_file: Path, tmp_path: Path) -> None:
     with running_collector(registry_file, tmp_path / "data", "--workers", "2") as collector:
         workers = collector.worker_pids()

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from client_sdk.protocol import Registry, Window, WindowKind
 from collector.store.redis_store import RedisStore
 from collector.store.strata import LEAST_REPORTS
@@ -19,6 +21,7 @@ LONG_AGO = "2026-01-05"
 """A window that no retention of 3 days keeps."""
 
 
+@pytest.mark.long
 def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_file: Path, tmp_path: Path) -> None:
     day, week = (Window.of(kind, time.time()).text for kind in (WindowKind.DAY, WindowKind.WEEK))
     data = ("--data-dir", str(tmp_path / "data"))
@@ -39,6 +42,7 @@ def test_a_closed_window_is_retired_on_request_and_an_open_one_never(registry_fi
         assert (nonsense.returncode, "such as 2026-11-20" in nonsense.stderr) == (2, True)
 
 
+@pytest.mark.long
 def test_a_collector_retires_what_its_registry_keeps_no_longer(registry_file: Path, tmp_path: Path) -> None:
     registry_file.write_text(registry_file.read_text().replace('epsilon = "ln 3"', 'epsilon = "ln 3"\nretention = 3'))
     edition = Registry.load(registry_file).metric("dark_mode").edition

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tools.tutorial import blocks, reading
 
 DEVICES, FEWER = "range(4000)", "range(100)"
 
 
+@pytest.mark.long
 def test_every_block_of_the_tutorial_works_in_order(tmp_path: Path) -> None:
     printed: list[str] = []
     with reading(tmp_path) as reader:

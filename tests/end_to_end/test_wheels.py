@@ -150,6 +150,7 @@ def released(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.long
 def test_two_releases_are_equal_byte_for_byte_and_have_hashes_and_documents_of_what_images_install(
     tmp_path: Path,
 ) -> None:

@@ -58,6 +58,7 @@ def counted(collector: RunningCollector) -> int:
     return sum(sum(tally["counts"]) for tally in tallies(collector.url, "?preliminary=1"))
 
 
+@pytest.mark.long
 def test_a_master_that_is_killed_loses_nothing_that_was_acknowledged_by_its_replica_too(
     healthy: Cluster, registry_file: Path, round_number: int
 ) -> None:
@@ -125,6 +126,7 @@ def move_at_once(cluster: Cluster, slot: int, source: Node, target: Node) -> Non
     wait_until(lambda: cluster.holder(slot) is target, what="the slot to move")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("move", [move_key_by_key, move_at_once])
 def test_slots_that_move_under_load_lose_nothing_and_count_nothing_twice(
     healthy: Cluster, registry_file: Path, move: Callable[[Cluster, int, Node, Node], None]
@@ -167,6 +169,7 @@ def test_an_upload_whose_slot_moves_waits_and_is_not_taken_for_new(healthy: Clus
     store.disconnect()
 
 
+@pytest.mark.long
 def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, registry_file: Path) -> None:
     window = Window.of(WindowKind.DAY, time.time()).text
     with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:
@@ -183,6 +186,7 @@ def test_a_lost_node_stops_the_uploads_of_its_slots_alone(tmp_path: Path, regist
         assert counted(collector) == CLUSTER_SHARDS - len(theirs) + 1
 
 
+@pytest.mark.long
 def test_a_closing_that_a_node_missed_is_finished_by_the_collector(tmp_path: Path, registry_file: Path) -> None:
     window = Window.of(WindowKind.DAY, time.time()).text
     with running_cluster(tmp_path, replicas=False) as cluster, collecting(cluster, registry_file) as collector:

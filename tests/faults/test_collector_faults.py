@@ -46,6 +46,7 @@ def kill_supervisor(collector: RunningCollector) -> None:
     kill(collector.supervisor_pid())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [kill_worker, kill_store, kill_supervisor])
 def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_when_a_part_is_killed(
     fault: Callable[[RunningCollector], None], registry_file: Path, tmp_path: Path
@@ -131,6 +132,7 @@ def test_a_full_disk_gets_503_and_what_was_acknowledged_is_there_when_it_has_roo
         assert sum(counted) == load.acknowledged
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("folder", ["data", "d" * 100], ids=["short", "too long for a socket"])
 def test_a_collector_that_is_killed_with_all_its_processes_leaves_nothing_outside_its_data_directory(
     registry_file: Path, folder: str, short_folder: Path

@@ -100,6 +100,7 @@ def post_and_doubt(url: str, sent: Upload) -> tuple[int, Any]:
         return 0, None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("towards", Towards)
 def test_connections_to_the_store_that_are_cut_within_a_message_lose_nothing_and_count_nothing_twice(
     towards: Towards, store: str, registry_file: Path, round_number: int
@@ -132,6 +133,7 @@ def test_connections_of_devices_that_are_cut_anywhere_lose_nothing_and_count_not
         assert counted(collector) == load.uploads
 
 
+@pytest.mark.long
 def test_a_store_that_hangs_gets_503_and_its_late_answers_are_discarded(store: str, registry_file: Path) -> None:
     with running_line(store) as line, collecting(registry_file, line) as collector:
         load = Load(collector.url, SENDERS, MOST_UPLOADS_EACH, post_distinguishably)

@@ -157,6 +157,7 @@ def accept_loss(data: Path) -> str:
     return CliRunner().invoke(cli, ["accept-loss", "--data-dir", str(data)]).output
 
 
+@pytest.mark.long
 def test_a_last_upload_that_was_cut_anywhere_is_not_counted_at_all_and_the_others_are(
     kept: Kept, round_number: int, tmp_path: Path
 ) -> None:
@@ -310,6 +311,7 @@ def test_a_directory_whose_files_are_gone_is_not_taken_for_a_new_one(kept: Kept,
     assert "there is no store in" in accept_loss(data)
 
 
+@pytest.mark.long
 def test_a_collector_that_loses_its_power_under_load_goes_on_after_a_torn_tail_and_not_after_a_longer_loss(
     registry_file: Path, tmp_path: Path
 ) -> None:

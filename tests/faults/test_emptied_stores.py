@@ -59,6 +59,7 @@ def wait_until_all_are_refused(load: Load) -> None:
     wait_until(lambda: load.statuses[503] >= enough, what="refusals")
 
 
+@pytest.mark.long
 def test_a_store_that_is_emptied_under_load_takes_no_upload_until_the_collector_is_started_again(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +105,7 @@ def come_back_empty(cluster: Cluster, shard: int) -> None:
     cluster.wait_until_healthy()
 
 
+@pytest.mark.long
 def test_a_master_and_its_replica_that_come_back_empty_under_load_count_nothing_until_the_loss_is_accepted(
     healthy: Cluster, registry_file: Path, tmp_path: Path, round_number: int
 ) -> None:

@@ -44,6 +44,7 @@ def busy_machine(tmp_path: Path) -> Iterator[None]:
         process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("busy_machine")
 def test_the_first_answers_on_new_devices_are_recorded_on_a_busy_machine(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _FIRST, str(tmp_path), str(DEVICES)]

@@ -23,6 +23,7 @@ from tests.support.services.relaying import collector_with_key, running_relay
 from tests.support.services.wire import post, raw_answer, with_length
 
 
+@pytest.mark.long
 def test_a_flood_of_slow_devices_waits_in_bounded_memory_and_leaves_no_trace(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -57,6 +58,7 @@ def many_files() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("many_files")
 @pytest.mark.parametrize(("kept_back", "held"), [(MAX_UPLOAD_BYTES, DEFAULT_HELD), (1, 16)])
 def test_devices_pass_a_relay_while_others_announce_bodies_and_keep_them_back(

@@ -52,6 +52,7 @@ def sum_of(lines: list[dict[str, Any]]) -> int:
     return sum(sum(line["counts"]) for line in lines)
 
 
+@pytest.mark.long
 def test_a_collector_whose_store_is_full_keeps_what_it_acknowledged_says_so_and_counts_on_when_there_is_room(
     registry_file: Path, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 MEGABYTE = bytes(2**20).replace(b"\0", b"[")
 
 
+@pytest.mark.long
 def test_mutated_tallies_are_read_soundly_or_refused_in_bounded_memory(round_number: int) -> None:
     ended = limited("-m", "tests.support.estimates.reading", str(round_number), str(TEXTS_A_ROUND))
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -83,6 +84,7 @@ def report(folder: Path, *options: str) -> tuple[int, str]:
     return ended.returncode, ended.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("answer", "sentence"), ENDLESS.values(), ids=ENDLESS)
 def test_an_answer_without_an_end_is_refused_in_bounded_memory(
     answer: EndlessAnswer, sentence: str, tmp_path: Path

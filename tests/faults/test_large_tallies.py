@@ -134,7 +134,7 @@ def report(folder: Path, tallies: Iterable[str], registry: str, *options: str) -
     return ended.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: Path) -> None:
     text = registry_text(**KINDS[kind])

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.ledger.retry_times import EXCHANGE_S
 from tests.support.devices.clients import many_text, rows
@@ -32,6 +34,7 @@ METRICS = 900
 """More than ten such lives record."""
 
 
+@pytest.mark.long
 def test_every_report_of_a_device_that_is_killed_while_it_sends_is_counted_once(
     tmp_path: Path, round_number: int
 ) -> None:

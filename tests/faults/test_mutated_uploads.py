@@ -174,6 +174,7 @@ def store(embedded_url: str) -> Iterator[RedisStore]:
     store.disconnect()
 
 
+@pytest.mark.long
 def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
     store: RedisStore, round_number: int
 ) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from client_sdk.ledger import charges
 from client_sdk.ledger.charges import Periods, SlotKey
 from client_sdk.ledger.file import FILE_NAME
@@ -31,6 +33,7 @@ MOST_STEPS = 15_000
 """A life of all days takes a few more steps, so that a kill falls into any day."""
 
 
+@pytest.mark.long
 def test_a_device_that_is_killed_at_any_step_keeps_its_promises(tmp_path: Path, round_number: int) -> None:
     seeded, day = random.Random(round_number), 0.0  # noqa: S311 where to kill is no secret
     before: dict[SlotKey, tuple[int, int, int]] = {}

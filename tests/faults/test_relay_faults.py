@@ -78,6 +78,7 @@ def kill_store(deployed: Deployment) -> None:
     kill(deployed.collector.store_pid())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", [kill_what_mixes, kill_relay, kill_collector, kill_store])
 def test_nothing_acknowledged_is_lost_and_nothing_counted_twice_through_a_relay(
     fault: Callable[[Deployment], None], registry_file: Path, tmp_path: Path

@@ -10,6 +10,8 @@ import sys
 from datetime import date, timedelta
 from pathlib import Path
 
+import pytest
+
 from client_sdk.protocol.exit_status import ExitStatus
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT
 from tests.support.services.processes import START_DEADLINE_S, wait_until
@@ -32,6 +34,7 @@ def job(folder: Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.long
 def test_a_killed_job_leaves_whole_windows_and_the_next_one_finishes(tmp_path: Path) -> None:
     (tmp_path / "metrics.toml").write_text(REGISTRY_TEXT)
     (tmp_path / "tallies.ndjson").write_text(

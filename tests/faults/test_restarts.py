@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
 import redis
 
 from client_sdk.protocol import Upload
@@ -43,6 +44,7 @@ def counted(url: str) -> int:
     return sum(sum(tally["counts"]) for tally in tallies(url, "?preliminary=1"))
 
 
+@pytest.mark.long
 def test_a_collector_that_is_stopped_under_load_finishes_what_it_acknowledged_and_its_heir_counts_the_rest(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -58,6 +60,7 @@ def test_a_collector_that_is_stopped_under_load_finishes_what_it_acknowledged_an
         assert counted(second.url) == load.acknowledged
 
 
+@pytest.mark.long
 def test_two_collectors_begin_at_once_on_a_new_store_and_are_restarted_in_turn_under_load(
     registry_file: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +102,7 @@ def test_as_many_stores_as_begin_at_once_agree_on_one_layout(cluster: Cluster) -
     assert [shards for shards, _ in layouts] == [CLUSTER_SHARDS]
 
 
+@pytest.mark.long
 def test_a_store_in_the_place_of_another_takes_no_upload_until_the_first_is_back(
     registry_file: Path, tmp_path: Path
 ) -> None:
