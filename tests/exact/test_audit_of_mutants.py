@@ -97,6 +97,7 @@ def proofs(audited: Audited, n: int = N) -> list[tuple[float, LowerBound]]:
     return [(audited.truth(pair), attacked(pair)) for pair in pairs]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_device_is_not_accused_and_nearly_all_of_its_epsilon_is_proved(name: str) -> None:
     for truth, proof in proofs(right(name)):
@@ -123,6 +124,7 @@ def test_what_no_sample_sees_is_less_than_the_audit_says_it_would_detect(name: s
     assert all(proof.detectable is not None and audited.excess < proof.detectable for _, proof in proofs(audited))
 
 
+@pytest.mark.long
 def test_every_family_has_mutants_of_both_kinds_except_those_that_reveal_no_more() -> None:
     families: dict[str, list[bool]] = {}
     for name in MUTANTS:

@@ -38,6 +38,7 @@ def lopsided(name: str) -> Counts:
     return np.arange(CHANNELS[name].symbols, dtype=np.int64)[::-1] ** 3 + 1
 
 
+@pytest.mark.long
 @BY_NAME
 def test_a_contrast_of_one_value_averaged_over_the_tally_is_its_share(name: str) -> None:
     for counts in (tally(name), lopsided(name)):

@@ -198,6 +198,7 @@ def test_fewer_than_fifty_reports_tell_of_no_group(reports: int) -> None:
     assert (joint.independence is None) == (reports < 50)
 
 
+@pytest.mark.long
 def test_the_curve_of_a_scale_has_the_shares_from_each_step_on_and_covers_them() -> None:
     generator, inverse, held_ones = np.random.default_rng(4), inverse_for(SCALE, WEAK), []
     truth = np.array([0.3, 0.05, 0.2, 0.1, 0.1, 0.25])

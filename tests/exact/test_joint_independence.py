@@ -59,6 +59,7 @@ def check_level(cross: Cross, epsilon: str, reports: int, test: estimators.Indep
         assert accepts_each(rejections(cross, epsilon, reports, truth / truth.sum(), test), LEVEL, wrong), wrong
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reports", [10**4, 10**5])
 @pytest.mark.parametrize("epsilon", ["1", "3"])
 @pytest.mark.parametrize("shape", [(2, 2), (3, 4)], ids=str)

@@ -79,12 +79,14 @@ class FirstCoin:
         return drawn
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", SMALL)
 def test_a_small_channel_obeys_every_law(name: str, check: Check) -> None:
     check(Subject(SMALL[name], ODDS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", optimal_means(SMALL["uneven"]))
 def test_a_wrong_optimal_mean_is_refused(name: str) -> None:
     subject = Subject(optimal_means(SMALL["uneven"])[name], ODDS)

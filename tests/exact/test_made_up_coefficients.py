@@ -138,6 +138,7 @@ def test_no_lie_moves_a_coefficient_further_than_is_said(fraction: float) -> Non
     assert reached > 0.01  # the bound is far from what these liars reach, and says something
 
 
+@pytest.mark.long
 def test_the_covariances_of_every_mean_within_a_length_lie_within_what_is_said() -> None:
     generator, model = np.random.default_rng(4), honest_model()
     whole, mean = Covariances.of(model.moments), honest_mean()

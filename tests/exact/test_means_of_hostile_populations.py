@@ -56,6 +56,7 @@ def estimated(channel: Channel, population: Population, reports: int) -> Iterato
     return (means_of(scored(channel), batch, every) for batch in drawn(channel, population, reports))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("name", FEW_REPORTS)
 def test_the_mean_of_few_reports_with_little_noise_is_held_as_often_as_promised(name: str, population: str) -> None:

@@ -150,6 +150,7 @@ def covered(metric: Metric, name: str, model: ProductsModel) -> tuple[np.ndarray
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.03, 0.01, 0.003, 0.0005])
 def test_intervals_of_coefficients_and_of_skill_cover(noise: float) -> None:
     metric, generator, rounds = metric_of(MODEL, features=FEATURES), np.random.default_rng(1), 40
@@ -297,6 +298,7 @@ def test_crosses_predict_and_what_tells_nothing_weighs_little() -> None:
     assert max(abs(weight) for each in nothing.inputs for weight in each.weights) < 1.5
 
 
+@pytest.mark.long
 def test_cells_that_lack_a_yes_by_chance_make_no_model_sure() -> None:
     """With hardly any noise, and 100 reports of a feature, 10 of them yes, some cells have none."""
     ranges = [f'{{ name = "f{place}", low = 0, high = 1 }}' for place in range(20)]
@@ -315,6 +317,7 @@ def test_cells_that_lack_a_yes_by_chance_make_no_model_sure() -> None:
     assert np.mean(spreads) < 2
 
 
+@pytest.mark.long
 def test_few_reports_rank_better_by_three_parts_of_a_range_than_by_six() -> None:
     _, columns, label = population("alike")
     rounds, of_parts = 60, []

@@ -243,6 +243,7 @@ def test_a_drawn_tally_that_is_as_far_as_the_tally_itself_counts_whatever_the_ro
         assert range_test(channel, report).p_value == 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reports", [1, 20])
 @pytest.mark.parametrize("name", FEW_POINTS)
 def test_on_a_grid_a_drawn_tally_that_is_the_tally_itself_counts_as_this_far(name: str, reports: int) -> None:

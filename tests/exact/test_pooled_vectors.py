@@ -63,6 +63,7 @@ def pooled_rounds(metric: Metric, truth: str, people: int, *, same: bool) -> Ite
         yield together(metric, windows), mean
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("same", [True, False])
 @pytest.mark.parametrize(("truth", "epsilon"), [*zip(TRUTHS, [1, 6, 4, 6, 1, 6], strict=True)])
 def test_pooled_intervals_hold_at_every_truth(truth: str, epsilon: int, *, same: bool) -> None:

@@ -63,6 +63,7 @@ def same_people(metric: Metric, generator: np.random.Generator) -> list[MetricEs
     return [estimated(metric, sampler(inputs, generator), day) for day in range(1, WINDOWS + 1)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", METRICS)
 def test_the_error_is_that_of_the_same_people_answering_again(name: str) -> None:
     """The squared error of ROUNDS rounds has a relative standard deviation of sqrt(2 / rounds); six
@@ -84,6 +85,7 @@ def test_taking_the_windows_for_independent_would_claim_too_little(name: str) ->
     assert alone / math.sqrt(WINDOWS) < together < alone
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fields", [BOOLEAN | {"epsilon": 6}, NUMBER | {"epsilon": 8}], ids=["share", "mean"])
 def test_a_rare_answer_that_all_windows_may_lack_is_held_as_often_as_promised(fields: dict[str, Field]) -> None:
     """The same 60 people answer each time.
@@ -170,6 +172,7 @@ def test_one_window_and_windows_without_reports_are_not_pooled() -> None:
     assert pooled([window, empty], {metric.name: metric}) == ()
 
 
+@pytest.mark.long
 def test_the_error_is_not_too_small_where_noise_is_large() -> None:
     """The lasting part is not taken at each window's noisy share: six deviations of the mean square
     decide.

@@ -14,7 +14,7 @@ from tests.support.mutants.promises import REFUSALS, WRONG_PRODUCTS, environment
 TIMEOUT_S = 600
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "test"), REFUSALS)
 def test_a_wrong_product_fails_the_test_that_the_page_names(name: str, test: str, tmp_path: Path) -> None:
     _, product = WRONG_PRODUCTS[name]

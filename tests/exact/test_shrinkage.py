@@ -80,6 +80,7 @@ def test_shrunken_shares_are_possible_together_and_in_the_order_of_their_estimat
         assert np.diff(shares[np.argsort(raw)]).min() >= -16 * PRECISION
 
 
+@pytest.mark.long
 def test_a_million_shares_are_shrunk_in_pieces() -> None:
     """At most a million sizes of a share are held at once; working in pieces changes only the order
     of sums.

@@ -129,6 +129,7 @@ def drawn(of: Histogram, inputs: Floats, reports: int) -> Iterator[list[TallyStr
         yield [TallyStretches.of(of, *each) for each in zip(tallies, smoothed, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("population", HOSTILE)
 @pytest.mark.parametrize(("name", "reports"), CASES)
 def test_every_interval_holds_the_truth_as_often_as_promised(name: str, reports: int, population: str) -> None:

@@ -44,6 +44,7 @@ def error(table: TableInverse) -> float:
     return 16 * len(table.law) * PRECISION * condition * float(np.abs(table.decoder).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TABLES)
 def test_what_a_report_adds_to_a_value_is_1_on_average_if_it_is_the_answer_else_0(name: str) -> None:
     """The law in exact integers, and the decoder as the exact rationals that its floats are."""

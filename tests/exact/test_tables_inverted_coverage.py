@@ -46,6 +46,7 @@ def coverage(table: TableInverse, reports: int) -> Floats:
     return np.array([exact_coverage(ends[:, 0, v], ends[:, 1, v], truths[:, v], likely) for v in range(k)])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("values", "epsilon"), MEASURED)
 def test_every_truth_is_covered_as_promised(values: int, epsilon: str) -> None:
     table = inverse(scale_of(values, epsilon))
@@ -63,6 +64,7 @@ def test_every_truth_of_a_table_without_symmetry_is_covered_as_promised(reports:
     assert coverage(table, reports).min() >= promised(reports)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", ["2", "4", "6"])
 def test_from_few_expected_reports_of_each_symbol_on_score_intervals_cover_every_truth_as_promised(
     epsilon: str,

@@ -91,6 +91,7 @@ def second_round(cells: Counts, seed: int) -> MetricEstimate:
     return estimated
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", ["crosses", "rotated-axes"])
 def test_the_second_round_finds_the_auc_and_the_calibration_of_the_first(tmp_path: Path, mechanism: str) -> None:
     model = first_round(mechanism, tmp_path)

@@ -62,6 +62,7 @@ def test_a_mean_of_permanent_ends_is_unbiased_exactly() -> None:
     assert channel.probability(1, 0) == inverse.other
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_law_and_its_adjoint_are_those_of_both_steps(name: str) -> None:
     channel = DESIGNS[name]

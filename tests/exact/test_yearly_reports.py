@@ -78,6 +78,7 @@ QUESTIONS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(BUDGETS, QUESTIONS, st.integers(0, 3), st.data())
 def test_no_device_answers_more_often_than_the_statement_says(
