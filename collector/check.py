@@ -6,6 +6,7 @@ Each check yields results of one line; nothing is changed.
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -39,7 +40,7 @@ from collector.store.facts import (
 from collector.store.preparation import require_app
 from collector.store.redis_store import RedisStore, require_grace
 from collector.store.shards import Shards
-from collector.store.strata import own_editions
+from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import TallyMemory, free_bytes
 
 LEAST_FREE_BYTES = GIB
@@ -298,18 +299,21 @@ def _content(opened: RedisStore, registry: Registry | None, grace_s: int) -> Ite
             require_app(facts.get(APP_FIELD), registry.app)
         except ConfigError as error:
             yield CheckResult(Level.FAILED, "app", str(error))
-        yield from _editions(store, registry)
+        yield from _editions(opened, registry, grace_s)
 
 
-def _editions(store: Shards, registry: Registry) -> Iterator[CheckResult]:
+def _editions(opened: RedisStore, registry: Registry, grace_s: int) -> Iterator[CheckResult]:
     known = own_editions(registry).keys()
-    counted = {name.rpartition(":")[0] for name in store.index()}
-    for metric, edition in (name.split(":") for name in sorted(counted - known)):
+    counted = {name.rpartition(":")[0] for name in opened.shards.index()}
+    lost = lost_editions(opened, registry, now_s=time.time(), grace_s=grace_s)
+    if lost:
+        yield CheckResult(Level.FAILED, "editions", f"{lost_words(lost)}; a collector does not start like this")
+    for metric, edition in (name.split(":") for name in sorted(counted - known - set(lost))):
         yield CheckResult(
             Level.WARNING,
             "editions",
-            f"the store has tallies of {metric} in the edition {edition}, which neither the registry nor its history "
-            "asks: its reports are refused; put the registry that asks it into the history",
+            f"the store has closed tallies of {metric} in the edition {edition}, which neither the registry nor its "
+            "history has: only a registry or a history with it can read them",
         )
     if counted <= known:
         yield CheckResult(Level.OK, "editions", f"the registry holds all editions that have tallies: {len(counted)}")

@@ -27,6 +27,7 @@ from collector.api.registry_document import registry_document
 from collector.errors import ConfigError
 from collector.files import unlinked_file
 from collector.log import Event
+from collector.plural import plural
 
 LOOK_S = 1.0
 """Seconds between two looks at the access file.
@@ -152,8 +153,8 @@ def _adopt(descriptor: Any) -> Board:  # noqa: ANN401 what multiprocessing makes
 
 
 UNCOUNTED = (
-    "is served, and its reports would no longer be counted: put the registry that asks it into the history, by "
-    "`hearsay-client release` before each change, and ship both files"
+    "is served, and its reports would no longer be counted: restore it, or put the registry that was released with it "
+    "into the history (hearsay-client release), then reload again"
 )
 
 
@@ -169,7 +170,7 @@ def require_additive(served: Registry, new: Registry) -> None:
         mistakes.append(("app.name", "is served and may not change; restart with --rename-app to serve another name"))
     mistakes += [
         (f"metric.{metric.name}", UNCOUNTED)
-        for metric in served.counted
+        for metric in served.metrics.values()
         if any(new.asked_as(metric.name, edition) is None for edition in metric.editions)
     ]
     if mistakes:
@@ -267,7 +268,8 @@ class Reloader:
         new = history.read(self._registry)
         require_additive(served.registry, new)
         once = self._admit(new)
-        _log_reload("the registry", "metrics", len(new.metrics), len(served.registry.metrics))
+        known = f"the registry, with {plural(len(new.former), 'former question')},"
+        _log_reload(known, "metric", len(new.metrics), len(served.registry.metrics))
         return replace(served, registry=new, once=once)
 
     def _run(self) -> None:
@@ -287,12 +289,12 @@ class Reloader:
 def _read_access(file: Path, served: Served) -> Served:
     access = load_access(file)
     require_as_closed(served.access, access)
-    _log_reload("the file of keys", "keys", len(access.keys), len(served.access.keys))
+    _log_reload("the file of keys", "key", len(access.keys), len(served.access.keys))
     return replace(served, access=access)
 
 
-def _log_reload(file: str, entries: str, now: int, before: int) -> None:
-    _log.info("%s has been read again: %d %s, %d before", file, now, entries, before, extra=Event.RELOADED.extra)
+def _log_reload(file: str, entry: str, now: int, before: int) -> None:
+    _log.info("%s has been read again: %s, %d before", file, plural(now, entry), before, extra=Event.RELOADED.extra)
 
 
 def _attempt(file: str, read: Callable[[Served], Served], served: Served) -> Served:

@@ -12,18 +12,17 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from granian.constants import Interfaces
 
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
 from collector.embedded.store import EmbeddedStore
 from collector.errors import require
-from collector.judge import is_due_to_close
 from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
 from collector.monitoring.counters import Sheet, WorkerCounters, new_sheet
@@ -35,7 +34,7 @@ from collector.redis_servers.server import memory_of
 from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.store_protocol import TallyStore
-from collector.store.strata import own_editions
+from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import require_memory
 from collector.upkeep.maintenance import Maintenance, ServerState
 from collector.upkeep.open_reports import OpenReports
@@ -97,9 +96,12 @@ def serve(config: CollectorConfig) -> None:
 
     Raises:
         ConfigError: if the address, the store or the data directory cannot be used.
+        ModuleNotFoundError: if Flask is missing, which only the workers import.
         RegistryError: if the registry cannot be used.
 
     """
+    if find_spec("flask") is None:
+        raise ModuleNotFoundError(name="flask")
     configure(config.log_format)
     # until the workers run: all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -111,7 +113,9 @@ def serve(config: CollectorConfig) -> None:
     with running_store(config, served.registry) as running, chores(config, running, served) as background:
         # metrics or another collector may have taken it meanwhile
         require_free_address(address, config.port)
-        words = f"with {plural(len(served.registry.metrics), 'metric')}, on {place}, {_windows(running.store)}"
+        former = plural(len(served.registry.former), "former question")
+        metrics = f"with {plural(len(served.registry.metrics), 'metric')} and {former}"
+        words = f"{metrics}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         run_workers(
             partial(worker_app, config, background.board, running.reopen, background.counts),
@@ -165,6 +169,8 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         agree_on_app(store.shards, registry.app, renames=config.renames_app)
         if not config.allows_unknown_editions:
             require_known_editions(store, registry, grace_s=config.grace_s)
+        elif lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s):
+            _log.warning("%s; it starts all the same, because of %s", lost_words(lost), ALLOWING)
         admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts)
 
@@ -177,21 +183,11 @@ def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: in
         StoreUnavailableError: if the store does not answer.
 
     """
-    known, closed, now_s = own_editions(registry), store.closed_windows(), time.time()
-    names = {name.rpartition(":")[::2] for name in store.shards.index()}
-    lost = sorted(
-        edition
-        for edition, window in names
-        if edition not in known
-        and window not in closed
-        and not is_due_to_close(Window.parse(window), now_s=now_s, grace_s=grace_s)
-    )
-    require(
-        not lost,
-        f"devices report {', '.join(dict.fromkeys(lost))} (METRIC:EDITION), which neither the registry nor the history "
-        "beside it asks, and their reports would be refused: put the registry that asks them into the history, by "
-        "`hearsay-client release --registry OLD --history FILE`, or start once with --allow-unknown-editions",
-    )
+    lost = lost_editions(store, registry, now_s=time.time(), grace_s=grace_s)
+    require(not lost, f"{lost_words(lost)}, or start with {ALLOWING} until their windows have closed")
+
+
+ALLOWING = "--allow-unknown-editions"
 
 
 def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
@@ -210,6 +206,13 @@ def admit(store: RedisStore, registry: Registry) -> frozenset[str]:
     return frozenset(store.own_editions())
 
 
+def _readmit(config: CollectorConfig, store: RedisStore, registry: Registry) -> frozenset[str]:
+    """Do as `admit`, for a registry that is read again while the service runs."""
+    if not config.allows_unknown_editions:
+        require_known_editions(store, registry, grace_s=config.grace_s)
+    return admit(store, registry)
+
+
 @contextlib.contextmanager
 def chores(config: CollectorConfig, running: RunningStore, served: Served) -> Iterator[Chores]:
     """Reload files, close windows, retire tallies and serve metrics while the context is entered.
@@ -221,7 +224,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     store = running.store
     served = replace(served, once=frozenset(store.own_editions()))
     board = Board.with_state(served)
-    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(admit, store))
+    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(_readmit, config, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))

@@ -78,6 +78,7 @@ def graph() -> Mapping[str, frozenset[str]]:
     return {module: frozenset(imported) for module, imported in targets.items()}
 
 
+@cache
 def imports_by_name(module: str) -> frozenset[str]:
     """Return the modules whose names a module imports.
 

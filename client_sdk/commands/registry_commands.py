@@ -56,10 +56,13 @@ def add_to(commands: Subparsers) -> None:
         commands,
         "release",
         "Put a registry into its history, so that reports of released apps still count after a change.",
-        lambda given: release(given.registry, given.history, _today(), only_checks=given.check),
+        lambda given: release(given.registry, given.history, given.day, _today(), only_checks=given.check),
     )
     releasing.add_argument(
         "--history", metavar="FILE", type=Path, help="The history.  [default: beside the registry, *.history.toml]"
+    )
+    releasing.add_argument(
+        "--day", metavar="DAY", type=_day, help="The day of the release, such as 2026-11-28.  [default: today]"
     )
     releasing.add_argument("--check", action="store_true", help="Only check whether the registry is in its history.")
     starting = _add(commands, "init", "Write a registry to start from.", _init)
@@ -104,6 +107,13 @@ def _add(
     )
     parser.set_defaults(work=work)
     return parser
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be a day, such as 2026-11-28") from None
 
 
 def _app_name(text: str) -> str:

@@ -22,6 +22,9 @@ from dataclasses import replace
 from typing import Final
 
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
+from collector.judge import is_due_to_close
+from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import OwnEditions, StoredTally
 
 LEAST_REPORTS: Final = 100
@@ -36,6 +39,35 @@ def own_editions(registry: Registry) -> OwnEditions:
     return {
         f"{metric.name}:{edition}": metric.editions[0] for metric in registry.counted for edition in metric.editions
     }
+
+
+def lost_editions(store: RedisStore, registry: Registry, *, now_s: float, grace_s: int) -> list[str]:
+    """Return what devices report in open windows and a registry does not count: METRIC:EDITION.
+
+    Raises:
+        StoreUnavailableError: if the store does not answer.
+
+    """
+    known, closed = own_editions(registry), store.closed_windows()
+    names = {name.rpartition(":")[::2] for name in store.shards.index()}
+    return sorted(
+        {
+            edition
+            for edition, window in names
+            if edition not in known
+            and window not in closed
+            and not is_due_to_close(Window.parse(window), now_s=now_s, grace_s=grace_s)
+        }
+    )
+
+
+def lost_words(lost: Iterable[str]) -> str:
+    """Return what is wrong if devices report editions that nobody counts, and what to do."""
+    return (
+        f"devices report {', '.join(lost)} (METRIC:EDITION), which neither the registry nor its history has: their "
+        "reports would be refused; put the registry that they were released with into the history, by "
+        "`hearsay-client release --registry OLD --history FILE --day DAY`"
+    )
 
 
 def folded(tallies: Iterable[StoredTally], known: OwnEditions) -> Iterator[StoredTally]:

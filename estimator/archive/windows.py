@@ -32,7 +32,7 @@ from estimator.report.report import make_report, with_earlier
 from estimator.report.strata import apart
 from estimator.results.metric import MetricEstimate
 from estimator.results.record import Record, says
-from estimator.results.report import EstimateReport, Request, Selection
+from estimator.results.report import EstimateReport, Request, Selection, Skipped
 from estimator.tallies.tally import Tally
 
 MOST_WINDOWS: Final = 90
@@ -121,12 +121,14 @@ class ArchiveRun:
         written: the windows that it wrote.
         failed: the windows that it could not write, with the reason.
         alerts: of the windows that it wrote.
+        skipped: the tallies that it left out of them.
 
     """
 
     written: tuple[Window, ...]
     failed: tuple[tuple[Window, str], ...]
     alerts: tuple[JudgedAlert, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
 
 
 def missing_windows(archive: Archive, tallies: Iterable[Tally], selection: Selection) -> dict[Window, list[Tally]]:
@@ -173,6 +175,7 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
     written: list[Window] = []
     failed: list[tuple[Window, str]] = []
     all_judged: list[JudgedAlert] = []
+    skipped: list[Skipped] = []
     for window, tallies in windows.items():
         if window.starts_at > now_s + CLOCK_SKEW_S:
             failed.append((window, NOT_BEGUN))
@@ -183,11 +186,12 @@ def write_windows(  # noqa: PLR0913 what of, where to, and when
             archive.write(window, _files_of(registry, report, history.before(window), of_window))
             written.append(window)
             all_judged += of_window
+            skipped += report.skipped
         except HearsayError as error:
             failed.append((window, str(error)))
         except Exception as error:  # noqa: BLE001 whatever is wrong with one window must not cost the others
             failed.append((window, f"{type(error).__name__}: {error}"))
-    return ArchiveRun(tuple(written), tuple(failed), tuple(all_judged))
+    return ArchiveRun(tuple(written), tuple(failed), tuple(all_judged), tuple(skipped))
 
 
 def _report_of(

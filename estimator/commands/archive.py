@@ -101,6 +101,9 @@ def archive(  # noqa: PLR0913 one argument an option
         raise SystemExit(ExitStatus.NOTHING_NEW) from None
     for window in outcome.written:
         click.echo(f"wrote {kept.path(window)}")
+    for tally in outcome.skipped:
+        again = f"to include it, remove {kept.path(Window.parse(tally.window))} and run this again"
+        click.echo(f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}; {again}", err=True)
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
     if not (outcome.written or outcome.failed):

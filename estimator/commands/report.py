@@ -173,7 +173,8 @@ def _check_metrics(
 
     """
     for name in names:
-        registry.metric(name)
+        if name not in {metric.name for metric in registry.counted}:
+            registry.metric(name)
     if form == "model":
         if len(names) != 1:
             raise click.UsageError("--format model writes one model; name it with --metric")

@@ -24,7 +24,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
-from estimator.report.strata import apart, stratum_name
+from estimator.report.strata import apart, former_questions, stratum_name
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.record import Record, says
@@ -168,7 +168,14 @@ def read_alert(registry: Registry, text: str) -> Alert:
 
 
 def _metric_or_stratum(registry: Registry, name: str, stratum: str | None, text: str) -> Metric:
-    """Return the question of a name, or one of its public strata."""
+    """Return the question of a name, one of its public strata, or a former question."""
+    former = [each.metric for (question, _), each in former_questions(registry).items() if question == name]
+    if stratum is not None:
+        named = [metric for metric in former if metric.name == f"{name}[{stratum}]"]
+        if named:
+            return named[0]
+    if stratum is None and former and name not in registry.metrics:
+        return former[-1]  # no longer asked: until the last reports are in, an alert judges these
     metric = registry.metric(name)
     if stratum is None:
         return metric

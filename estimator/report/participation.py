@@ -76,19 +76,17 @@ def with_participation(
 
     Args:
         estimates: of the registry's questions and of their strata, which have no bounds: nobody
-            knows how many installations are of a stratum. Where apps of several releases answered
-            in a window, nobody knows how many devices did: one that was updated answers twice.
+            knows how many installations are of a stratum. Where apps of several releases answered,
+            only a question that all of them ask alike tells how many devices there are.
         registry: the registry before its strata are taken apart.
         request: how many installations there are, and what share is asked if that is known.
 
     """
     every = list(estimates)
-    former = {each.metric.name: name for (name, _), each in former_questions(registry).items()}
-    shared = {(former[each.metric], each.window) for each in every if each.metric in former and each.reports}
+    former = {each.metric.name for each in former_questions(registry).values()}
+    unknown = former | registry.newcomers if any(each.metric in former and each.reports for each in every) else former
     return [
-        each
-        if (former.get(each.metric, each.metric.partition("[")[0]), each.window) in shared
-        else _with_participation(each, registry, request)
+        each if {each.metric, each.metric.partition("[")[0]} & unknown else _with_participation(each, registry, request)
         for each in every
     ]
 

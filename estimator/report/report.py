@@ -152,7 +152,7 @@ def _numbers(metric: Metric, request: Request) -> int:
     return NUMBERS_A_SHARE * shares + (shares**2 if is_squared else 0)
 
 
-RELEASE: Final = "put the registry that the app was shipped with into its history, by hearsay-client release"
+RELEASE: Final = "bring the registry and the history that the collector has"
 """What to do about reports of an edition that is not known."""
 
 

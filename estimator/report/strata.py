@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.differences import changes
+from client_sdk.protocol.registry.differences import changes, listed
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, can_be_compared, compare
@@ -65,10 +65,10 @@ class FormerQuestion(NamedTuple):
     """A former question as one of its own.
 
     Attributes:
-        metric: its definition. The name says until when it was asked, such as
-            ``theme[until=2026-11-28]``, and the purpose what has changed since then. Its strata are
-            counted together.
-        relation: a sentence on how it relates to the question of today.
+        metric: its definition. The name has its edition, such as
+            ``theme[edition=3594a67b84d8]``, and the purpose says how it relates to what came after
+            it. Its strata are counted together.
+        relation: a sentence on that.
 
     """
 
@@ -77,26 +77,29 @@ class FormerQuestion(NamedTuple):
 
 
 def former_questions(registry: Registry) -> dict[tuple[str, str], FormerQuestion]:
-    """Return the former questions by their names and all of their editions."""
+    """Return the former questions by their names and all of their editions.
+
+    A stratum that is no longer listed belongs to the question of today, as `counted_apart` says.
+    """
     former: dict[tuple[str, str], FormerQuestion] = {}
-    taken: set[str] = set()
-    for metric, until in registry.former:
-        shown = f"{metric.name}[until={until or 'the next release'}]".replace(" ", "-")
-        shown = shown if shown not in taken else f"{shown[:-1]},{metric.edition}]"
-        taken.add(shown)
-        since = _since(metric, until, registry)
-        own = replace(metric, name=shown, purpose=f"{metric.purpose} ({since})", strata=())
-        question = FormerQuestion(own, f"{since[0].upper()}{since[1:]}.")
-        former |= {(metric.name, edition): question for edition in metric.editions}
+    for metric, since, until, then in registry.former:
+        now = registry.metrics.get(metric.name)
+        if now is not None and now.edition == metric.edition:
+            continue
+        relation = _relation(metric, since, until, then)
+        shown = f"{metric.name}[edition={metric.edition}]"
+        purpose = f"{metric.purpose} ({relation[0].lower()}{relation[1:].removesuffix('.')})"
+        own = replace(metric, name=shown, purpose=purpose, strata=(), expires=metric.expires or until)
+        for edition in metric.editions:
+            former.setdefault((metric.name, edition), FormerQuestion(own, relation))
     return former
 
 
-def _since(metric: Metric, until: date | None, registry: Registry) -> str:
-    asked = f"asked by apps released before {until}" if until else "asked by released apps"
-    now = registry.metrics.get(metric.name)
-    if now is None:
-        return f"{asked}; asked no more"
-    return f"{asked}; since then {', '.join(changes(metric, now)) or 'other strata are counted apart'}"
+def _relation(metric: Metric, since: date, until: date | None, then: Metric | None) -> str:
+    asked = f"Asked by apps released from {since} on" + (f" and before {until}" if until else "")
+    if then is None:
+        return f"{asked}; no longer asked since then."
+    return f"{asked}; then {listed(list(changes(metric, then))) or 'other strata were counted apart'}."
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:
@@ -115,19 +118,25 @@ def counted_apart(registry: Registry, tallies: Iterable[Tally]) -> Iterator[Tall
     former = former_questions(registry)
     every = (*registry.metrics.values(), *(each.metric for each in former.values()))
     editions = {metric.name: metric.edition for metric in every}
+    unlisted = {(each.metric.name, edition) for each in registry.former for edition in each.metric.editions}
+    summed = {name for name, metric in registry.metrics.items() if metric.strata} | {name for name, _ in unlisted}
     for tally in tallies:
-        metric = registry.metrics.get(tally.metric)
-        if (metric is None or tally.edition not in metric.editions) and (tally.metric, tally.edition) in former:
-            shown = former[tally.metric, tally.edition].metric.name
+        metric, place = registry.metrics.get(tally.metric), (tally.metric, tally.edition)
+        if metric is not None and tally.edition in metric.editions:
+            if tally.metric not in summed:
+                yield tally
+                continue
+            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+            if tally.closed and metric.strata:
+                stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
+                yield replace(tally, metric=stratum_name(tally.metric, stratum))
+        elif place in former:
+            shown = former[place].metric.name
             of_questions.setdefault((shown, tally.window.text), []).append(replace(tally, metric=shown))
-            continue
-        if metric is None or not metric.strata or tally.edition not in metric.editions:
+        elif metric is not None and place in unlisted:  # a stratum that is no longer listed
+            of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
+        else:
             yield tally
-            continue
-        of_questions.setdefault((tally.metric, tally.window.text), []).append(tally)
-        if tally.closed:
-            stratum = ("", *metric.strata)[metric.editions.index(tally.edition)]
-            yield replace(tally, metric=stratum_name(tally.metric, stratum))
     for (name, _), of_question in of_questions.items():
         yield replace(reduce(_added, of_question), edition=editions[name])
 

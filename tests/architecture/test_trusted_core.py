@@ -345,14 +345,14 @@ def test_beside_hostile_modules_nothing_is_charged_or_sent_without_consent(tmp_p
     assert faults_of(all_lived(lives(tmp_path, range(2), agrees=False))) == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_beside_hostile_modules_nothing_is_sent_after_opting_out(tmp_path: Path) -> None:
     outcomes = all_lived(lives(tmp_path, range(3), forgets=True))
     assert faults_of(outcomes) == []
     assert any((Path(outcome.life.folder) / hostile.FORGOTTEN).exists() for outcome in outcomes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_core_that_is_broken_is_refused(tmp_path: Path, name: str) -> None:
     (tree := tmp_path / "tree").mkdir()

@@ -37,6 +37,7 @@ epsilon = 1
 AFTER = BEFORE.replace('"dark"]', '"dark", "auto"]').partition("[metric.ruler]")[0]
 OLD, NEW = Registry.parse(BEFORE), Registry.parse(AFTER)
 DEVICES = 200
+THEME, RULER = (f"{name}[edition={OLD.metric(name).edition}]" for name in ("theme", "ruler"))
 
 
 def sends(collector: RunningCollector, registry: Registry, symbol: int, window: str) -> object:
@@ -115,7 +116,7 @@ def test_a_value_is_added_while_old_and_new_apps_report_and_no_report_is_lost(tm
 
     history.write_bytes(kept)
     report = estimated(registry, tmp_path, counted)
-    assert set(report) == {"theme", "theme[until=the-next-release]", "ruler[until=the-next-release]"}
+    assert set(report) == {"theme", THEME, RULER}
     assert report["theme"]["reports"] == DEVICES + 1
-    assert report["theme[until=the-next-release]"]["reports"] == 2 * DEVICES + 1
-    assert report["ruler[until=the-next-release]"]["reports"] == 2 * DEVICES + 1
+    assert report[THEME]["reports"] == 2 * DEVICES + 1
+    assert report[RULER]["reports"] == 2 * DEVICES + 1

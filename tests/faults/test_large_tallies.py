@@ -146,7 +146,7 @@ def test_counts_near_the_most_take_bounded_memory_and_time(kind: str, tmp_path: 
     assert [estimated["reports"] for estimated in printed["metrics"]] == [sum(of_window) for of_window in counts]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("shape", range(3))
 def test_seven_million_symbols_take_bounded_memory_and_time(shape: int, tmp_path: Path) -> None:
     text = registry_text(m=MILLIONS)

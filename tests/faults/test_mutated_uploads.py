@@ -30,7 +30,7 @@ from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, W
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
 from tests.support.services.conforming import conforming_client
-from tests.support.services.mutations import CLOSED, mutated, sound_upload
+from tests.support.services.mutations import CLOSED, FORMER, mutated, sound_upload
 
 UPLOADS_A_ROUND = 5000
 TRACED = 1000
@@ -41,6 +41,7 @@ does not see them.
 IN_A_BATCH = 10
 
 RELAY_SECRET = "relay-key-of-the-mutations-0000000"  # noqa: S105 a test's own
+ONCE = frozenset({f"dark_mode:{FORMER}"})
 ACCESS = parse_access(OPEN + key_entry("relay", "relay", RELAY_SECRET))
 RELAY = {"Content-Type": NDJSON, "Authorization": f"Bearer {RELAY_SECRET}"}
 
@@ -180,7 +181,11 @@ def test_no_mutated_upload_gets_a_5xx_or_changes_a_tally_unless_it_was_accepted(
 ) -> None:
     sheet = new_sheet()
     app = create_app(
-        lambda: Served(REGISTRY, ACCESS), store, clock=lambda: NOON, grace_s=LONG_S, counters=WorkerCounters(sheet)
+        lambda: Served(REGISTRY, ACCESS, ONCE),
+        store,
+        clock=lambda: NOON,
+        grace_s=LONG_S,
+        counters=WorkerCounters(sheet),
     )
     store.close(Window.parse(CLOSED))
     oracle, seeded = Oracle(), Random(round_number)  # noqa: S311 hostile bodies are no secret

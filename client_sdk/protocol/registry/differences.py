@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 
-KEEP = "run `hearsay-client release` on the old one before this is deployed: reports of released apps go on counting"
+KEEP = "run `hearsay-client release` on the old registry before you deploy this one, or its reports are refused"
 
 
 def differences(old: Registry, new: Registry) -> list[str]:
-    """Return a sentence for each question that is new, is asked no more, or means something else.
+    """Return a sentence for each question that is new, is no longer asked, or means something else.
 
     What changes no edition, such as a purpose, is counted as before, and is left out.
 
@@ -25,26 +25,36 @@ def differences(old: Registry, new: Registry) -> list[str]:
     for name, metric in new.metrics.items():
         before = old.metrics.get(name)
         if before is None:
-            sentences.append(f"metric.{name}: is a new question; a device pays {_price(metric)}")
+            sentences.append(f"metric.{name}: is a new question; it costs a device up to {_price(metric)}")
         elif before.edition != metric.edition:
-            sentences.append(f"metric.{name}: {'; '.join(changes(before, metric))}: {_consequence(before, metric)}")
+            sentences.append(f"metric.{name}: {listed(list(changes(before, metric)))}; {_consequence(before, metric)}")
         elif before.strata != metric.strata:
-            sentences.append(f"metric.{name}: its strata change: reports of each stratum are counted apart from now on")
+            sentences.append(f"metric.{name}: its strata change; reports of each stratum are counted apart from now on")
     sentences += [
-        f"metric.{name}: is asked no more; reports of released apps count as long as the history has it"
-        for name in old.metrics.keys() - new.metrics.keys()
+        f"metric.{name}: is no longer asked; reports of released apps count as long as the history has it"
+        for name in old.metrics
+        if name not in new.metrics
     ]
-    is_counted_apart = any(
-        new.asked_as(name, edition) is None for name, metric in old.metrics.items() for edition in metric.editions
+    is_counted = all(
+        new.asked_as(name, edition) is not None for name, metric in old.metrics.items() for edition in metric.editions
     )
-    return [*sentences, KEEP] if is_counted_apart else sentences
+    return sentences if is_counted else [*sentences, KEEP]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a list in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _consequence(old: Metric, new: Metric) -> str:
     again = "draws its permanent answer anew and " if new.channel.permanent_nanos else ""
     return (
-        f"a new edition ({new.edition}), which is counted apart from the old one ({old.edition}); "
-        f"each device {again}pays {_price(new)} again"
+        f"this is another edition ({new.edition}), counted apart from the released one ({old.edition}); "
+        f"a device {again}pays up to {_price(new)} for it, beside what it paid before"
     )
 
 
@@ -53,36 +63,45 @@ def _price(metric: Metric) -> str:
 
 
 def changes(old: Metric, new: Metric) -> Iterator[str]:
-    """Yield what makes another edition of a question."""
+    """Yield what makes another edition of a question: clauses, each with a subject."""
     if old.kind.name != new.kind.name:
-        yield f"its kind is {new.kind.name}, and was {old.kind.name}"
+        yield f"its kind went from {old.kind.name} to {new.kind.name}"
     else:
         before, after = definition(old), definition(new)
         for key in dict.fromkeys((*before, *after)):
             yield from _of_key(key, before.get(key), after.get(key))
     if old.window is not new.window:
-        yield f"it is asked once a {new.window}, and was once a {old.window}"
+        yield f"it went from once a {old.window} to once a {new.window}"
     if old.epsilon_nanos != new.epsilon_nanos:
-        yield f"epsilon is {as_float(new.epsilon_nanos):.9g}, and was {as_float(old.epsilon_nanos):.9g}"
+        yield f"epsilon went from {as_float(old.epsilon_nanos):.9g} to {as_float(new.epsilon_nanos):.9g}"
     if old.channel.name != new.channel.name:
-        yield f"it is randomized by {new.channel.name}, and was by {old.channel.name}"
+        yield f"its mechanism went from {old.channel.name} to {new.channel.name}"
     if old.channel.permanent_nanos != new.channel.permanent_nanos:
-        yield "its permanent epsilon changes"
+        yield "its permanent epsilon changed"
+    if not old.strata and new.strata:
+        yield "it is counted by strata"
 
 
 def _of_key(key: str, before: object, after: object) -> Iterator[str]:
-    """Yield how a key of a definition changes."""
+    """Yield how a key of a definition changed."""
     if before == after:
         return
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         added, dropped = [each for each in after if each not in before], [each for each in before if each not in after]
-        yield from (f'adds "{each}" to {key}' for each in added)
-        yield from (f'takes "{each}" out of {key}' for each in dropped)
+        if added:
+            yield f"{_named(added)} added to {key}"
+        if dropped:
+            yield f"{_named(dropped)} removed from {key}"
         if not added and not dropped:
-            yield f"{key} have another order"
+            yield f"the {key} are in a different order"
     elif before is None:
-        yield f"{key} is {after} now"
+        yield f"{key} {after} was added"
     elif after is None:
-        yield f"{key} is gone"
+        yield f"{key} was removed"
     else:
-        yield f"{key} is {after}, and was {before}"
+        yield f"{key} went from {before} to {after}"
+
+
+def _named(values: Sequence[object]) -> str:
+    words = ['"' + value + '"' if isinstance(value, str) else str(value) for value in values]
+    return f"{listed(words)} {'was' if len(words) == 1 else 'were'}"

@@ -1,28 +1,31 @@
 """The history of a registry: what released apps may still answer after a question has changed.
 
-``hearsay-client release`` appends each released registry, whole, to a file beside it:
+``hearsay-client release`` keeps each released registry, whole, in a file beside the registry:
 ``metrics.history.toml`` beside ``metrics.toml``. The collector counts, and the estimator reports,
 the questions of both. A device needs the registry alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.registry.registry import Former, Registry
 
-SUFFIX = ".history.toml"
+SUFFIX: Final = ".history.toml"
 
-HEAD = """\
-# What was released before: written by `hearsay-client release`, and not by hand.
-# Ship it to the collector and the estimator, beside the registry. Apps do without it.
+HEAD: Final = """\
+# What was released before: written by `hearsay-client release`, and not by hand. When no app of a release is left, its
+# entry may be deleted. Ship the file to the collector and the estimator, beside the registry. Apps do without it.
 schema = 1
 """
+
+RESTORE: Final = "restore it from version control"
 
 
 class Release(NamedTuple):
@@ -54,7 +57,7 @@ def read(path: Path) -> Registry:
         RegistryError: if either cannot be used; it names the file and every mistake.
 
     """
-    return with_former(Registry.read(path), releases_in(path_of(path)))
+    return _with_history(Registry.read(path), path)
 
 
 def load(path: Path) -> Registry:
@@ -64,7 +67,30 @@ def load(path: Path) -> Registry:
         RegistryError: as `read` does.
 
     """
-    return with_former(Registry.load(path), releases_in(path_of(path)))
+    return _with_history(Registry.load(path), path)
+
+
+def _with_history(registry: Registry, path: Path) -> Registry:
+    history = path_of(path)
+    releases = releases_in(history)
+    require_same_app(registry, releases, history)
+    return with_former(registry, releases)
+
+
+def require_same_app(registry: Registry, releases: Sequence[Release], history: Path) -> None:
+    """Refuse the history of another app: its questions are none that these apps ask.
+
+    Raises:
+        RegistryError: naming the first release of another app.
+
+    """
+    for number, (_, released) in enumerate(releases, 1):
+        if released.app != registry.app:
+            raise RegistryError(
+                f"{history}: release {number}",
+                f"is of {released.app}, and the registry of {registry.app}: bring the history of this app, or change "
+                "app.name there, too, if the app was renamed",
+            )
 
 
 def releases_in(history: Path) -> tuple[Release, ...]:
@@ -81,37 +107,54 @@ def releases_in(history: Path) -> tuple[Release, ...]:
     except OSError as error:
         raise RegistryError(str(history), f"cannot be read: {error.strerror}; name a readable file") from error
     except UnicodeDecodeError as error:
-        raise RegistryError(str(history), "is not UTF-8 text; restore it from version control") from error
+        raise RegistryError(str(history), f"is not UTF-8 text; {RESTORE}") from error
     return _parsed(text, history)
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
-    """Return a registry that also knows the questions of earlier releases that it asks no more."""
-    known = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
-    last: dict[str, tuple[int, Former]] = {}
-    for position, (_, released) in enumerate(releases):
-        until = releases[position + 1].day if position + 1 < len(releases) else None
-        for name, metric in released.metrics.items():
-            if not all(f"{name}:{edition}" in known for edition in metric.editions):
-                last[f"{name}:{metric.edition}"] = position, Former(metric, until)
-    return replace(registry, former=tuple(former for _, former in sorted(last.values(), key=lambda each: each[0])))
+    """Return a registry that also knows what earlier releases ask otherwise.
 
-
-def appended(history: str, registry: Registry, day: date) -> str:
-    """Return the text of a history with one more release.
-
-    Args:
-        history: its text so far; empty if there was none.
-        registry: the released registry, as it was read.
-        day: the day of the release.
-
+    The former questions come in the order of the releases that asked them last. A question is a
+    newcomer if a release does not ask it as the registry does.
     """
-    return f"{history or HEAD}\n[[release]]\nday = {day}\nregistry = {_quoted(registry.source)}\n"
+    covered = {f"{name}:{edition}" for name, metric in registry.metrics.items() for edition in metric.editions}
+    former: list[Former] = []
+    for position in reversed(range(len(releases))):
+        following = releases[position + 1] if position + 1 < len(releases) else None
+        for name, metric in reversed(list(releases[position].registry.metrics.items())):
+            editions = {f"{name}:{edition}" for edition in metric.editions}
+            if not editions <= covered:
+                covered |= editions
+                since = min(day for day, released in releases if _asks(released, name, metric.edition))
+                then = (registry if following is None else following.registry).metrics.get(name)
+                former.append(Former(metric, since, None if following is None else following.day, then))
+    newcomers = frozenset(
+        name
+        for name, metric in registry.metrics.items()
+        if not all(_asks(released, name, metric.edition) for _, released in releases)
+    )
+    return replace(registry, former=tuple(reversed(former)), newcomers=newcomers)
+
+
+def _asks(registry: Registry, name: str, edition: str) -> bool:
+    return name in registry.metrics and registry.metrics[name].edition == edition
+
+
+def written(releases: Sequence[Release]) -> str:
+    """Return the text of a history."""
+    return HEAD + "".join(
+        f"\n[[release]]\nday = {day}\nregistry = {_quoted(registry.source)}\n" for day, registry in releases
+    )
+
+
+def with_release(releases: Sequence[Release], release: Release) -> tuple[Release, ...]:
+    """Return the releases with one more, after those of its day and before."""
+    return tuple(sorted((*releases, release), key=lambda each: each.day))
 
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
-    """Whether the last release asks exactly the questions of a registry, of the same meaning."""
-    return bool(releases) and _editions(releases[-1].registry) == _editions(registry)
+    """Whether a release asks exactly the questions of a registry, of the same meaning."""
+    return any(_editions(released) == _editions(registry) for _, released in releases)
 
 
 def _editions(registry: Registry) -> set[tuple[str, str]]:
@@ -122,10 +165,8 @@ def _quoted(text: str) -> str:
     """Return a text as a string of TOML that a reviewer can read, wherever that is possible."""
     import json  # noqa: PLC0415 as in `Registry.parse`
 
-    is_plain = (
-        "'''" not in text and not text.endswith("'") and all(char in "\n\t" or char.isprintable() for char in text)
-    )
-    if is_plain:
+    is_printable = all(char in "\n\t" or char.isprintable() for char in text)
+    if is_printable and "'''" not in text and not text.endswith("'"):
         return f"'''\n{text}'''"
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -136,25 +177,22 @@ def _parsed(text: str, path: Path) -> tuple[Release, ...]:
     try:
         document = tomllib.loads(text)
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise RegistryError(str(path), f"is not TOML: {error}") from error
-    if document.keys() - {"schema", "release"} or document.get("schema") != 1:
-        raise RegistryError(str(path), "must hold schema = 1 and releases: restore it from version control")
+        raise RegistryError(str(path), f"is not TOML: {error}; {RESTORE}") from error
     entries = document.get("release", [])
-    return tuple(_release(entry, number, path) for number, entry in enumerate(_tables(entries, path), 1))
+    if document.keys() - {"schema", "release"} or document.get("schema") != 1 or not isinstance(entries, list):
+        raise RegistryError(str(path), f"must hold schema = 1 and a list of [[release]]; {RESTORE}")
+    releases = tuple(_release(entry, f"{path}: release {number}") for number, entry in enumerate(entries, 1))
+    if any(later.day < earlier.day for earlier, later in pairwise(releases)):
+        raise RegistryError(str(path), f"must have its releases in the order of their days; {RESTORE}")
+    return releases
 
 
-def _tables(entries: object, path: Path) -> Iterable[object]:
-    if not isinstance(entries, list):
-        raise RegistryError(str(path), "must list releases: [[release]]")
-    return entries
-
-
-def _release(entry: object, number: int, path: Path) -> Release:
+def _release(entry: object, place: str) -> Release:
     fields = entry if isinstance(entry, dict) else {}
     day, text = fields.get("day"), fields.get("registry")
     if fields.keys() != {"day", "registry"} or type(day) is not date or not isinstance(text, str):
-        raise RegistryError(f"{path}: release {number}", "must have a day and the text of a registry")
+        raise RegistryError(place, f"must have a day, such as 2026-11-28, and the text of a registry; {RESTORE}")
     try:
         return Release(day, Registry.parse(text))
     except RegistryError as error:
-        raise RegistryError.of(error.mistakes, [f"{path}, release {number}"] * len(error.mistakes)) from None
+        raise RegistryError.of(error.mistakes, [place] * len(error.mistakes)) from None

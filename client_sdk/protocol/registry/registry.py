@@ -62,12 +62,16 @@ class Former(NamedTuple):
 
     Attributes:
         metric: its definition.
-        until: the day of the release that replaced it; None if that is not released yet.
+        since: the day of the first release that asks it.
+        until: the day of the release that replaced it; None if that is not in the history yet.
+        then: the definition of the same name there; None if it is no longer asked.
 
     """
 
     metric: Metric
+    since: date
     until: date | None
+    then: Metric | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ class Registry:
         own_sentences: the app's sentences for users, by language and key.
         former: the questions of earlier releases, by `client_sdk.protocol.registry.history`; a
             device does without them.
+        newcomers: the questions that not every release in the history asks.
 
     """
 
@@ -97,6 +102,7 @@ class Registry:
     strata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     former: tuple[Former, ...] = ()
+    newcomers: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -105,7 +111,7 @@ class Registry:
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
-        return Registry, (*fields, dict(self.strata), dict(self.own_sentences), self.former)
+        return Registry, (*fields, dict(self.strata), dict(self.own_sentences), self.former, self.newcomers)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from client_sdk.protocol import Report
 from tests.support.services.collecting import REGISTRY, TODAY, report, upload
@@ -39,7 +39,13 @@ def sound_upload(seeded: Random) -> bytes:
     return upload(*reports, upload_id=seeded.randbytes(16).hex()).encode()
 
 
+FORMER: Final = "f" * 12
+"""The edition of a report that an app of an earlier release sends, and no history has."""
+
+
 def _sound_report(seeded: Random) -> Report:
+    if not seeded.randrange(12):
+        return report(edition=FORMER)
     if seeded.randrange(4):
         return report("os", seeded.randrange(4))
     return report(seeded.choice(list(REGISTRY.metrics)), seeded.randrange(6), seeded.choice(WINDOWS))

@@ -44,9 +44,9 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     ("content", "said", "status"),
     [
         (b"", "", 3),
-        (OF_ANOTHER_REGISTRY, "; put the registry that the app was shipped with into its history", 1),
+        (OF_ANOTHER_REGISTRY, "; bring the registry and the history that the collector has", 1),
         (line("dark_mode", [1, 2], closed=False), "; use --preliminary to include it", 3),
-        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; put the registry that the app", 1),
+        (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; bring the registry", 1),
     ],
 )
 def test_nothing_to_report_is_a_report_in_every_form(

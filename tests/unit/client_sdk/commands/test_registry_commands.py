@@ -189,7 +189,7 @@ metrics.theme.record("dark")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_mypy_refuses_every_wrong_answer_and_no_right_one(typed: Path) -> None:
     head = "from client_sdk import Telemetry\nfrom questions import Metrics\n\n\ndef ask(metrics: Metrics) -> None:\n"
     body = "".join(f"    {line}\n" for line in (RIGHT + WRONG).splitlines())

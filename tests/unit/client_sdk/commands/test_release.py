@@ -15,12 +15,16 @@ from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, Field, r
 
 THEME: dict[str, Field] = CATEGORY | {"values": ["light", "dark"], "epsilon": 1, "window": "week"}
 CHANGES: dict[str, tuple[dict[str, Field], str]] = {
-    "a value more": (THEME | {"values": ["light", "dark", "auto"]}, 'adds "auto" to values'),
-    "a value less": (THEME | {"values": ["light", "grey"]}, 'adds "grey" to values; takes "dark" out of values'),
-    "another order": (THEME | {"values": ["dark", "light"]}, "values have another order"),
-    "another epsilon": (THEME | {"epsilon": 2}, "epsilon is 2, and was 1"),
-    "another window": (THEME | {"window": "day"}, "it is asked once a day, and was once a week"),
-    "another kind": (BOOLEAN | {"epsilon": 1, "window": "week"}, "its kind is boolean, and was category"),
+    "a value more": (THEME | {"values": ["light", "dark", "auto"]}, '"auto" was added to values'),
+    "values more": (THEME | {"values": ["light", "dark", "a", "b"]}, '"a" and "b" were added to values'),
+    "a value less": (
+        THEME | {"values": ["light", "grey"]},
+        '"grey" was added to values and "dark" was removed from values',
+    ),
+    "another order": (THEME | {"values": ["dark", "light"]}, "the values are in a different order"),
+    "another epsilon": (THEME | {"epsilon": 2}, "epsilon went from 1 to 2"),
+    "another window": (THEME | {"window": "day"}, "it went from once a week to once a day"),
+    "another kind": (BOOLEAN | {"epsilon": 1, "window": "week"}, "its kind went from category to boolean"),
 }
 
 
@@ -35,9 +39,9 @@ def test_a_change_of_meaning_is_said_with_what_it_costs(name: str) -> None:
     (sentence, keep) = differences(old, new)
     assert sentence.startswith(f"metric.theme: {said}")
     before, after = old.metric("theme"), new.metric("theme")
-    assert f"a new edition ({after.edition})" in sentence
-    assert f"the old one ({before.edition})" in sentence
-    assert sentence.endswith(f"pays epsilon {after.epsilon_nanos / 1e9:.9g} a {after.window} again")
+    assert f"this is another edition ({after.edition})" in sentence
+    assert f"the released one ({before.edition})" in sentence
+    assert f"pays up to epsilon {after.epsilon_nanos / 1e9:.9g} a {after.window} for it" in sentence
     assert keep == KEEP
 
 
@@ -45,15 +49,15 @@ def test_every_difference_of_two_editions_is_named() -> None:
     """A change that nothing names would leave the developer with two numbers."""
     for fields, _ in CHANGES.values():
         (sentence, _) = differences(registry(theme=THEME), registry(theme=fields))
-        assert re.match(r"metric\.theme: \w", sentence)
+        assert re.match(r"metric\.theme: \S", sentence)
 
 
 def test_questions_that_come_and_go_are_named_and_new_words_are_not() -> None:
     old, new = registry(theme=THEME, dark=BOOLEAN), registry(theme=THEME | {"purpose": "Another?"}, taps=COUNT)
     price = new.metric("taps").epsilon_nanos / 1e9
     assert differences(old, new) == [
-        f"metric.taps: is a new question; a device pays epsilon {price:.9g} a {new.metric('taps').window}",
-        "metric.dark: is asked no more; reports of released apps count as long as the history has it",
+        f"metric.taps: is a new question; it costs a device up to epsilon {price:.9g} a {new.metric('taps').window}",
+        "metric.dark: is no longer asked; reports of released apps count as long as the history has it",
         KEEP,
     ]
     assert differences(old, old) == []
@@ -75,10 +79,10 @@ def test_a_registry_is_released_once_until_its_questions_change(
     words = ["release", "--registry", str(path)]
     path.write_text(registry_text(theme=THEME))
     assert main([*words, "--check"]) == 1
-    assert "is not in" in capsys.readouterr().err
+    assert "if apps with another registry are out, release theirs first" in capsys.readouterr().err
     assert not file.exists()
     assert main(words) == 0
-    assert "ship it with" in capsys.readouterr().out
+    assert "ship both files" in capsys.readouterr().out
     once = file.read_bytes()
     assert main(words) == main([*words, "--check"]) == 0
     assert file.read_bytes() == once
@@ -100,7 +104,7 @@ def test_check_compares_with_the_last_release_or_with_the_file_that_is_named(
     path.write_text(registry_text(theme=CHANGES["a value more"][0]))
     capsys.readouterr()
     assert main(["check", "--registry", str(path)]) == 0
-    assert 'metric.theme: adds "auto" to values' in capsys.readouterr().out
+    assert 'metric.theme: "auto" was added to values' in capsys.readouterr().out
     assert main(["check", "--registry", str(path), "--against", str(old)]) == 0
     assert "metric.theme: is a new question" in capsys.readouterr().out
 
@@ -115,3 +119,32 @@ def test_a_bad_history_is_not_written_over(tmp_path: Path, capsys: pytest.Captur
     assert file.read_text() == "notes of mine"
     assert main(["release", "--registry", str(path), "--history", str(tmp_path / "no" / "folder")]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_release_that_was_forgotten_is_entered_by_its_day(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, old, file = tmp_path / "metrics.toml", tmp_path / "old.toml", tmp_path / "metrics.history.toml"
+    path.write_text(registry_text(theme=CHANGES["a value more"][0]))
+    old.write_text(registry_text(theme=THEME))
+    assert main(["release", "--registry", str(path)]) == 0
+    words = ["release", "--registry", str(old), "--history", str(file)]
+    assert main([*words, "--day", "9999-12-31"]) == 1
+    assert "in the future" in capsys.readouterr().err
+    assert main([*words, "--day", "2026-01-02"]) == 0
+    assert str(history.releases_in(file)[0].day) == "2026-01-02"
+    assert main(["release", "--registry", str(path), "--check"]) == 0
+
+
+def test_what_a_check_refuses_is_not_released(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(theme=THEME | {"epsilon": 3}).replace("accept =", "# accept ="))
+    assert main(["check", "--registry", str(path)]) == 1
+    said = capsys.readouterr().err
+    assert main(["release", "--registry", str(path)]) == 1
+    assert capsys.readouterr().err == said
+    assert not history.path_of(path).exists()
+
+
+def test_a_folder_is_no_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        main(["release", "--registry", "."])

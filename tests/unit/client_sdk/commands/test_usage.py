@@ -15,6 +15,7 @@ BAD = {
     "--app": ("", "a\nb", "x" * 501),
     "--language": ("", "German", "de_AT"),
     "--target": ("", "desktop"),
+    "--day": ("", "yesterday", "2026-02-30"),
     "shell": ("", "tcsh"),
 }
 """Bad values of options and arguments."""
@@ -27,6 +28,7 @@ CASES = [
     ("show", "--language", *BAD["--language"]),
     ("forget", "--language", *BAD["--language"]),
     ("compile", "--target", *BAD["--target"]),
+    ("release", "--day", *BAD["--day"]),
     ("completion", "", *BAD["shell"]),
 ]
 

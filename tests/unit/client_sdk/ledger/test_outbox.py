@@ -254,7 +254,7 @@ def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.
         assert sent_again(connection, DEADLINE - 1) == parcel
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_uploads_that_fail_hold_up_no_new_one_and_are_bounded(connection: sqlite3.Connection) -> None:
     parcels = []
     for number in range(outbox.MAX_UNDER_WAY):

@@ -90,6 +90,7 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
     assert abs(said - chance) <= error
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> None:
     channel = QUESTIONS[name].channel

@@ -174,7 +174,7 @@ def test_a_report_has_bins_quantiles_a_band_variance_and_mean() -> None:
     assert FORMATS["json"](report) == FORMATS["json"](make_report(Registry.parse(METRIC), [tally_of(counts)]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_windows_tell_together_what_each_tells_alone_though_some_are_empty() -> None:
     channel = wave("4")
     drawn = np.random.default_rng(9).multinomial(1000, law_of_beta(channel), size=3).tolist()

@@ -223,6 +223,7 @@ def test_a_set_that_no_sample_holds_is_refused_among_all_inputs(
     assert _run("--registry", registry, "--all-inputs").exit_code == 1
 
 
+@pytest.mark.long
 def test_the_table_says_of_how_many_inputs_every_path_was_walked(tmp_path: Path) -> None:
     path = tmp_path / "metrics.toml"
     path.write_text(registry_text(dark_mode=BOOLEAN, os=CATEGORY))
@@ -246,6 +247,7 @@ def shares_coins(self: Permanent, encode: Callable[[Coins], int], coins_of: Call
     return value, self.permanent.perturb(value, coins_of("permanent"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("target", "name", "wrong"),
     [
@@ -335,6 +337,7 @@ def test_of_many_sets_those_of_each_size_are_walked() -> None:
     assert sizes == [0, 1, 1, 2, 2, 3, 3, 4, 4]
 
 
+@pytest.mark.long
 def test_a_large_alphabet_is_walked_by_a_sample_and_a_step_is_said_for_each_law(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

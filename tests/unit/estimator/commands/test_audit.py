@@ -69,7 +69,7 @@ def test_the_table_has_a_block_a_horizon_within_80_columns(registry: Path) -> No
     assert "accused" not in result.output
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("right")
 def test_the_verdict_says_what_so_many_reports_could_at_best_have_proved(registry: Path) -> None:
     few = " ".join(_run("--registry", registry, "--reports", LEAST_REPORTS, "--metric", "dark_mode").stdout.split())

@@ -72,7 +72,7 @@ def places(folder: Path, *lines: bytes) -> list[str]:
     return ["--registry", str(folder / "metrics.toml"), "--tallies", str(folder / "tallies")]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_the_model_of_the_last_window_scores_in_the_sdk_as_in_scikit_learn(tmp_path: Path, name: str) -> None:
     pytest.importorskip("sklearn")

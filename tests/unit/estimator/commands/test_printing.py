@@ -41,7 +41,7 @@ def printed(registry: Path, charset: str, name: str, *options: str) -> bytes:
     return result.stdout_bytes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("arguments", TABLES)
 def test_every_table_holds_nothing_but_ascii_where_not_all_signs_can_be_shown(
     registry: Path, arguments: str, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 import estimator
 from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.history import Release, with_former
 from estimator.commands.cli import command
 from estimator.formats.json_documents import document_of
 from estimator.formats.tables import COLUMNS, DESCRIPTIONS, TYPES, rows_of
@@ -168,6 +169,9 @@ def test_every_field_of_the_schema_occurs() -> None:
         _fields(document_of(make_report(of_strata.REGISTRY, [of_strata.drawn(0.5, 500, i, i) for i in (1, 2)])))
     )
     written |= set(_fields(document_of(report_of_scale())))
+    now = Registry.parse(of_strata.TEXT.replace("epsilon = 2", "epsilon = 1"))
+    released = with_former(now, [Release(date(2026, 11, 1), of_strata.REGISTRY)])
+    written |= set(_fields(document_of(make_report(released, [of_strata.drawn(0.5, 500, 0, 1)]))))
     assert {field for _, field in promised} <= written
 
 

@@ -135,7 +135,7 @@ def _first(metric: Metric, paid: PaidWindows | None) -> list[Window]:
     return [window for window in _windows(metric) if paid is None or (paid.until and window.last_day <= paid.until)]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("case", SPLIT)
 def test_of_devices_that_answer_everything_as_many_reports_come_as_a_plan_says(
     play: Callable[[Registry], Played], case: str

@@ -295,7 +295,7 @@ def test_a_population_is_drawn_by_its_shares() -> None:
     assert accepts(decided._replace(draws=10**6), 1 / 3, int(drawn[0]))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_coverage_is_what_intervals_promise_and_more_for_the_noise_alone() -> None:
     """At epsilon 4 and a share of one half, who reports is most of the randomness: 93 % of the
     variance is not noise.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 from datetime import date
 
+import pytest
+
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.registry.history import Release, with_former
 from estimator.formats.json_documents import as_json, read_report
@@ -13,6 +15,7 @@ from estimator.privacy.amplification import together
 from estimator.render.html.page import as_html
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
+from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request
 from estimator.tallies.tally import Tally
@@ -23,7 +26,7 @@ DAY = "2026-11-20"
 OLD = Registry.parse(registry_text(theme=CATEGORY | {"values": ["light", "dark"]}, ruler=BOOLEAN, dark=BOOLEAN))
 NOW = Registry.parse(registry_text(theme=CATEGORY | {"values": ["light", "dark", "auto"]}, dark=BOOLEAN))
 BOTH = with_former(NOW, [Release(date(2026, 11, 1), OLD), Release(date(2026, 11, 9), NOW)])
-THEME, RULER = "theme[until=2026-11-09]", "ruler[until=2026-11-09]"
+THEME, RULER = (f"{name}[edition={OLD.metric(name).edition}]" for name in ("theme", "ruler"))
 
 
 def tally(registry: Registry, name: str, *counts: int, edition: str | None = None, day: str = DAY) -> Tally:
@@ -68,13 +71,13 @@ def test_every_form_says_how_a_former_question_relates_to_the_one_of_today() -> 
     report = reported(BOTH, *OF_BOTH)
     relations = {each.metric: each.relation for each in report.metrics if each.relation}
     assert relations == {
-        THEME: 'Asked by apps released before 2026-11-09; since then adds "auto" to values.',
-        RULER: "Asked by apps released before 2026-11-09; asked no more.",
+        THEME: 'Asked by apps released from 2026-11-01 on and before 2026-11-09; then "auto" was added to values.',
+        RULER: "Asked by apps released from 2026-11-01 on and before 2026-11-09; no longer asked since then.",
     }
     for text in (as_summary(report), as_table(report)):
         assert all(relation in " ".join(text.split()) for relation in relations.values())
     page = as_html(report, BOTH)
-    assert "asked by apps released before 2026-11-09; asked no more" in page
+    assert "asked by apps released from 2026-11-01 on and before 2026-11-09; no longer asked since then" in page
     assert {row.metric for row in rows_of(report)} == {"theme", THEME, "dark", RULER}
     assert read_report(io.StringIO(as_json(report))).metrics == report.metrics
 
@@ -100,7 +103,44 @@ def test_two_changes_that_were_released_on_one_day_keep_two_names() -> None:
     day = date(2026, 11, 9)
     registry = with_former(third, [Release(date(2026, 11, 1), OLD), Release(day, NOW), Release(day, third)])
     report = reported(registry, *OF_BOTH[:2])
-    assert [each.metric for each in report.metrics] == [THEME, f"{THEME[:-1]},{NOW.metric('theme').edition}]"]
+    assert {each.metric for each in report.metrics} == {THEME, f"theme[edition={NOW.metric('theme').edition}]"}
+
+
+def test_only_a_question_that_all_releases_ask_alike_tells_how_many_devices_there_are() -> None:
+    newer = Registry.parse(registry_text(dark=BOOLEAN, theme=CATEGORY, night=BOOLEAN))
+    registry = with_former(newer, [Release(date(2026, 11, 1), OLD)])
+    tallies = [*OF_BOTH, tally(newer, "night", 30, 30)]
+    known = {each.metric for each in reported(registry, *tallies).metrics if each.taking_part is not None}
+    assert known == {"dark"}
+
+
+@pytest.mark.parametrize(
+    ("text", "judged_metric"),
+    [
+        ("theme.share[dark] > 0.001", "theme"),
+        (f"{THEME}.share[dark] > 0.001", THEME),
+        ("ruler.share[true] > 0.1", RULER),
+        (f"{RULER}.share[true] > 0.1", RULER),
+    ],
+)
+def test_an_alert_names_a_former_question_by_its_edition_or_the_last_one_that_was_asked(
+    text: str, judged_metric: str
+) -> None:
+    alert = read_alert(BOTH, text)
+    (outcome,) = judged([alert], reported(BOTH, *OF_BOTH).metrics)
+    assert alert.metric == judged_metric
+    assert outcome.fired
+
+
+def test_a_stratum_that_is_no_longer_listed_belongs_to_the_question_of_today() -> None:
+    old = Registry.parse(TEXT)
+    now = Registry.parse(TEXT.replace(', "web"]', "]"))
+    registry = with_former(now, [Release(date(2026, 11, 1), old)])
+    of_strata = [tally(old, "dark_mode", 60, 40, edition=edition) for edition in old.metric("dark_mode").editions]
+    report = reported(registry, *of_strata)
+    assert {each.metric: each.reports for each in report.metrics}["dark_mode"] == 400
+    assert not [each.metric for each in report.metrics if "edition=" in each.metric]
+    assert report.skipped == ()
 
 
 def test_the_strata_of_a_former_question_are_counted_together() -> None:
@@ -109,4 +149,5 @@ def test_the_strata_of_a_former_question_are_counted_together() -> None:
     registry = with_former(now, [Release(date(2026, 11, 1), old)])
     of_strata = [tally(old, "dark_mode", 60, 40, edition=edition) for edition in old.metric("dark_mode").editions]
     (estimated,) = reported(registry, *of_strata).metrics
-    assert (estimated.metric, estimated.reports) == ("dark_mode[until=the-next-release]", 400)
+    assert estimated.metric == f"dark_mode[edition={old.metric('dark_mode').edition}]"
+    assert estimated.reports == 400

@@ -97,7 +97,7 @@ def members_of(document: object, place: str = "") -> Iterator[tuple[str, object]
         yield place, document
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("reports", [0, 1, 60, 3000])
 def test_tallies_side_by_side_tell_what_each_tells_alone(reports: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def members_by_type() -> tuple[dict[str, float], dict[str, object]]:

@@ -19,17 +19,16 @@ DAYS = [date(2026, 11, 1), date(2026, 11, 8), date(2026, 11, 15)]
 
 def written(folder: Path, *released: str, now: str) -> Path:
     """Write a registry, and a history of registries that were released on `DAYS`."""
-    path, text = folder / "metrics.toml", ""
-    for each, day in zip(released, DAYS, strict=False):
-        text = history.appended(text, Registry.parse(each), day)
+    path = folder / "metrics.toml"
+    releases = [history.Release(day, Registry.parse(each)) for each, day in zip(released, DAYS, strict=False)]
     path.write_text(now)
-    if text:
-        history.path_of(path).write_text(text)
+    if releases:
+        history.path_of(path).write_text(history.written(releases))
     return path
 
 
 def former(registry: Registry) -> list[tuple[str, str, date | None]]:
-    return [(metric.name, metric.edition, until) for metric, until in registry.former]
+    return [(each.metric.name, each.metric.edition, each.until) for each in registry.former]
 
 
 def test_without_a_history_there_is_nothing_former(tmp_path: Path) -> None:
@@ -61,6 +60,41 @@ def test_a_question_that_was_asked_before_and_is_asked_again_is_not_former(tmp_p
     assert former(registry) == [("theme", Registry.parse(SECOND).metric("theme").edition, DAYS[2])]
 
 
+def test_a_former_question_knows_since_when_it_was_asked_and_what_came_then(tmp_path: Path) -> None:
+    registry = history.read(written(tmp_path, FIRST, FIRST, SECOND, now=THIRD))
+    theme, dark = registry.former
+    assert (theme.since, theme.until, theme.then) == (DAYS[0], DAYS[2], Registry.parse(SECOND).metric("theme"))
+    assert (dark.metric.name, dark.since, dark.until, dark.then) == ("dark", DAYS[0], None, None)
+    assert registry.newcomers == {"theme"}
+    assert history.read(written(tmp_path, FIRST, now=FIRST)).newcomers == set()
+
+
+def test_every_stratum_that_a_release_listed_is_known_however_the_list_changed(tmp_path: Path) -> None:
+    def listing(*platforms: str) -> str:
+        strata = f"[strata]\nplatform = {list(platforms)}\n"
+        return registry_text(theme=CATEGORY | {"strata": ["platform"]}).replace("[metric", f"{strata}[metric", 1)
+
+    few, more = listing("ios", "android"), listing("ios", "android", "web")
+    registry = history.read(written(tmp_path, few, more, few, now=registry_text(theme=CATEGORY)))
+    for text in (few, more):
+        assert all(registry.asked_as("theme", edition) for edition in Registry.parse(text).metric("theme").editions)
+
+
+def test_the_history_of_another_app_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, FIRST.replace("acme", "other"), now=FIRST)
+    with pytest.raises(RegistryError, match=r"release 1: is of other.*, and the registry of acme"):
+        history.read(path)
+
+
+def test_releases_are_kept_in_the_order_of_their_days(tmp_path: Path) -> None:
+    old, new = (history.Release(day, Registry.parse(FIRST)) for day in DAYS[:2])
+    assert history.with_release((new,), old) == (old, new)
+    path = written(tmp_path, now=FIRST)
+    history.path_of(path).write_text(history.written((new, old)))
+    with pytest.raises(RegistryError, match="in the order of their days"):
+        history.read(path)
+
+
 @pytest.mark.parametrize("comment", ["# it's", "# '''", '# """', "# \\u0041 \\", "# über", "#'", "# \x7f"])
 def test_a_registry_is_kept_to_the_letter(tmp_path: Path, comment: str) -> None:
     source = FIRST + "\n" + comment.replace("\x7f", "")
@@ -74,8 +108,8 @@ def test_a_registry_is_kept_to_the_letter(tmp_path: Path, comment: str) -> None:
     [
         ("schema = ", "is not TOML"),
         ("schema = 2", "schema = 1"),
-        ("schema = 1\nrelease = 3", "must list releases"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01", "release 1: must have a day"),
+        ("schema = 1\nrelease = 3", "a list of [[release]]; restore it"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01", "release 1: must have a day, such as"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", "release 1: registry: is not TOML"),
         ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", "release 1: app: is missing"),
     ],

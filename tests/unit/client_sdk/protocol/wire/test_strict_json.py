@@ -53,7 +53,7 @@ def quickly(text: str) -> Any:
         return MalformedError
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(derandomize=True, deadline=None, max_examples=1000)
 @given(objects(documents) | documents)
 @example('{"a":[{"b":1,"b":2}]}')
