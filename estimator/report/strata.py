@@ -48,7 +48,7 @@ MOST_EFFECTS: Final = 6
 def apart(registry: Registry) -> Registry:
     """Return the registry with a question for each stratum, after the question that it is of.
 
-    After them come its former questions, and at the end those that are asked no more.
+    After them come its former questions, and at the end those that are no longer asked.
     """
     former = former_questions(registry)
     metrics: dict[str, Metric] = {}
