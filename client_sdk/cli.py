@@ -81,7 +81,7 @@ def _print(lines: Iterable[str]) -> ExitStatus:
         except OSError as error:
             # Otherwise the interpreter would write the buffer again at its end, and fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            if error.errno == errno.EPIPE:  # whoever reads has seen enough, such as head
+            if error.errno == errno.EPIPE:  # the reader, such as head, has seen enough
                 return ExitStatus.DONE
             return _fail(f"the answer cannot be written: {error.strerror}; give it another place to go")
     return ExitStatus.DONE

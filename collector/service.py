@@ -67,6 +67,7 @@ class RunningStore(NamedTuple):
         reopen: returns another connection; workers call it.
         look_after: to be called every second; returns whether the embedded store's size was noted.
         restarts: returns how often the embedded store has ended by itself.
+        once: the editions that were ever served, as METRIC:EDITION.
 
     """
 
@@ -74,6 +75,7 @@ class RunningStore(NamedTuple):
     reopen: Callable[[], TallyStore]
     look_after: Callable[[], bool]
     restarts: Callable[[], int]
+    once: frozenset[str]
 
 
 class Chores(NamedTuple):
@@ -171,8 +173,8 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
             require_known_editions(store, registry, grace_s=config.grace_s)
         elif lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s):
             _log.warning("%s; it starts all the same, because of %s", lost_words(lost), ALLOWING)
-        admit(store, registry)
-        yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts)
+        once = admit(store, registry)
+        yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts, once)
 
 
 def require_known_editions(store: RedisStore, registry: Registry, *, grace_s: int) -> None:
@@ -222,7 +224,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
 
     """
     store = running.store
-    served = replace(served, once=frozenset(store.own_editions()))
+    served = replace(served, once=running.once)
     board = Board.with_state(served)
     reloader = Reloader(served, config.registry, config.access_file, board.post, partial(_readmit, config, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
