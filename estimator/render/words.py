@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Context
 from typing import Final
 
 from client_sdk.protocol.kinds.kind import word
+from client_sdk.protocol.registry.differences import with_and
 from client_sdk.protocol.texts.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.report.conclusions import SIGNIFICANT
@@ -312,8 +313,8 @@ def cluster_words(cluster: Cluster) -> str:
 
 def untested_words(statistics: Sequence[str]) -> str:
     """Return which of the shown figures are not tested; empty if all are."""
-    names = [*dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)]
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    names = dict.fromkeys(STATISTICS[statistic].untested for statistic in statistics)
+    return with_and([*filter(None, names)])
 
 
 def tested_words(changes: Changes) -> str:

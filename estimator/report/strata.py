@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.differences import changes, listed
+from client_sdk.protocol.registry.differences import changes, with_and
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.report.changes import Compared, can_be_compared, compare
@@ -99,7 +99,7 @@ def _relation(metric: Metric, since: date, until: date | None, then: Metric | No
     asked = f"Asked by apps released from {since} on" + (f" and before {until}" if until else "")
     if then is None:
         return f"{asked}; no longer asked since then."
-    return f"{asked}; then {listed(list(changes(metric, then))) or 'other strata were counted apart'}."
+    return f"{asked}; then {with_and(list(changes(metric, then))) or 'other strata were counted apart'}."
 
 
 def names_of_strata(metric: Metric) -> tuple[str, ...]:

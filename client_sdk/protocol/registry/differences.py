@@ -27,7 +27,9 @@ def differences(old: Registry, new: Registry) -> list[str]:
         if before is None:
             sentences.append(f"metric.{name}: is a new question; it costs a device up to {_price(metric)}")
         elif before.edition != metric.edition:
-            sentences.append(f"metric.{name}: {listed(list(changes(before, metric)))}; {_consequence(before, metric)}")
+            sentences.append(
+                f"metric.{name}: {with_and(list(changes(before, metric)))}; {_consequence(before, metric)}"
+            )
         elif before.strata != metric.strata:
             sentences.append(f"metric.{name}: its strata change; reports of each stratum are counted apart from now on")
     sentences += [
@@ -41,10 +43,10 @@ def differences(old: Registry, new: Registry) -> list[str]:
     return sentences if is_counted else [*sentences, KEEP]
 
 
-def listed(words: Sequence[str]) -> str:
+def with_and(words: Sequence[str]) -> str:
     """Return words as a list in a sentence.
 
-    >>> listed(["a", "b", "c"])
+    >>> with_and(["a", "b", "c"])
     'a, b and c'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
@@ -104,4 +106,4 @@ def _of_key(key: str, before: object, after: object) -> Iterator[str]:
 
 def _named(values: Sequence[object]) -> str:
     words = ['"' + value + '"' if isinstance(value, str) else str(value) for value in values]
-    return f"{listed(words)} {'was' if len(words) == 1 else 'were'}"
+    return f"{with_and(words)} {'was' if len(words) == 1 else 'were'}"
