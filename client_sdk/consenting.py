@@ -14,13 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.answers.consent import Consent, consent_of
+from client_sdk.decision import SUPPRESSED, Consent, Decision, consent_of, withheld_by
 from client_sdk.disclosure import Disclosure
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
 from client_sdk.recorder import Recorder
 from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.sending import helper
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,13 +43,14 @@ class Consenting(Disclosure):
     _is_forgotten: bool
 
     @property
-    def consent(self) -> bool | frozenset[str]:
+    def consent(self) -> Consent:
         """The user's consent: True, False, or a set of purposes; false for good after `forget`.
 
-        Set it when the user decides otherwise. To set it to False, or to an empty set, is to
-        `forget`. Of a purpose that is not in a new set, everything that waits is dropped, as
-        `forget` does for all. A purpose that is added takes part at once, and in what is drawn or
-        filled in from the next window on.
+        Set it, also to a `client_sdk.consent.Decision`, when the user decides otherwise. To set it
+        to False, or to an empty set, is to `forget`. Of a purpose that is not in a new set,
+        everything that waits is dropped, as `forget` does for all. A purpose that is added takes
+        part at once, and in what is drawn or filled in from the next window on. A suppressed run
+        has ``SUPPRESSED``, which is false.
 
         >>> telemetry.consent
         True
@@ -56,30 +58,33 @@ class Consenting(Disclosure):
         Raises:
             LedgerError: on setting it, as `forget` does; the new consent holds all the same.
             TypeError: on setting it to what is neither a bool nor a set of texts.
-            ValueError: on agreeing again after `forget`: make a new `Telemetry`.
+            ValueError: on agreeing again after `forget`, or on suppressing a run that has begun:
+                make a new `Telemetry`.
 
         """
         return self._schedule.agreement.consent
 
     @consent.setter
-    def consent(self, consent: bool | AbstractSet[str]) -> None:
+    def consent(self, consent: bool | AbstractSet[str] | Decision) -> None:
         """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
         agreed, before = consent_of(consent), self.consent
         if agreed is False:
             self.forget()
             return
-        if self._is_forgotten:
-            raise ValueError("the user has opted out of this Telemetry; make a new one")
+        if self._is_forgotten or agreed is SUPPRESSED:
+            why = "a run is suppressed from its start on" if agreed is SUPPRESSED else "the user has opted out"
+            raise ValueError(f"{why}; make a new Telemetry")
         self._schedule.agreement.consent = agreed
+        self._schedule.agreement.withheld = withheld_by(consent)
         ledger_thread = self._processes.current.ledger_thread
-        if before is False and self._path is not None:  # without consent it was opened without making a secret
+        if not before and self._path is not None:  # without consent it was opened without making a secret
             ledger_thread.reopen()
         ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
         if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
             self._insist(_nothing)
             if self._path is not None:
                 self._insist(erase.scrub, begin=BARE)
-        if before is False:
+        if not before:
             self._begin()
 
     def forget(self) -> None:
@@ -115,6 +120,10 @@ class Consenting(Disclosure):
 
     def _start(self, agreed: Consent) -> None:
         """Carry out what the user agrees to when a program starts."""
+        if agreed is SUPPRESSED:
+            if self._path is not None:
+                helper.end(self._path)
+            return
         if self._path is not None:
             with contextlib.suppress(LedgerError):  # `problem` says it
                 self._agree_at_start(self._path, agreed)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
+from client_sdk.decision import SUPPRESSED
 from client_sdk.host.clock import Clock
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger import registries, status
@@ -76,6 +77,8 @@ class Disclosure:
             return self._processes.current.uploader.flush(timeout_s)
         if self._closed:
             return Flushed(FlushOutcome.CLOSED)
+        if self._schedule.agreement.consent is SUPPRESSED:
+            return Flushed(FlushOutcome.SUPPRESSED)
         try:
             waiting = self._ask(status.waiting, empty=0, timeout_s=min(timeout_s, READ_DEADLINE_S))
         except LedgerError:

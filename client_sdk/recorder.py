@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from client_sdk.answers.consent import covers
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host.clock import Clock
@@ -116,8 +115,8 @@ class Recorder:
         self, connection: sqlite3.Connection, definition: Metric, work: _Work, clock_s: float, leaves_s: float
     ) -> Recorded:
         """Do the work in the ledger thread, unless the user opted out while it waited."""
-        is_covered = covers(self._schedule.agreement.consent, definition)
-        return work(connection, clock_s, leaves_s) if is_covered else Recorded.NO_CONSENT
+        is_taken = self._schedule.agreement.takes(definition.name)
+        return work(connection, clock_s, leaves_s) if is_taken else Recorded.NO_CONSENT
 
     def catch_up(self, connection: sqlite3.Connection, clock_s: float) -> None:
         """Do in the ledger thread what is due, unless the user opted out while it waited."""

@@ -40,6 +40,9 @@ class Recorded(StrEnum):
     NO_CONSENT = "no_consent"
     """The user has not agreed, or has opted out. Nothing was recorded."""
 
+    SUPPRESSED = "suppressed"
+    """The environment or the machine suppresses telemetry. Nothing was recorded."""
+
     EXPIRED = "expired"
     """The window begins after the metric's last day, and the question is no longer asked."""
 
@@ -117,6 +120,9 @@ class FlushOutcome(StrEnum):
 
     NO_CONSENT = "no_consent"
     """Something waits, and the user does not agree to send it."""
+
+    SUPPRESSED = "suppressed"
+    """The environment or the machine suppresses telemetry. Nothing was sent."""
 
     CLOSED = "closed"
     """This ``Telemetry`` is closed."""

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
-from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
 from client_sdk.counting import Counting
+from client_sdk.decision import SUPPRESSED, Decision, consent_of, withheld_by
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
@@ -61,7 +61,7 @@ class Telemetry(Counting, Consenting):
         *,
         collector: str,
         data_dir: str | Path | None,
-        consent: bool | AbstractSet[str],
+        consent: bool | AbstractSet[str] | Decision,
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
         upload_key: str | None = None,
@@ -85,7 +85,9 @@ class Telemetry(Counting, Consenting):
             consent: what the user has agreed to: True for everything, False for nothing, or a set
                 of purposes, such as ``{"usage"}``, for the questions whose ``consent`` in the
                 registry is among them. A question without a purpose needs True. What waits of a
-                purpose that is not in the set is dropped, whatever ``consent`` is set to later.
+                purpose that is not in the set is dropped, whatever ``consent`` is set to later. Or
+                what `client_sdk.consent.ask` or ``current`` decides; only these read the
+                environment and the user's stored choice.
             clock: returns Unix seconds.
             coins: the source of randomness; anything but the default is for tests, and needs a
                 ``transport``, too.
@@ -140,11 +142,13 @@ class Telemetry(Counting, Consenting):
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.agreement.consent = agreed
+        self._schedule.agreement.withheld = withheld_by(consent)
         watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
         helper = None
         if sender == "process" and self._path is not None and transport is None:
-            groups = self._schedule.agreement.groups
-            helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
+            if agreed is not SUPPRESSED:  # no process is started, and nothing is looked up at the end
+                groups = self._schedule.agreement.groups
+                helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
         elif sender != "thread":
             raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
         self._processes = Processes(
@@ -243,11 +247,11 @@ class Telemetry(Counting, Consenting):
             return Recorded.CLOSED
         consent = self._schedule.agreement.consent
         if not consent:
-            return Recorded.NO_CONSENT
+            return Recorded.NO_CONSENT if consent is False else Recorded.SUPPRESSED
         definition = self._named(metric, call)
         if not isinstance(definition, Metric):
             return self._processes.current.mistakes.unknown(definition)
-        return definition if covers(consent, definition) else Recorded.NO_CONSENT
+        return definition if self._schedule.agreement.takes(definition.name) else Recorded.NO_CONSENT
 
     def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError:
         """Return the metric of a name, or what is wrong, without the name: it may be an answer."""

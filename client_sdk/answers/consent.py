@@ -7,9 +7,9 @@ is covered by an agreement to everything alone: nobody has agreed to it by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from client_sdk.decision import Consent
 from client_sdk.ledger import registries
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -18,28 +18,11 @@ from client_sdk.protocol.window import Window
 if TYPE_CHECKING:
     import sqlite3
 
-Consent = bool | frozenset[str]
-"""True for everything, False for nothing; a set is never empty."""
-
-
-def consent_of(value: object) -> Consent:
-    """Return what a host says that the user has agreed to.
-
-    Raises:
-        TypeError: if it is neither a bool nor a set of texts; a text is no set of its letters.
-
-    """
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, AbstractSet) and all(isinstance(purpose, str) for purpose in value):
-        return frozenset(value) or False
-    raise TypeError('consent must be True, False or a set of purposes, such as {"usage"}: what the user has agreed to')
-
 
 def covers(consent: Consent, metric: Metric | None) -> bool:
     """Whether the user has agreed to a question; None is one that the registry does not define."""
-    if isinstance(consent, bool):
-        return consent
+    if not isinstance(consent, frozenset):
+        return bool(consent)
     return metric is not None and bool(metric.consent) and metric.consent <= consent
 
 
@@ -51,12 +34,15 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 class Agreement:
     """The user's consent, and the purposes of all questions that a ledger has anything of.
 
-    The purposes, as a text, are the ``groups`` of reports that travel together.
+    The purposes, as a text, are the ``groups`` of reports that travel together. The ``withheld``
+    questions are those that the user has not been asked about yet: nothing new is recorded for
+    them, and nothing that they left is withdrawn.
     """
 
     def __init__(self, registry: Registry) -> None:
         """Take the questions from the registry."""
         self.consent: Consent = True
+        self.withheld: frozenset[str] = frozenset()
         self.groups = groups_of(registry.metrics)
         self._registry = registry
         self._former: dict[str, Metric | None] = {}
@@ -66,6 +52,10 @@ class Agreement:
         definition = self._registry.metrics.get(name) or self._former.get(name)
         return covers(self.consent if consent is None else consent, definition)
 
+    def takes(self, name: str) -> bool:
+        """Whether a question takes new answers, by its name."""
+        return name not in self.withheld and self.is_covered(name)
+
     def asked(self, name: str, edition: str, window: str) -> Metric | None:
         """Return a slot's or report's metric; None without consent or if not asked in the window.
 
@@ -74,7 +64,7 @@ class Agreement:
         definition = self._registry.metrics.get(name)
         if definition is None or edition not in definition.editions or definition.has_expired(Window.parse(window)):
             return None
-        return definition if covers(self.consent, definition) else None
+        return definition if self.takes(name) else None
 
     def learn_former(self, connection: sqlite3.Connection) -> None:
         """Look up earlier registries' questions: an update that ends one withdraws no purpose."""

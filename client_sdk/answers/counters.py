@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from client_sdk.answers import calendar, days_of_use, reporting
 from client_sdk.answers.calendar import EndedCount, Phase
-from client_sdk.answers.consent import Agreement, covers
+from client_sdk.answers.consent import Agreement
 from client_sdk.answers.randomized import Randomized
 from client_sdk.host import forks
 from client_sdk.ledger import charges, stops
@@ -176,7 +176,7 @@ class CountReports:
         self, connection: sqlite3.Connection, coins: Coins, ended: EndedCount, instant_s: float, randomize: Randomize
     ) -> Recorded:
         definition, window, answer = ended
-        if not covers(self.agreement.consent, definition):
+        if not self.agreement.takes(definition.name):
             return Recorded.NO_CONSENT
         if calendar.phase(window, instant_s) is Phase.CLOSED:
             return Recorded.EXPIRED

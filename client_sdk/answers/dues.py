@@ -74,7 +74,7 @@ class Dues:
         # such ceilings.
         for window in calendar.due(self._registry, instant_s).windows:
             participation.open_slots(
-                connection, self._registry, secret, window, instant_s, is_covered=self._agreement.is_covered
+                connection, self._registry, secret, window, instant_s, is_covered=self._agreement.takes
             )
         if self._fills_in:
             fill_in(connection, self._agreement.asked, coins, randomize)

@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from client_sdk.answers import calendar, reporting
-from client_sdk.answers.consent import Agreement, Consent
+from client_sdk.answers.consent import Agreement
 from client_sdk.answers.dues import Dues
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer, symbol_of_window
+from client_sdk.decision import Consent
 from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.channel import Coins
@@ -57,7 +58,7 @@ class Schedule:
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
-        if not isinstance(agreed, bool):
+        if isinstance(agreed, frozenset):
             is_covered = partial(self.agreement.is_covered, consent=agreed)
             self.dues.counts.keep(is_covered)
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)

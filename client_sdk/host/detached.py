@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ sys.path[:] = job["path"]
 importlib.import_module(job["module"]).main(**job["arguments"])
 """
 """The job comes by standard input: it may hold a secret, and anybody may read a command line."""
+
+_DIGITS, _BEHIND = 20, 1 << 20
+"""The most digits of a process's id, and where Windows locks a file."""
 
 _WINDOWS_FLAGS = 0x00000008 | 0x00000200 | 0x08000000
 """DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP and CREATE_NO_WINDOW of CreateProcess."""
@@ -67,9 +71,9 @@ def _options() -> list[str]:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file, which is made; yield false if another process holds it.
+    """Hold the lock of a file, which is made, and write this process's id into it.
 
-    The lock ends with its process, however that ends.
+    Yields false if another process holds it. The lock ends with its process, however that ends.
 
     Raises:
         OSError: if the file cannot be made.
@@ -77,17 +81,52 @@ def alone(path: Path) -> Iterator[bool]:
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
     try:
-        yield _lock(descriptor)
+        is_alone = _lock(descriptor, is_shared=False)
+        if is_alone:
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, str(os.getpid()).encode())
+        yield is_alone
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
+def holder(path: Path) -> int | None:
+    """Return the id of the process that holds a file's lock, 0 if not known; None if none does.
+
+    It writes nothing.
+    """
     try:
-        if sys.platform == "win32":
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return None
+    try:
+        if _lock(descriptor, is_shared=True):
+            return None
+        text = os.read(descriptor, _DIGITS)
+        return int(text) if text.isdigit() else 0
+    finally:
+        os.close(descriptor)
+
+
+def end(path: Path) -> None:
+    """End the process that holds a file's lock, if one does."""
+    process = holder(path)
+    if process:
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            os.kill(process, signal.SIGTERM)
+
+
+def _lock(descriptor: int, *, is_shared: bool) -> bool:
+    """Take the lock without waiting. It is shared by those that only look whether it is held."""
+    try:
+        if sys.platform == "win32":  # where a lock keeps others from reading; no byte is so far behind
+            os.lseek(descriptor, _BEHIND, os.SEEK_SET)
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(descriptor, 0, os.SEEK_SET)
         else:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         return False
     return True

@@ -25,7 +25,7 @@ from client_sdk.sending.transactions import Found, Look, attempt
 from client_sdk.sending.transport import HttpTransport, Transport
 
 LOCK_SUFFIX = ".sending"
-"""The suffix of the file whose lock a helper holds. The file is empty."""
+"""The suffix of the file whose lock a helper holds. The file names its process."""
 
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 
@@ -57,20 +57,21 @@ class Helper(NamedTuple):
 
     def start(self) -> None:
         """Start one, unless one is at work."""
-        lock = _lock_of(self.path)
-        with contextlib.suppress(OSError):
-            with detached.alone(lock) as is_alone:
-                pass
-            if is_alone and detached.can_start():
-                detached.start(
-                    __name__,
-                    path=str(self.path),
-                    app=self.app,
-                    collector=self.collector,
-                    upload_key=self.upload_key,
-                    allow_plain_http=self.allow_plain_http,
-                    groups=dict(self.groups),
-                )
+        if detached.holder(_lock_of(self.path)) is None and detached.can_start():
+            detached.start(
+                __name__,
+                path=str(self.path),
+                app=self.app,
+                collector=self.collector,
+                upload_key=self.upload_key,
+                allow_plain_http=self.allow_plain_http,
+                groups=dict(self.groups),
+            )
+
+
+def end(path: Path) -> None:
+    """End the helper that works on a ledger. What it was sending may be sent again: it counts once."""
+    detached.end(_lock_of(path))
 
 
 def main(  # noqa: PLR0913 what a helper must know, as it came

@@ -1,82 +1,56 @@
-"""Notes on the command line: an example of a short-lived program that asks before it reports."""
-
-from __future__ import annotations
+"""Notes on the command line: a short-lived program that asks its user before it reports."""
 
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
-from client_sdk import Telemetry
+from client_sdk import Telemetry, consent
+from client_sdk.click_group import telemetry_group
 
-REGISTRY = Path(__file__).with_name("metrics.toml")
-COLLECTOR = os.environ.get("NOTES_COLLECTOR", "https://telemetry.example.com")
+HOME = Path(os.environ.get("NOTES_HOME", click.get_app_dir("notes")))
+FILE = HOME / "notes.json"
 STYLES = {"text": "{}", "json": "{!r}", "markdown": "* {}"}
+TELEMETRY: dict[str, Any] = {
+    "registry": Path(__file__).with_name("metrics.toml"),
+    "collector": os.environ.get("NOTES_COLLECTOR", "https://telemetry.example.com"),
+    "data_dir": HOME / "telemetry",
+}
 
 
-class Home:
-    """The user's folder: the notes, the ledger, and a file that exists if the user has said yes."""
-
-    def __init__(self, folder: Path) -> None:
-        """Make the folder; record and send nothing without the user's consent."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self.file, self.said_yes = folder / "notes.json", folder / "telemetry-is-on"
-        self.notes: list[str] = json.loads(self.file.read_text()) if self.file.exists() else []
-        self.telemetry = Telemetry(
-            REGISTRY,
-            collector=COLLECTOR,
-            data_dir=folder / "telemetry",
-            consent=self.said_yes.exists(),
-            sender="process",  # a command is over before its report may leave
-        )
+def record(metric: str, answer: object) -> None:
+    """Ask the user if nobody has decided yet, and record an answer."""
+    decision = consent.ask(**TELEMETRY, variable="NOTES_TELEMETRY")
+    with Telemetry(**TELEMETRY, consent=decision, sender="process") as telemetry:  # which sends after the command
+        telemetry.record(metric, answer)
 
 
 @click.group()
-@click.option("--home", envvar="NOTES_HOME", default=click.get_app_dir("notes"), type=click.Path(path_type=Path))
-@click.pass_context
-def main(context: click.Context, home: Path) -> None:
+def main() -> None:
     """Keep notes."""
-    context.obj = Home(home)
-    context.with_resource(context.obj.telemetry)  # closes it when the command ends
+    HOME.mkdir(parents=True, exist_ok=True)
 
 
 @main.command()
 @click.argument("text")
-@click.pass_obj
-def add(home: Home, text: str) -> None:
+def add(text: str) -> None:
     """Add a note."""
-    home.file.write_text(json.dumps([*home.notes, text]))
-    home.telemetry.record("notes", min(len(home.notes) + 1, 1000))
+    notes = [*(json.loads(FILE.read_text()) if FILE.exists() else []), text]
+    FILE.write_text(json.dumps(notes))
+    record("notes", min(len(notes), 1000))
 
 
 @main.command()
 @click.option("--style", type=click.Choice(list(STYLES)), default="text")
-@click.pass_obj
-def export(home: Home, style: str) -> None:
+def export(style: str) -> None:
     """Print all notes."""
-    click.echo("\n".join(STYLES[style].format(note) for note in home.notes))
-    home.telemetry.record("export", style)
+    click.echo("\n".join(STYLES[style].format(note) for note in json.loads(FILE.read_text())))
+    record("export", style)
 
 
-@main.command()
-@click.argument("choice", type=click.Choice(["on", "off", "send", "show", "explain"]))
-@click.pass_obj
-def telemetry(home: Home, choice: str) -> None:
-    """Turn telemetry on or off, send now, show what left this device, or explain what is asked."""
-    match choice:
-        case "on":
-            home.said_yes.touch()
-        case "off":
-            home.said_yes.unlink(missing_ok=True)
-            home.telemetry.forget()
-        case "send":
-            home.telemetry.flush(timeout_s=5)
-        case "show":
-            click.echo("\n".join(map(str, home.telemetry.history())) or "Nothing has left this device.")
-        case "explain":
-            click.echo(home.telemetry.statement())
-
+main.add_command(telemetry_group(**TELEMETRY, variable="NOTES_TELEMETRY"))
 
 if __name__ == "__main__":
     main()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from client_sdk import Registry
-from client_sdk.answers.consent import Consent
+from client_sdk.decision import Consent
 from client_sdk.protocol import Metric, Refusal, RegistryError, kinds
 from client_sdk.protocol.kinds.number import Count
 from client_sdk.protocol.mechanisms import catalogue

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from client_sdk import Registry, Reply, Telemetry, telemetry
-from client_sdk.answers.consent import Consent
+from client_sdk.decision import Consent
 from client_sdk.ledger.backoff import jitter
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, OutsideDomainError, Upload
 from client_sdk.protocol.mechanisms.permanent import Permanent

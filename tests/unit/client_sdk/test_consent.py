@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
-from client_sdk.answers.consent import Consent, consent_of, covers
+from client_sdk.answers.consent import covers
+from client_sdk.decision import Consent, consent_of
 from client_sdk.protocol import RegistryError
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import helper
@@ -257,7 +258,7 @@ def test_a_set_can_be_taken_back_and_given_until_the_user_opts_out(tmp_path: Pat
         assert device.consent is False
         assert rows(tmp_path, "SELECT * FROM queue") == []
         assert rows(tmp_path, "SELECT secret FROM device") == [(None,)]
-        with pytest.raises(ValueError, match="make a new one"):
+        with pytest.raises(ValueError, match="make a new Telemetry"):
             device.consent = True
         with pytest.raises(TypeError, match="a set of purposes"):
             device.consent = "usage"  # type: ignore[assignment] # that is the test
@@ -275,8 +276,8 @@ def test_an_upload_that_was_about_to_leave_stays_when_its_purpose_is_withdrawn(t
             asked_twice.set()
             return is_covered(name)
 
-        agreement.is_covered = withdraw_first  # type: ignore[assignment, method-assign]
         assert device.record("broke", value=True) is Recorded.QUEUED
+        agreement.is_covered = withdraw_first  # type: ignore[assignment, method-assign]
         device.flush(5)
         assert asked_twice.wait(60)
     assert transport.uploads == []

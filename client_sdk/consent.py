@@ -1,0 +1,422 @@
+"""Asking the user once, keeping the answer, and what overrules it.
+
+`decide` is a pure function over one table of rules. Only what this module offers reads the
+environment and the stored choice: an explicit ``consent=`` of a `client_sdk.Telemetry` does not.
+
+```python
+url = "https://telemetry.example.com"
+settings = {"registry": "metrics.toml", "collector": url, "data_dir": "app"}
+decision = consent.ask(**settings, variable="NOTES_TELEMETRY")
+telemetry = Telemetry(**settings, consent=decision)
+```
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from datetime import UTC, date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TextIO
+from urllib.parse import urlsplit
+
+from client_sdk.answers.consent import covers
+from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule, consent_of
+from client_sdk.host.files import app_folder
+from client_sdk.protocol.metric import Metric, definition
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
+
+FILE_NAME: Final = "consent.json"
+"""The file in the app's folder that keeps the choice. Opting out does not delete it."""
+
+OFF: Final = ("", "0", "false", "no", "off")
+"""What a variable is set to when it is as good as not set."""
+
+CI_VARIABLES: Final = (
+    "CI",
+    "CONTINUOUS_INTEGRATION",
+    "BUILD_NUMBER",
+    "APPVEYOR",
+    "BITBUCKET_BUILD_NUMBER",
+    "BUILDKITE",
+    "CIRCLECI",
+    "CODEBUILD_BUILD_ID",
+    "DRONE",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "JENKINS_URL",
+    "TEAMCITY_VERSION",
+    "TF_BUILD",
+    "TRAVIS",
+)
+"""The variables by which continuous integration services are known."""
+
+Prompt = Callable[[Registry, tuple[str, ...], Sentences], bool | AbstractSet[str] | None]
+"""Asks about questions, by name, in the words of a language."""
+
+
+class Choice(NamedTuple):
+    """What the user chose, and what they were told when they did.
+
+    Attributes:
+        consent: True, False or a set of purposes.
+        day: the day, such as 2026-12-01.
+        host: the collector's host.
+        ceilings: the app's ceilings, in billionths of epsilon; of delta, in units of 10**-18.
+        agreed: the questions that the choice is about: of each name what it meant and cost.
+        declined: the questions that were refused, of each name the same; the others go on.
+
+    """
+
+    consent: bool | frozenset[str]
+    day: str
+    host: str
+    ceilings: Mapping[str, int]
+    agreed: Mapping[str, Terms]
+    declined: Mapping[str, Terms]
+
+
+class Terms(NamedTuple):
+    """What a user agrees to with a question; a lower cost is covered, too.
+
+    Attributes:
+        meaning: a digest of what is asked, why, how often, and under which purposes.
+        nanos: the epsilon of a report in billionths.
+        attos: its delta in units of 10**-18.
+
+    """
+
+    meaning: str
+    nanos: int
+    attos: int
+
+    def covers(self, now: Terms) -> bool:
+        """Whether an agreement to these terms covers others."""
+        return self.meaning == now.meaning and now.nanos <= self.nanos and now.attos <= self.attos
+
+
+def terms(metric: Metric) -> Terms:
+    """Return what a user agrees to with a question.
+
+    How it is randomized is no part of it, beyond the cost: nor are owner, expiry, unit and the
+    sentences of a language.
+    """
+    meaning = {
+        "kind": metric.kind.name,
+        "domain": definition(metric),
+        "window": metric.window.value,
+        "purpose": metric.purpose,
+        "consent": sorted(metric.consent),
+        "strata": sorted(metric.strata),
+        "is filled in": metric.fill is not None,
+        "on disk": [metric.persist, metric.kind.always_persists, bool(metric.channel.permanent_nanos)],
+    }
+    canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
+    return Terms(hashlib.sha256(canonical.encode()).hexdigest()[:16], *metric.cost)
+
+
+def decide(
+    environment: Mapping[str, str],
+    files: Collection[str],
+    stored: Decision,
+    variable: str | None = None,
+) -> Decision:
+    """Return the decision of the first rule that applies.
+
+    >>> nothing = Decision(False, Rule.UNDECIDED)
+    >>> decide({"DO_NOT_TRACK": "1", "NOTES_TELEMETRY": "1"}, (), nothing, "NOTES_TELEMETRY").rule
+    <Rule.DO_NOT_TRACK: 'do_not_track'>
+    >>> decide({"NOTES_TELEMETRY": "1"}, (), nothing, "NOTES_TELEMETRY").consent
+    True
+
+    Args:
+        environment: the variables of the environment.
+        files: which of `machine_files` there are.
+        stored: the decision of the stored choice, as `standing` returns it.
+        variable: the app's own variable; None if it has none.
+
+    """
+    own = "" if variable is None else environment.get(variable, "").strip()
+    rules: tuple[tuple[Rule, Consent, str], ...] = (
+        (Rule.DO_NOT_TRACK, SUPPRESSED, _first_set(environment, ["DO_NOT_TRACK"])),
+        (Rule.CI, SUPPRESSED, _first_set(environment, CI_VARIABLES)),
+        (Rule.MACHINE, SUPPRESSED, next(iter(sorted(files)), "")),
+        (Rule.VARIABLE, True if own == "1" else SUPPRESSED, variable or "" if own else ""),
+    )
+    return next((Decision(consent, rule, by) for rule, consent, by in rules if by), stored)
+
+
+def _first_set(environment: Mapping[str, str], names: Iterable[str]) -> str:
+    return next((name for name in names if environment.get(name, "").strip().lower() not in OFF), "")
+
+
+def machine_files(platform: str = sys.platform, environment: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Return the files that turn telemetry off for a whole machine, by platform."""
+    match platform:
+        case "win32":
+            return (Path(environment.get("PROGRAMDATA", r"C:\ProgramData")) / "Hearsay" / "disabled",)
+        case "darwin":
+            return (Path("/Library/Application Support/Hearsay/disabled"), Path("/etc/hearsay/disabled"))
+        case _:
+            return (Path("/etc/hearsay/disabled"),)
+
+
+def standing(choice: Choice | None, registry: Registry, host: str) -> Decision:
+    """Return what a stored choice decides about the questions that the app has now.
+
+    After a yes, a question that is new, or means or costs more than the user was told, is withheld
+    until they have been asked. If a ceiling was raised or the collector moved to another host,
+    everything is, and nothing is deleted. A no stays.
+    """
+    everything = tuple(registry.metrics)
+    if choice is None:
+        return Decision(consent=False, rule=Rule.UNDECIDED, undecided=everything)
+    if choice.consent is False:
+        return Decision(consent=False, rule=Rule.CHOICE, by=choice.day)
+    if choice.host != host or _is_raised(choice.ceilings, ceilings_of(registry)):
+        return Decision(SUPPRESSED, Rule.CHANGED, choice.day, frozenset(everything), everything)
+    now = {name: terms(metric) for name, metric in registry.metrics.items() if covers(choice.consent, metric)}
+    withheld = [name for name in now if not _is_among(choice.agreed, name, now[name])]
+    undecided = tuple(name for name in withheld if not _is_among(choice.declined, name, now[name]))
+    return Decision(choice.consent, Rule.CHOICE, choice.day, frozenset(withheld), undecided)
+
+
+def _is_among(known: Mapping[str, Terms], name: str, now: Terms) -> bool:
+    return name in known and known[name].covers(now)
+
+
+def ceilings_of(registry: Registry) -> dict[str, int]:
+    """Return the app's ceilings; the name of the first says for which period it holds."""
+    budget = registry.budget
+    return {
+        f"per_{budget.window}" if ceiling == "per_window" else str(ceiling): most
+        for ceiling, most in budget.ceilings.items()
+    }
+
+
+def _is_raised(before: Mapping[str, int], now: Mapping[str, int]) -> bool:
+    """Whether a ceiling is above what it was, or is gone."""
+    return any(name not in now or now[name] > most for name, most in before.items())
+
+
+def current(
+    registry: Registry | str | Path,
+    *,
+    collector: str,
+    data_dir: str | Path | None,
+    variable: str | None = None,
+) -> Decision:
+    """Return what is decided now, without asking.
+
+    Args:
+        registry: the app's questions, or the path of their file.
+        collector: the collector's URL.
+        data_dir: the app's folder, as a `client_sdk.Telemetry` gets it; None stores no choice.
+        variable: the app's own variable, such as ``NOTES_TELEMETRY``: 1 agrees to everything for a
+            run, and anything else suppresses it.
+
+    Raises:
+        RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
+        ValueError, TypeError: if ``data_dir`` is no path of a folder.
+
+    """
+    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+    stored = standing(_read(app_folder(data_dir)), registry, _host(collector))
+    return decide(os.environ, [str(file) for file in machine_files() if _may_exist(file)], stored, variable)
+
+
+def _may_exist(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError:  # a folder that this user may not read
+        return True
+
+
+def choose(
+    registry: Registry | str | Path,
+    *,
+    consent: bool | AbstractSet[str],
+    collector: str,
+    data_dir: str | Path,
+    about: Collection[str] | None = None,
+) -> None:
+    """Store what the user chose, for all questions or, if they have agreed before, some of them.
+
+    It decides from the next start on; give it to ``telemetry.consent``, too.
+
+    Args:
+        registry: as `current` takes it.
+        consent: True, False or a set of purposes.
+        collector: as `current` takes it.
+        data_dir: as `current` takes it.
+        about: the questions that the user was asked about, by name; None for all. About some they
+            say True or False, and the others stay as they were chosen.
+
+    Raises:
+        OSError: if the choice cannot be stored.
+        RegistryError, ValueError, TypeError: as `current` does; if the consent is none.
+
+    """
+    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+    folder, agreed = app_folder(data_dir), consent_of(consent)
+    if folder is None or agreed is SUPPRESSED:
+        raise ValueError("a choice is True, False or a set of purposes, and needs a data_dir to be stored in")
+    host, before = _host(collector), _read(folder)
+    asked = {name: terms(metric) for name, metric in registry.metrics.items() if about is None or name in about}
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    if about is None or before is None:
+        choice = Choice(agreed, today, host, ceilings_of(registry), asked if agreed else {}, {} if agreed else asked)
+    elif agreed:
+        choice = before._replace(agreed={**before.agreed, **asked})
+    else:
+        choice = before._replace(declined={**before.declined, **asked})
+    _write(folder, choice)
+
+
+def _host(collector: str) -> str:
+    return urlsplit(collector).hostname or ""
+
+
+def _read(folder: Path | None) -> Choice | None:
+    """Return the stored choice; None if there is none, or none that can be read."""
+    try:
+        document: dict[str, Any] = json.loads((folder / FILE_NAME).read_text(encoding="utf-8")) if folder else {}
+        consent, *others = (document[name] for name in Choice._fields)
+        day, host, ceilings, *questions = others
+        agreed, declined = ({name: Terms(*each) for name, each in known.items()} for known in questions)
+        choice = consent if isinstance(consent, bool) else frozenset(consent)
+        return Choice(choice, str(day), host, {name: int(most) for name, most in ceilings.items()}, agreed, declined)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _write(folder: Path, choice: Choice) -> None:
+    """Replace the stored choice, completely or not at all."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    consent = choice.consent if isinstance(choice.consent, bool) else sorted(choice.consent)
+    descriptor, draft = tempfile.mkstemp(prefix=f"{FILE_NAME}.", dir=folder)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(choice._replace(consent=consent)._asdict(), file, indent=1)  # type: ignore[arg-type] # for JSON
+            file.flush()
+            os.fsync(descriptor)
+        Path(draft).replace(folder / FILE_NAME)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(draft).unlink()
+        raise
+
+
+def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
+    registry: Registry | str | Path,
+    *,
+    collector: str,
+    data_dir: str | Path,
+    variable: str | None = None,
+    language: str = ENGLISH,
+    prompt: Prompt | None = None,
+) -> Decision:
+    """Return what is decided, after asking the user about what nobody has decided yet.
+
+    They are asked once, on a terminal, and never without one. Yes and no are typed in full, and
+    none is preset. What they choose is stored.
+
+    Args:
+        registry: as `current` takes it.
+        collector: as `current` takes it.
+        data_dir: as `current` takes it.
+        variable: as `current` takes it.
+        language: that of the sentences: one that ships, or that the registry has sentences in.
+        prompt: asks about questions, by name, in the app's own way, such as in a window, where it
+            can show the lines of `words`. It returns what the user agrees to; None if they did not
+            choose, when they are asked again at the next start.
+
+    Raises:
+        LanguageError: if there are no sentences in the language.
+        RegistryError, ValueError, TypeError: as `current` does.
+
+    """
+    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+    say = registry.sentences(language)
+    decision = current(registry, collector=collector, data_dir=data_dir, variable=variable)
+    if not decision.undecided:
+        return decision
+    if prompt is None:
+        if not _is_terminal(sys.stdin, sys.stderr):
+            return decision
+        prompt = partial(_on_terminal, language=language)
+    answer = prompt(registry, decision.undecided, say)
+    if answer is None:
+        return decision
+    about = decision.undecided if decision.rule is Rule.CHOICE and isinstance(answer, bool) else None
+    with contextlib.suppress(OSError):  # a full disk must not end the app: the user is asked again
+        choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
+    return current(registry, collector=collector, data_dir=data_dir, variable=variable)
+
+
+def words(registry: Registry, names: Iterable[str], say: Sentences) -> Iterator[str]:
+    """Yield the lines of the request: what is asked, why, and how much a report says."""
+    from client_sdk.protocol.evidence import evidence  # noqa: PLC0415 only who asks needs it
+
+    metrics = [registry.metrics[name] for name in names]
+    yield say("consent.wants", app=registry.app)
+    for metric in metrics:
+        yield f"  {metric.name}: {say(f'{PURPOSE}{metric.name}')}"
+    yield say("statement.how")
+    yield evidence(metrics, say)
+    yield say("consent.change")
+
+
+def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
+    """Yield in words what is decided: the rule that applies, and which questions are withheld."""
+    consent, rule, by, withheld, _ = decision
+    key = {Rule.DO_NOT_TRACK: "suppressed", Rule.CI: "suppressed"}.get(rule, str(rule))
+    if rule is Rule.VARIABLE:
+        key = "variable_on" if consent else "suppressed"
+    if rule is Rule.CHOICE:
+        key = "on" if consent is True else "some" if consent else "off"
+    purposes = ", ".join(sorted(consent)) if isinstance(consent, frozenset) else ""
+    by = say.date(date.fromisoformat(by)) if rule in (Rule.CHOICE, Rule.CHANGED) else by
+    yield say(f"consent.{key}", by=by, purposes=purposes)
+    if consent and withheld:
+        yield say("consent.withheld", questions=", ".join(name for name in registry.metrics if name in withheld))
+
+
+def _on_terminal(registry: Registry, names: tuple[str, ...], say: Sentences, language: str) -> bool | None:
+    """Ask on the terminal until the user says yes or no; None if they end the input."""
+    lines = "\n".join(words(registry, names, say))
+    sys.stderr.write(f"{lines}\n")
+    answers = {say(f"consent.{answer}"): answer for answer in ("yes", "no", "more")}
+    while True:
+        sys.stderr.write(f"{say('consent.may')} [{'/'.join(answers)}] ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not line:
+            return None
+        match answers.get(line.strip().lower()):
+            case "yes":
+                return True
+            case "no":
+                return False
+            case "more":
+                from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+
+                sys.stderr.write(f"\n{statement(registry, language)}\n")
+
+
+def _is_terminal(*streams: TextIO | None) -> bool:
+    """Whether a person reads and answers. A program in a terminal's background would be stopped."""
+    try:
+        if not all(stream is not None and stream.isatty() for stream in streams):
+            return False
+        return sys.platform == "win32" or os.tcgetpgrp(streams[0].fileno()) == os.getpgrp()  # type: ignore[union-attr]
+    except (OSError, ValueError):  # a stream that is closed
+        return False
