@@ -366,12 +366,10 @@ def words(registry: Registry, names: Iterable[str], say: Sentences) -> Iterator[
     """Yield the lines of the request: what is asked, why, and how much a report says."""
     from client_sdk.protocol.evidence import evidence  # noqa: PLC0415 only who asks needs it
 
-    metrics = [registry.metrics[name] for name in names]
     yield say("consent.wants", app=registry.app)
-    for metric in metrics:
-        yield f"  {metric.name}: {say(f'{PURPOSE}{metric.name}')}"
+    yield from (f"  {name}: {say(f'{PURPOSE}{name}')}" for name in names)
     yield say("statement.how")
-    yield evidence(metrics, say)
+    yield evidence(registry.metrics.values(), say)
     yield say("consent.change")
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from client_sdk.commands import Outcome
+from client_sdk.consent import terms
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.evidence import evidence
@@ -25,7 +26,7 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.same_file import replaced, replaces_another_kind
-from client_sdk.protocol.sentences import languages
+from client_sdk.protocol.sentences import PURPOSE, languages
 from client_sdk.protocol.wire.stopped import encode
 
 FORMAT: Final = 1
@@ -47,12 +48,15 @@ MECHANISMS: Final = (
 )
 """What the SDK can draw from."""
 
-SENTENCES: Final = ("history", "number", "outcome", "reported")
+SENTENCES: Final = ("consent", "history", "number", "outcome", "reported")
 """With what the keys of sentences begin that the SDK says."""
 
 EVIDENCE: Final = "evidence"
 UNKNOWN: Final = "evidence.unknown"
 """The sentences on how much a report says: of the questions here, and of others."""
+
+HOW: Final = "statement.how"
+"""The sentence on randomizing, with which users are asked."""
 
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
@@ -199,6 +203,8 @@ def sentences_for(registry: Registry, language: str) -> dict[str, str]:
     """Return the sentences that the SDK says to users, with one on how much a report says."""
     say = registry.sentences(language)
     used = {key: text for key, text in say.texts.items() if key.partition(".")[0] in SENTENCES}
+    purposes = {f"{PURPOSE}{name}": metric.purpose for name, metric in registry.metrics.items()}
+    used |= {key: say(key) for key, purpose in purposes.items() if say(key) != purpose} | {HOW: say(HOW)}
     return used | {EVIDENCE: evidence(registry.metrics.values(), say), UNKNOWN: say(UNKNOWN)}
 
 
@@ -216,6 +222,7 @@ def compiled(metric: Metric) -> dict[str, Any]:
         "mechanism": metric.channel.name,
         "integers": _texts(metric.channel.integers),
         "edition": metric.edition,
+        "terms": terms(metric).meaning,
         "strata": dict(zip(metric.strata, metric.editions[1:], strict=True)) or None,
         "nanos": str(metric.cost.nanos),
         "attos": str(metric.cost.attos),

@@ -70,7 +70,7 @@ class Helper(NamedTuple):
 
 
 def end(path: Path) -> None:
-    """End the helper that works on a ledger. What it was sending may be sent again: it counts once."""
+    """End the helper that works on a ledger. What it was sending is sent again, and counts once."""
     detached.end(_lock_of(path))
 
 
