@@ -77,6 +77,10 @@ check: setup
 quick:
 	$(PYTEST) -m 'not slow and not long and not system' tests/unit tests/architecture
 
+# What an app is told in so many words does not depend on the environment: the tests and the demonstration say so.
+test demo: export CI := true
+test demo: export DO_NOT_TRACK := 1
+
 # Needs Python alone: Node comes from PyPI, the store is embedded, and nobody has to be root.
 test: setup
 	@$(TOGETHER) $(LINT) whole typescript

@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 from urllib.parse import urlsplit
 
-from client_sdk.answers.consent import covers
-from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule, consent_of
+from client_sdk.answers.consent import consent_of, covers
+from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule
 from client_sdk.host.files import app_folder
+from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
@@ -364,8 +365,6 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
 
 def words(registry: Registry, names: Iterable[str], say: Sentences) -> Iterator[str]:
     """Yield the lines of the request: what is asked, why, and how much a report says."""
-    from client_sdk.protocol.evidence import evidence  # noqa: PLC0415 only who asks needs it
-
     yield say("consent.wants", app=registry.app)
     yield from (f"  {name}: {say(f'{PURPOSE}{name}')}" for name in names)
     yield say("statement.how")
@@ -410,11 +409,11 @@ def _on_terminal(registry: Registry, names: tuple[str, ...], say: Sentences, lan
                 sys.stderr.write(f"\n{statement(registry, language)}\n")
 
 
-def _is_terminal(*streams: TextIO | None) -> bool:
+def _is_terminal(answers: TextIO | None, questions: TextIO | None) -> bool:
     """Whether a person reads and answers. A program in a terminal's background would be stopped."""
     try:
-        if not all(stream is not None and stream.isatty() for stream in streams):
+        if not all(stream is not None and stream.isatty() for stream in (answers, questions)):
             return False
-        return sys.platform == "win32" or os.tcgetpgrp(streams[0].fileno()) == os.getpgrp()  # type: ignore[union-attr]
+        return sys.platform == "win32" or os.tcgetpgrp(0) == os.getpgrp()
     except (OSError, ValueError):  # a stream that is closed
         return False

@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.decision import SUPPRESSED, Consent, Decision, consent_of, withheld_by
+from client_sdk.answers.consent import consent_of
+from client_sdk.decision import SUPPRESSED, Consent, Decision, withheld_by
 from client_sdk.disclosure import Disclosure
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
@@ -65,7 +66,7 @@ class Consenting(Disclosure):
         return self._schedule.agreement.consent
 
     @consent.setter
-    def consent(self, consent: bool | AbstractSet[str] | Decision) -> None:
+    def consent(self, consent: Consent | AbstractSet[str] | Decision) -> None:
         """The user's consent: True, False, or a set of purposes; false for good after `forget`."""
         agreed, before = consent_of(consent), self.consent
         if agreed is False:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from enum import Enum, StrEnum
 from typing import Final, NamedTuple
 
@@ -65,23 +64,6 @@ class Decision(NamedTuple):
     by: str = ""
     withheld: frozenset[str] = frozenset()
     undecided: tuple[str, ...] = ()
-
-
-def consent_of(value: object) -> Consent:
-    """Return what a host says that the user has agreed to.
-
-    Raises:
-        TypeError: if it is neither a bool nor a set of texts nor a decision; a text is no set of
-            its letters.
-
-    """
-    if isinstance(value, Decision):
-        return value.consent
-    if isinstance(value, bool | Suppression):
-        return value
-    if isinstance(value, AbstractSet) and all(isinstance(purpose, str) for purpose in value):
-        return frozenset(value) or False
-    raise TypeError('consent must be True, False or a set of purposes, such as {"usage"}: what the user has agreed to')
 
 
 def withheld_by(value: object) -> frozenset[str]:

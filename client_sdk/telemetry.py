@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
+from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
 from client_sdk.counting import Counting
-from client_sdk.decision import SUPPRESSED, Decision, consent_of, withheld_by
+from client_sdk.decision import SUPPRESSED, Consent, Decision, withheld_by
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
@@ -61,7 +62,7 @@ class Telemetry(Counting, Consenting):
         *,
         collector: str,
         data_dir: str | Path | None,
-        consent: bool | AbstractSet[str] | Decision,
+        consent: Consent | AbstractSet[str] | Decision,
         clock: Callable[[], float] = time.time,
         coins: Coins = _SYSTEM_COINS,
         upload_key: str | None = None,

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import wraps
@@ -26,7 +27,10 @@ from os import PathLike
 from pathlib import Path
 from unittest import mock
 
+from client_sdk import consent as decisions
+from client_sdk.answers.consent import consent_of
 from client_sdk.answers.prf_coins import PrfCoins
+from client_sdk.decision import Decision, Rule
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.verdict import Verdict
@@ -143,12 +147,16 @@ class Answers(list[Answer]):
 
 
 @contextlib.contextmanager
-def answers() -> Iterator[Answers]:
+def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answers]:
     """Collect the true answers that this process records within the context.
 
     A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
     uploads for ever, unless it is given a transport. It is ``strict``: an answer outside its domain
     raises, and is not collected.
+
+    Args:
+        consent: what `client_sdk.consent` decides within the context, whatever the environment and
+            the stored choice say; None leaves it to them.
 
     Raises:
         RuntimeError: by `record` or `count` within the context, if the `Telemetry` could reach a
@@ -156,8 +164,11 @@ def answers() -> Iterator[Answers]:
 
     """
     recorded = Answers()
-
+    decide = decisions.decide
+    if consent is not None:
+        decide = mock.Mock(return_value=Decision(consent_of(consent), Rule.VARIABLE, "answers()"))
     with (
+        mock.patch.object(decisions, "decide", decide),
         mock.patch.object(Telemetry, "__init__", _keeping(Telemetry.__init__, recorded)),
         mock.patch.object(Telemetry, "record", _collecting(Telemetry.record, recorded)),
         mock.patch.object(Telemetry, "count", _collecting(Telemetry.count, recorded)),

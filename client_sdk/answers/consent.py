@@ -7,9 +7,10 @@ is covered by an agreement to everything alone: nobody has agreed to it by name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from client_sdk.decision import Consent
+from client_sdk.decision import Consent, Decision, Suppression
 from client_sdk.ledger import registries
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -17,6 +18,23 @@ from client_sdk.protocol.window import Window
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+def consent_of(value: object) -> Consent:
+    """Return what a host says that the user has agreed to.
+
+    Raises:
+        TypeError: if it is neither a bool nor a set of texts nor a decision; a text is no set of
+            its letters.
+
+    """
+    if isinstance(value, Decision):
+        return value.consent
+    if isinstance(value, bool | Suppression):
+        return value
+    if isinstance(value, AbstractSet) and all(isinstance(purpose, str) for purpose in value):
+        return frozenset(value) or False
+    raise TypeError('consent must be True, False or a set of purposes, such as {"usage"}: what the user has agreed to')
 
 
 def covers(consent: Consent, metric: Metric | None) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from client_sdk import Telemetry, consent
-from client_sdk.click_group import telemetry_group
+from client_sdk.telemetry_commands import TelemetryCommands
 
 HOME = Path(os.environ.get("NOTES_HOME", click.get_app_dir("notes")))
 FILE = HOME / "notes.json"
@@ -50,7 +50,7 @@ def export(style: str) -> None:
     record("export", style)
 
 
-main.add_command(telemetry_group(**TELEMETRY, variable="NOTES_TELEMETRY"))
+main.add_command(TelemetryCommands(**TELEMETRY, variable="NOTES_TELEMETRY").click_group())
 
 if __name__ == "__main__":
     main()

@@ -4,30 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from client_sdk.testing import Answer, answers
-from examples.notes.notes import main
+from examples.notes import notes
 
 
-def run(home: Path, *words: str) -> str:
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the app a folder of the test's own."""
+    monkeypatch.setattr(notes, "HOME", tmp_path)
+    monkeypatch.setattr(notes, "FILE", tmp_path / "notes.json")
+    return tmp_path
+
+
+def run(*words: str) -> None:
     """Run a command of the app in this process."""
-    result = CliRunner().invoke(main, ["--home", str(home), *words], catch_exceptions=False)
-    return result.output
+    CliRunner().invoke(notes.main, words, catch_exceptions=False)
 
 
-def test_the_style_of_an_export_is_recorded(tmp_path: Path) -> None:
+def test_the_style_of_an_export_is_recorded() -> None:
     """What the app records is what it should."""
-    run(tmp_path, "telemetry", "on")
-    with answers() as recorded:
-        run(tmp_path, "add", "milk")
-        run(tmp_path, "export", "--style", "markdown")
+    with answers(consent=True) as recorded:
+        run("add", "milk")
+        run("export", "--style", "markdown")
     assert recorded == [Answer("notes", 1), Answer("export", "markdown")]
 
 
-def test_without_consent_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_consent_nothing_is_kept(home: Path) -> None:
     """Consent is the user's."""
-    with answers() as recorded:
-        run(tmp_path, "add", "milk")
-    assert [str(answer.outcome) for answer in recorded] == ["no_consent"]
-    assert not (tmp_path / "telemetry").exists()
+    with answers(consent=False) as recorded:
+        run("add", "milk")
+    assert [answer.outcome for answer in recorded] == ["no_consent"]
+    assert [path.name for path in home.iterdir()] == ["notes.json"]

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from client_sdk import Registry
+from client_sdk import Registry, Telemetry
+from client_sdk.consent import CI_VARIABLES
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol.statement import statement
 from tests.support.services.processes import READ_TOKEN, free_port, listens, running_collector, started, wait_until
@@ -44,12 +45,20 @@ def asked_always(example: Path, copy: Path) -> Path:
     return copy
 
 
+def unsuppressed() -> dict[str, str]:
+    """Return this environment without what suppresses telemetry."""
+    return {name: value for name, value in os.environ.items() if name not in ("DO_NOT_TRACK", *CI_VARIABLES)}
+
+
 @pytest.mark.long
 def test_every_report_of_the_command_line_app_arrives_once(notes: Path, tmp_path: Path) -> None:
     with running_collector(notes / "metrics.toml", tmp_path / "data") as collector:
 
         def run(user: int, *words: str) -> str:
-            settings = os.environ | {"NOTES_COLLECTOR": collector.url, "NOTES_HOME": str(tmp_path / f"home {user}")}
+            settings = unsuppressed() | {
+                "NOTES_COLLECTOR": collector.url,
+                "NOTES_HOME": str(tmp_path / f"home {user}"),
+            }
             command = [sys.executable, str(notes / "notes.py"), *words]
             return subprocess.run(command, env=settings, check=True, capture_output=True, text=True).stdout
 
@@ -57,25 +66,15 @@ def test_every_report_of_the_command_line_app_arrives_once(notes: Path, tmp_path
             run(user, "telemetry", "on")
             run(user, "add", "buy milk")
             assert run(user, "export", "--style", "markdown") == "* buy milk\n"
-            for _ in range(2):
-                run(user, "telemetry", "send")
-            left = run(user, "telemetry", "show")
-            assert re.fullmatch(r"\d{4}-\d\d export: .* \(accepted\)\n\d{4}-\d\d notes: .* \(accepted\)\n", left)
-            shown = subprocess.run(
-                [
-                    Path(sys.executable).with_name("hearsay-client"),
-                    "show",
-                    "--data-dir",
-                    tmp_path / f"home {user}" / "telemetry",
-                ],
-                check=True,
-                capture_output=True,
-                text=True,
-            ).stdout
+            folder = tmp_path / f"home {user}" / "telemetry"
+            with Telemetry(notes / "metrics.toml", collector=collector.url, data_dir=folder, consent=True) as device:
+                assert device.flush()
+            shown = run(user, "telemetry", "show")
+            assert re.search(r"\d{4}-\d\d +.* +accepted\n.*\d{4}-\d\d +.* +accepted\n", shown, re.DOTALL)
             assert "Waiting to be sent or answered: 0" in shown
-        assert "buy milk" not in run(0, "telemetry", "explain")
+        assert "buy milk" not in run(0, "telemetry", "statement")
         run(0, "telemetry", "off")
-        assert run(0, "telemetry", "show") == "Nothing has left this device.\n"
+        assert "accepted" not in run(0, "telemetry", "show")
         bearer = {"Authorization": f"Bearer {READ_TOKEN}"}
         tallies = requests.get(f"{collector.url}/v1/tallies?preliminary=1", headers=bearer, timeout=60).text
     assert re.findall(r'"reports": ?(\d+)', tallies) == [str(USERS)] * 2
@@ -83,8 +82,8 @@ def test_every_report_of_the_command_line_app_arrives_once(notes: Path, tmp_path
 
 def test_an_app_that_has_no_consent_keeps_nothing(notes: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    command = [sys.executable, str(notes / "notes.py"), "--home", str(home), "add", "buy milk"]
-    subprocess.run(command, check=True)
+    command = [sys.executable, str(notes / "notes.py"), "add", "buy milk"]
+    subprocess.run(command, env=unsuppressed() | {"NOTES_HOME": str(home)}, check=True)
     assert [path.name for path in home.iterdir()] == ["notes.json"]
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from client_sdk.consent import CI_VARIABLES
 from tools.tutorial import ROOT, blocks, reading
 
 FOLDER = ROOT / "docs" / "how-to"
@@ -21,7 +22,7 @@ PAGES = {
     for path in sorted(FOLDER.glob("*.md"))
     if path.stem not in ELSEWHERE
 }
-FROM_NOTHING = {"cli-app", "service", "gui-app", "testing", "web-app"}
+FROM_NOTHING = {"cli-app", "consent", "service", "gui-app", "testing", "web-app"}
 """Pages for somebody who has no file of questions yet; they say how to get one."""
 WITH_SAMPLES = [name for name, samples in PAGES.items() if samples]
 
@@ -67,14 +68,13 @@ def test_the_command_has_one_ledger_wherever_it_is_started_and_on_whatever_syste
     (program,) = (block.text for block in PAGES["cli-app"] if block.file)
     (folder / "tool.py").write_text(program.replace('"process"', '"thread"'))
     shutil.copy(STARTER, folder / "metrics.toml")
-    (folder / ".tool").mkdir()
-    (folder / ".tool" / "telemetry-is-on").touch()
+    unsuppressed = {name: value for name, value in os.environ.items() if name not in ("DO_NOT_TRACK", *CI_VARIABLES)}
     for name in ("here", "there"):
         (folder / name).mkdir()
         subprocess.run(
             [sys.executable, "-c", "import sys; sys.platform = 'freebsd14'; import tool; tool.main()"],
             cwd=folder / name,
-            env={**os.environ, "HOME": str(folder), "PYTHONPATH": str(folder)},
+            env=unsuppressed | {"TOOL_TELEMETRY": "1", "HOME": str(folder), "PYTHONPATH": str(folder)},
             check=True,
         )
     assert len(list(folder.rglob("*.sqlite3"))) == 1

@@ -22,6 +22,7 @@ const questions = {
     "keep_numerator": "13835058055282163712"
    },
    "edition": "e40f8e3e3027",
+   "terms": "83788acd3e0cb53f",
    "nanos": "1098612289",
    "attos": "0"
   },
@@ -44,6 +45,7 @@ const questions = {
     "keep_numerator": "8768971294881393556"
    },
    "edition": "90f72fc71a80",
+   "terms": "aeb8a070d06e4445",
    "nanos": "1000000000",
    "attos": "0"
   },
@@ -71,6 +73,7 @@ const questions = {
     "keep_numerator": "11068046444225730969"
    },
    "edition": "5f3639a1c6c7",
+   "terms": "a27ca47e5a1e2032",
    "nanos": "693147181",
    "attos": "0"
   },
@@ -95,6 +98,7 @@ const questions = {
     "keep_numerator": "13820940929280898438"
    },
    "edition": "9d6f15531cba",
+   "terms": "b1699b63fca25129",
    "nanos": "1500000000",
    "attos": "0"
   },
@@ -118,6 +122,7 @@ const questions = {
     "keep_numerator": "14769975238704387187"
    },
    "edition": "9b3ab9bdb5f5",
+   "terms": "3bdc81eaa5839d30",
    "nanos": "3000000000",
    "attos": "0"
   },
@@ -148,6 +153,7 @@ const questions = {
     ]
    },
    "edition": "cb27fe42453d",
+   "terms": "49fcedab1d066805",
    "nanos": "999992211",
    "attos": "0"
   },
@@ -186,6 +192,7 @@ const questions = {
     ]
    },
    "edition": "13b9869493a8",
+   "terms": "9f3426b8ca2a8bce",
    "nanos": "999992371",
    "attos": "0"
   },
@@ -211,6 +218,7 @@ const questions = {
     "keep_numerator": "10627480729818066791"
    },
    "edition": "f90f49955fe5",
+   "terms": "d1a611d633704906",
    "nanos": "1000000000",
    "attos": "0"
   },
@@ -236,6 +244,7 @@ const questions = {
     "heavy": "2870586994743255419"
    },
    "edition": "5b402d6ccc3f",
+   "terms": "4217b9718693491d",
    "nanos": "500000000",
    "attos": "0"
   },
@@ -266,6 +275,7 @@ const questions = {
     "keep_numerator": "9926221139934917497"
    },
    "edition": "63fb9087dbde",
+   "terms": "494b259a23fca1e1",
    "nanos": "1000000000",
    "attos": "0"
   },
@@ -298,6 +308,7 @@ const questions = {
     "keep_numerator": "8768971294881393556"
    },
    "edition": "72f34528a0ad",
+   "terms": "9e0ea31db91164a5",
    "nanos": "1000000000",
    "attos": "0"
   }
@@ -307,6 +318,23 @@ const questions = {
    "number.decimal": ",",
    "number.thousands": ".",
    "number.date": "{day}.{month}.{year}",
+   "consent.wants": "{app} möchte Ihr Gerät fragen:",
+   "consent.change": "Sie können sich jederzeit anders entscheiden. „mehr“ zeigt, was die Antworten eines Jahres verraten können.",
+   "consent.may": "Einverstanden?",
+   "consent.yes": "ja",
+   "consent.no": "nein",
+   "consent.more": "mehr",
+   "consent.on": "Die Telemetrie ist eingeschaltet. Sie haben am {by} zugestimmt.",
+   "consent.some": "Die Telemetrie ist für einige Zwecke eingeschaltet: {purposes}. Sie haben am {by} zugestimmt.",
+   "consent.off": "Die Telemetrie ist ausgeschaltet. Sie haben am {by} abgelehnt.",
+   "consent.undecided": "Die Telemetrie ist ausgeschaltet. Sie wurden noch nicht gefragt.",
+   "consent.variable_on": "Die Telemetrie ist für diesen Lauf eingeschaltet, weil {by} auf 1 gesetzt ist.",
+   "consent.suppressed": "Die Telemetrie ist für diesen Lauf unterdrückt, weil {by} gesetzt ist. Was gespeichert ist, bleibt.",
+   "consent.machine": "Die Telemetrie ist auf diesem Rechner unterdrückt, weil es {by} gibt. Was gespeichert ist, bleibt.",
+   "consent.changed": "Die Telemetrie pausiert: Seit Ihrer Zustimmung am {by} hat die Anwendung eine Grenze erhöht oder sendet ihre Meldungen woandershin.",
+   "consent.withheld": "Ohne Ihre Zustimmung wird nicht gefragt: {questions}.",
+   "consent.stored": "Ihre Entscheidung ist gespeichert.",
+   "consent.forgotten": "Alles, was diese Anwendung von Ihren Antworten aufbewahrt hat, ist gelöscht.",
    "reported.true": "ja",
    "reported.false": "nein",
    "reported.nothing": "nichts notiert",
@@ -352,6 +380,7 @@ const questions = {
    "history.forget": "Beenden und diese Liste löschen",
    "history.forgotten": "Gelöscht. Es wird nichts mehr aufgezeichnet.",
    "history.failed": "Das konnte nicht gelöscht werden. Hier wird nichts mehr aufgezeichnet; bitte versuchen Sie es noch einmal.",
+   "statement.how": "Bevor eine Antwort Ihr Gerät verlässt, entscheidet dort der Zufall, ob die Meldung Ihre Antwort nennt oder etwas anderes.",
    "evidence": "Eine einzelne Meldung ist ein starker Hinweis. Am meisten verrät die Frage panel: Wer vorher zwei Antworten für gleich wahrscheinlich hielt, schätzt nach einer Meldung die Chance für eine davon auf höchstens etwa 95 von 100.",
    "evidence.unknown": "Wie viel eine Meldung über Ihre Antwort sagt, hängt von der Frage ab, und die Definition mindestens einer Frage ist auf diesem Gerät nicht mehr vorhanden."
   },
@@ -359,6 +388,23 @@ const questions = {
    "number.decimal": ".",
    "number.thousands": ",",
    "number.date": "{year}-{month}-{day}",
+   "consent.wants": "{app} would like to ask your device:",
+   "consent.change": "You can change your mind at any time. “more” shows what a year of answers can reveal.",
+   "consent.may": "Do you agree?",
+   "consent.yes": "yes",
+   "consent.no": "no",
+   "consent.more": "more",
+   "consent.on": "Telemetry is on. You agreed on {by}.",
+   "consent.some": "Telemetry is on for some purposes: {purposes}. You agreed on {by}.",
+   "consent.off": "Telemetry is off. You declined on {by}.",
+   "consent.undecided": "Telemetry is off. You have not been asked yet.",
+   "consent.variable_on": "Telemetry is on for this run, because {by} is 1.",
+   "consent.suppressed": "Telemetry is suppressed for this run, because {by} is set. What is stored stays.",
+   "consent.machine": "Telemetry is suppressed on this machine, because {by} exists. What is stored stays.",
+   "consent.changed": "Telemetry pauses: since you agreed on {by}, the application has raised a limit or sends its reports elsewhere.",
+   "consent.withheld": "Not asked without your agreement: {questions}.",
+   "consent.stored": "Your choice is stored.",
+   "consent.forgotten": "Everything that this application kept about your answers is erased.",
    "reported.true": "true",
    "reported.false": "false",
    "reported.nothing": "nothing recorded",
@@ -404,6 +450,7 @@ const questions = {
    "history.forget": "Stop, and erase this list",
    "history.forgotten": "Erased. Nothing is recorded any more.",
    "history.failed": "This could not be erased. Nothing is recorded here any more; please try again.",
+   "statement.how": "Before an answer leaves your device, the device randomizes it: chance decides whether the report says what you answered or something else.",
    "evidence": "One report is strong evidence. The question that reveals the most is panel: after one report, somebody who thought two answers equally likely gives one of them a chance of about 95 in 100 at most.",
    "evidence.unknown": "How much one report says about your answer depends on its question, and the definition of at least one question is not on this device any more."
   }

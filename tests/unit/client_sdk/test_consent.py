@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
-from client_sdk.answers.consent import covers
-from client_sdk.decision import Consent, consent_of
+from client_sdk.answers.consent import consent_of, covers
+from client_sdk.decision import Consent
 from client_sdk.protocol import RegistryError
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.sending import helper

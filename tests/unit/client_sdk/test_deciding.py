@@ -96,7 +96,7 @@ def test_a_new_question_is_asked_about_once_whatever_the_answer_is(tmp_path: Pat
 
     for _ in range(2):
         decision = consent.ask(TWO, prompt=decline, **settings)
-        assert (decision.consent, decision.withheld) == (True, {"broke"})
+        assert (decision.consent, decision.withheld) == (True, frozenset({"broke"}))
     assert asked == [("broke",)]
     consent.choose(TWO, consent=True, **settings)
     assert consent.current(TWO, **settings).withheld == frozenset()
@@ -162,7 +162,7 @@ def test_a_suppressed_run_changes_no_byte_and_sends_nothing(tmp_path: Path, send
             device.consent = decision
     assert contents(tmp_path) == before
     if sender == "thread":
-        assert options["transport"].uploads == []  # type: ignore[attr-defined] # it is a ScriptedTransport
+        assert options["transport"].uploads == []
     assert rows(tmp_path, "SELECT count FROM counts") == [(1,)]
 
 

@@ -30,6 +30,7 @@ from client_sdk import (
     recorder,
 )
 from client_sdk import telemetry as telemetry_module
+from client_sdk.decision import SUPPRESSED
 from client_sdk.ledger import charges
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import BUSY_TIMEOUT_S, FILE_NAME
@@ -308,6 +309,11 @@ def after_closing(device: Telemetry) -> Recorded:
     return device.record("dark_mode", value=True)
 
 
+def while_suppressed(_: Telemetry) -> Recorded:
+    with telemetry(None, consent=SUPPRESSED) as device:
+        return device.record("dark_mode", value=True)
+
+
 OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.QUEUED: lambda device: device.record("dark_mode", value=True),
     Recorded.COUNTED: lambda device: device.count("taps"),
@@ -316,6 +322,7 @@ OCCASIONS: dict[Recorded, Callable[[Telemetry], Recorded]] = {
     Recorded.ALREADY_RECORDED: twice,
     Recorded.OUT_OF_BUDGET: out_of_budget,
     Recorded.NO_CONSENT: after_forgetting,
+    Recorded.SUPPRESSED: while_suppressed,
     Recorded.EXPIRED: lambda device: device.record("old", value=True),
     Recorded.UNKNOWN: lambda device: device.record("colour", value=True),
     Recorded.WAITING: while_the_ledger_thread_hangs,

@@ -23,9 +23,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from client_sdk import Recorded
 from client_sdk.answers import counters, days_of_use, reporting
-from client_sdk.decision import Consent
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
+from client_sdk.decision import Consent
 from client_sdk.ledger import erase, outbox, retry_times, stops
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory

@@ -1,37 +1,36 @@
-"""The ``telemetry`` commands for an app that uses click, or Typer, which is click."""
+"""The commands by which users of a command-line app decide what it reports, and read it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
-import click
+from typing import TYPE_CHECKING
 
 from client_sdk import cli, consent
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
-from client_sdk.protocol.statement import statement
+
+if TYPE_CHECKING:
+    import click
 
 
-def telemetry_group(
-    registry: Registry | str | Path,
-    *,
-    collector: str,
-    data_dir: str | Path,
-    variable: str | None = None,
-    language: str = ENGLISH,
-) -> click.Group:
-    """Return a group ``telemetry``, whose commands let the user decide and read what was reported.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetryCommands:
+    """The commands on, off, status, show, statement and forget, which take nothing and print.
 
-    Making it reads no file.
+    Iterating yields them as functions, for any framework. Making this reads no file.
 
     >>> url = "https://telemetry.example.com"
-    >>> group = telemetry_group("metrics.toml", collector=url, data_dir="app")
-    >>> sorted(group.commands)
+    >>> commands = TelemetryCommands(registry="metrics.toml", collector=url, data_dir="app")
+    >>> [each.__name__ for each in commands]
+    ['on', 'off', 'status', 'show', 'statement', 'forget']
+    >>> sorted(commands.click_group().commands)
     ['forget', 'off', 'on', 'show', 'statement', 'status']
 
-    Args:
+    Attributes:
         registry: as `client_sdk.consent.current` takes it.
         collector: as `client_sdk.consent.current` takes it.
         data_dir: as `client_sdk.consent.current` takes it.
@@ -39,24 +38,25 @@ def telemetry_group(
         language: that of what the commands print.
 
     """
-    commands = _Commands(registry, collector, data_dir, variable, language)
-    callbacks = (commands.on, commands.off, commands.status, commands.show, commands.statement, commands.forget)
-    return click.Group(
-        "telemetry",
-        commands=[click.Command(each.__name__, callback=each, help=each.__doc__) for each in callbacks],
-        help="Decide what this program may report, and read what it did report.",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Commands:
-    """What each command does, by its name."""
 
     registry: Registry | str | Path
     collector: str
     data_dir: str | Path
-    variable: str | None
-    language: str
+    variable: str | None = None
+    language: str = ENGLISH
+
+    def __iter__(self) -> Iterator[Callable[[], None]]:
+        return iter((self.on, self.off, self.status, self.show, self.statement, self.forget))
+
+    def click_group(self) -> click.Group:
+        """Return them as the group ``telemetry`` of click."""
+        import click  # noqa: PLC0415 20 ms, and other apps have no click
+
+        return click.Group(
+            "telemetry",
+            commands=[click.Command(each.__name__, callback=each, help=each.__doc__) for each in self],
+            help="Decide what this program may report, and read what it did report.",
+        )
 
     def on(self) -> None:
         """Agree to all questions."""
@@ -64,23 +64,25 @@ class _Commands:
 
     def off(self) -> None:
         """Report nothing any more, and erase what is stored."""
-        self._run("forget")
         self._choose(agrees=False)
+        self._run("forget")
 
     def status(self) -> None:
         """Say whether this program reports, and why."""
         asked, say = self._asked()
         decision = consent.current(asked, collector=self.collector, data_dir=self.data_dir, variable=self.variable)
-        click.echo("\n".join(consent.status(asked, decision, say)))
+        _say("\n".join(consent.status(asked, decision, say)))
 
     def show(self) -> None:
         """Show what has left this device."""
         if not self._run("show"):
-            click.echo(self._asked()[1]("history.nothing"))
+            _say(self._asked()[1]("history.nothing"))
 
     def statement(self) -> None:
         """Show what is asked, why, and what it can reveal."""
-        click.echo(statement(self._asked()[0], self.language))
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 2 ms
+
+        _say(statement(self._asked()[0], self.language))
 
     def forget(self) -> None:
         """Erase what is stored about answers. The choice stays."""
@@ -94,14 +96,18 @@ class _Commands:
         try:
             consent.choose(self._asked()[0], consent=agrees, collector=self.collector, data_dir=self.data_dir)
         except OSError as error:
-            raise click.ClickException(
-                f"the choice cannot be stored: {error.strerror}; make room, or name another folder"
-            ) from error
+            sys.exit(f"Error: the choice cannot be stored: {error.strerror}; make room, or name another folder")
         self.status()
 
     def _run(self, command: str) -> bool:
         """Run a command of hearsay-client on the ledger; return whether there is one."""
-        is_there = ledger_file.exists(Path(self.data_dir).absolute() / ledger_file.FILE_NAME)
-        if is_there and cli.main([command, "--data-dir", str(self.data_dir), "--language", self.language]):
-            raise click.exceptions.Exit(1)
-        return is_there
+        if not ledger_file.exists(Path(self.data_dir).absolute() / ledger_file.FILE_NAME):
+            return False
+        status = cli.main([command, "--data-dir", str(self.data_dir), "--language", self.language])
+        if status:
+            sys.exit(status)
+        return True
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")

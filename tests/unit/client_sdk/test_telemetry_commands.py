@@ -1,0 +1,107 @@
+"""The commands of an app, by click, by Typer and as plain functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+import typer.testing
+from click.testing import CliRunner
+
+from client_sdk import consent
+from client_sdk.telemetry_commands import TelemetryCommands
+from tests.support.devices.clients import ask
+from tests.support.devices.clients import telemetry as device_of
+
+REGISTRY = ask('[metric.used]\nkind = "boolean"\n')
+
+
+@pytest.fixture(params=["click", "typer"])
+def run(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run a command of an app that was made with either framework; return what it prints."""
+    for name in ("DO_NOT_TRACK", *consent.CI_VARIABLES):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(consent, "machine_files", lambda: ())
+    commands = TelemetryCommands(
+        registry=REGISTRY, collector="https://a.example", data_dir=tmp_path, variable="ACME_TELEMETRY"
+    )
+    if request.param == "click":
+        app = click.Group(commands=[commands.click_group()])
+        return lambda *words: CliRunner().invoke(app, ["telemetry", *words]).output
+    group = typer.Typer()
+    for command in commands:
+        group.command()(command)
+    typer_app = typer.Typer()
+    typer_app.add_typer(group, name="telemetry")
+    return lambda *words: typer.testing.CliRunner().invoke(typer_app, ["telemetry", *words]).output
+
+
+def today(tmp_path: Path) -> str:
+    choice = consent._read(tmp_path)
+    assert choice is not None
+    return choice.day
+
+
+def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp_path: Path) -> None:
+    assert run("status") == "Telemetry is off. You have not been asked yet.\n"
+    assert run("show") == "Nothing has left this device.\n"
+    assert run("forget") == ""
+    assert run("on") == f"Telemetry is on. You agreed on {today(tmp_path)}.\n"
+    with device_of(tmp_path, registry=REGISTRY) as device:
+        device.record("used", value=True)
+        device.flush(5)
+    assert "used" in run("show")
+    assert run("off").startswith(f"Telemetry is off. You declined on {today(tmp_path)}.\n")
+    assert "used" not in run("show")
+    with device_of(tmp_path, registry=REGISTRY, consent=False) as device:
+        assert device.budget().lifetime_spent > 0
+    assert "# What acme asks" in run("statement")
+
+
+def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:
+    run("on")
+    with device_of(tmp_path, registry=REGISTRY) as device:
+        device.record("used", value=True)
+    run("forget")
+    assert run("status") == f"Telemetry is on. You agreed on {today(tmp_path)}.\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("DO_NOT_TRACK", "1", "suppressed for this run, because DO_NOT_TRACK is set"),
+        ("CI", "true", "suppressed for this run, because CI is set"),
+        ("ACME_TELEMETRY", "0", "suppressed for this run, because ACME_TELEMETRY is set"),
+        ("ACME_TELEMETRY", "1", "on for this run, because ACME_TELEMETRY is 1"),
+    ],
+)
+def test_the_status_names_the_rule_that_applies(
+    run: Any, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert says in run("status")
+    assert says in run("on")
+
+
+def test_the_status_names_what_is_paused_and_withheld(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consent, "decide", lambda *given: given[2])
+    consent.choose(REGISTRY, consent=True, collector="https://a.example", data_dir=tmp_path)
+    say = REGISTRY.sentences("en")
+
+    def status(registry: Any, collector: str) -> str:
+        decision = consent.current(registry, collector=collector, data_dir=tmp_path)
+        return "\n".join(consent.status(registry, decision, say))
+
+    more = ask('[metric.used]\nkind = "boolean"\n[metric.broke]\nkind = "boolean"\n')
+    assert status(more, "https://a.example").endswith("\nNot asked without your agreement: broke.")
+    assert status(REGISTRY, "https://b.example").startswith("Telemetry pauses: since you agreed on")
+
+
+def test_a_choice_that_cannot_be_stored_is_an_error_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    commands = TelemetryCommands(registry=REGISTRY, collector="https://a.example", data_dir=tmp_path / "file")
+    with pytest.raises(SystemExit, match=r"the choice cannot be stored: .*; make room, or name another folder"):
+        commands.on()
