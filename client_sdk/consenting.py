@@ -22,7 +22,6 @@ from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
 from client_sdk.recorder import Recorder
 from client_sdk.results import LedgerBusyError, LedgerError
-from client_sdk.sending import helper
 
 if TYPE_CHECKING:
     import sqlite3
@@ -123,6 +122,8 @@ class Consenting(Disclosure):
         """Carry out what the user agrees to when a program starts."""
         if agreed is SUPPRESSED:
             if self._path is not None:
+                from client_sdk.sending import helper  # noqa: PLC0415 3 ms
+
                 helper.end(self._path)
             return
         if self._path is not None:

@@ -16,12 +16,13 @@ from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
 from client_sdk.ledger.thread import LedgerThread
-from client_sdk.sending.helper import Helper, leaves_soon
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.sending.helper import Helper
 
 
 REQUEST_DEADLINE_S = 0.3
@@ -120,7 +121,7 @@ class Processes:
         self._schedule.withdraw(connection)
         if self._helper is not None:
             with contextlib.suppress(Exception):  # far instants may raise anything
-                self._expect_to_leave(leaves_soon(connection, self._clock()))
+                self._expect_to_leave(self._helper.leaves_soon(connection, self._clock()))
 
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
         """Remember whether a helper is needed at the exit, also if the app holds this no longer."""

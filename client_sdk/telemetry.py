@@ -29,7 +29,6 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import Recorder
 from client_sdk.results import LedgerError, Recorded, warn
-from client_sdk.sending.helper import Helper
 from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
@@ -148,6 +147,8 @@ class Telemetry(Counting, Consenting):
         helper = None
         if sender == "process" and self._path is not None and transport is None:
             if agreed is not SUPPRESSED:  # no process is started, and nothing is looked up at the end
+                from client_sdk.sending.helper import Helper  # noqa: PLC0415 3 ms
+
                 groups = self._schedule.agreement.groups
                 helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
         elif sender != "thread":

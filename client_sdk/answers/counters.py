@@ -8,8 +8,7 @@ same course (`client_sdk.answers.days_of_use`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from client_sdk.answers import calendar, days_of_use, reporting
 from client_sdk.answers.calendar import EndedCount, Phase
@@ -132,8 +131,7 @@ def _ended_rows(connection: sqlite3.Connection, instant_s: float) -> list[tuple[
 Randomize = Callable[[Metric, object], Randomized]
 
 
-@dataclass(frozen=True, slots=True)
-class CountReports:
+class CountReports(NamedTuple):
     """Adds to counts and reports them, each within a transaction that the caller has begun."""
 
     registry: Registry

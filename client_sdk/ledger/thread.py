@@ -19,7 +19,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
@@ -62,14 +61,12 @@ class _End(NamedTuple):
     last: _Job[Any] | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Job(Generic[T]):
     """A piece of work. Its caller can cancel the result until the commit, when it begins to run."""
 
-    work: Callable[[sqlite3.Connection], T]
-    begin: str
-    is_patient: bool = False
-    result: Future[T] = field(default_factory=Future)
+    def __init__(self, work: Callable[[sqlite3.Connection], T], begin: str, *, is_patient: bool = False) -> None:
+        self.work, self.begin, self.is_patient = work, begin, is_patient
+        self.result: Future[T] = Future()
 
     def decide(self) -> bool:
         """Let the result run, if its caller has not cancelled it; return whether it runs."""

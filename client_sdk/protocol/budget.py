@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
@@ -53,8 +52,7 @@ class Ceiling(StrEnum):
     DELTA = "delta"
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Ceilings in billionths of epsilon, rounded down.
 
     Attributes:

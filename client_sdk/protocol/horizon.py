@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from enum import StrEnum
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import PURE
@@ -59,8 +58,7 @@ IN_YEAR: Final = {WindowKind.DAY: 366, WindowKind.WEEK: 54, WindowKind.MONTH: 12
 """Windows that a calendar year may touch: a leap year that begins on a Sunday touches 54 weeks."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricReports:
+class MetricReports(NamedTuple):
     """A metric and the most reports of it within a horizon.
 
     Attributes:

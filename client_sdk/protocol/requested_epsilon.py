@@ -7,9 +7,9 @@ Only the choice of a channel's integers looks at it. What is charged follows fro
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from client_sdk.protocol.exact import exp_floor
 
@@ -26,8 +26,7 @@ _LOGARITHM = re.compile(r"ln +([0-9]{1,40}(?:\.[0-9]{1,40})?)")
 resolves."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedEpsilon:
+class RequestedEpsilon(NamedTuple):
     """Epsilon as a definition requests it.
 
     Attributes:

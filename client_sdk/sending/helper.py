@@ -68,6 +68,15 @@ class Helper(NamedTuple):
                 groups=dict(self.groups),
             )
 
+    def leaves_soon(self, connection: sqlite3.Connection, now_s: float) -> bool:
+        """Whether anything leaves while a helper that is started now would live."""
+        if not device.agrees(connection):
+            return False
+        in_s = _leaves_in_s(connection, now_s)
+        return (in_s is not None and in_s <= LIFE_S) or any(
+            retry.due_s <= now_s for retry in retry_times.pending(connection)
+        )
+
 
 def end(path: Path) -> None:
     """End the helper that works on a ledger. What it was sending is sent again, and counts once."""
@@ -167,16 +176,6 @@ def _look(connection: sqlite3.Connection, now_s: float, groups: Mapping[str, str
             longest = next(due, None)
             parcel = None if longest is None else outbox.parcel_to_resend(connection, longest, now_s)
     return parcel, Look([])
-
-
-def leaves_soon(connection: sqlite3.Connection, now_s: float) -> bool:
-    """Whether anything leaves while a helper that is started now would live."""
-    if not device.agrees(connection):
-        return False
-    in_s = _leaves_in_s(connection, now_s)
-    return (in_s is not None and in_s <= LIFE_S) or any(
-        retry.due_s <= now_s for retry in retry_times.pending(connection)
-    )
 
 
 def _wait_s(connection: sqlite3.Connection, now_s: float, uniform: Uniform) -> float | None:

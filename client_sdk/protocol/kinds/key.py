@@ -6,8 +6,7 @@ The keys ``values`` and ``other`` are here, which categories, ordinals, sets and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from client_sdk.protocol.kinds.kind import MAX_CATEGORIES
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
@@ -81,8 +80,7 @@ def _either(choices: list[Any]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else words[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """A key of a question's table.
 
     Attributes:

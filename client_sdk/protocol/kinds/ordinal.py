@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ class Ordinal(Category):
     statistics: ClassVar[tuple[str, ...]] = ("mean",)
     keys: ClassVar[tuple[Key, ...]] = (
         VALUES,
-        replace(STATISTIC, narrower={"const": "mean"}, required=False, read=_read_mean),
+        STATISTIC._replace(narrower={"const": "mean"}, required=False, read=_read_mean),
     )
 
     @classmethod

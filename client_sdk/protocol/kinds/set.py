@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -62,9 +62,9 @@ class Subset(Kind):
 
     name: ClassVar[str] = "set"
     keys: ClassVar[tuple[Key, ...]] = (
-        replace(VALUES, narrower=VALUES.schema | {"maxItems": MAX_CATEGORIES - 1}),
+        VALUES._replace(narrower=VALUES.schema | {"maxItems": MAX_CATEGORIES - 1}),
         OTHER,
-        replace(MAX_ITEMS, read=_read_most),
+        MAX_ITEMS._replace(read=_read_most),
     )
     refused: ClassVar[Mapping[str, str]] = refused(
         permanent_epsilon="is not for a set, because each report may reveal another member",

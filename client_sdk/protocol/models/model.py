@@ -332,7 +332,7 @@ class Model(_OfFeatures, Ball):
             "of a model: the devices that will report, by which auto chooses",
             required=False,
         ),
-        replace(NORM, required=False),
+        NORM._replace(required=False),
     )
     norm: ClassVar[Fraction] = Fraction(1)  # type: ignore[misc] # of each question of the others
 

@@ -12,10 +12,9 @@ p = 1/2 and q = 3/4). NIST SP 800-226, "Guidelines for Evaluating Differential P
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from client_sdk.protocol.budget import Budget
 from client_sdk.protocol.epsilon import NANOS, as_float, nanos_ceiling
@@ -33,8 +32,7 @@ YEAR_NANOS: Final = 5 * NANOS
 """The most of a year, in billionths: even odds can become 149 to one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _StillAsked:
+class _StillAsked(NamedTuple):
     """The questions that have not expired, and their ceilings."""
 
     budget: Budget
@@ -89,7 +87,7 @@ def _odds(metric: Metric) -> Fraction:
 
 
 def _kept_year(registry: Asked) -> int:
-    return most_nanos(_StillAsked(replace(registry.budget, web_year_nanos=None), registry.metrics), Horizon.YEAR)
+    return most_nanos(_StillAsked(registry.budget._replace(web_year_nanos=None), registry.metrics), Horizon.YEAR)
 
 
 def _of_reports(registry: Asked) -> Iterator[str]:

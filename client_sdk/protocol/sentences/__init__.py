@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -33,7 +32,6 @@ LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
 class Sentences:
     """The sentences of one language.
 
@@ -42,7 +40,11 @@ class Sentences:
 
     """
 
-    texts: Mapping[str, str]
+    __slots__ = ("texts",)
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        """Take the sentences by key."""
+        self.texts = texts
 
     def __call__(self, key: str, /, **values: str | int) -> str:
         """Return a sentence; a whole number is written as the language does."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, digits
@@ -130,9 +130,9 @@ class Text(Kind):
             required=False,
             read=lambda *_: None,  # read with the letters
         ),
-        replace(OTHER, read=lambda table, key, _: table.text(key.name, most=1) or None),
+        OTHER._replace(read=lambda table, key, _: table.text(key.name, most=1) or None),
         Key("max_length", whole(MAX_TEXT_LENGTH), "of a text: the most letters; longer ones are cut"),
-        replace(MAX_ITEMS, narrower=whole(MAX_TEXTS), required=False),
+        MAX_ITEMS._replace(narrower=whole(MAX_TEXTS), required=False),
         Key("discover", FLAG, "of a text: whether texts can be found that nobody names"),
         Key(
             "cells",

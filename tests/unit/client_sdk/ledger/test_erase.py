@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
 from itertools import count
@@ -100,7 +99,7 @@ def test_what_the_present_periods_have_spent_is_the_same_after_any_history(
     budget = ask('[metric.m]\nkind = "boolean"', f'window = "{kind}"\ndelta = 0.5').budget
     for _ in range(100):
         charges.instant(connection, instant_s)
-        all_periods = [Periods.at(replace(budget, window=kind), instant_s) for kind in WindowKind]
+        all_periods = [Periods.at(budget._replace(window=kind), instant_s) for kind in WindowKind]
         for window in (Window.of(seeded.choice(list(WindowKind)), instant_s) for _ in range(seeded.randint(0, 3))):
             cost = Cost(seeded.randint(0, 10**9), seeded.randint(0, 9))
             assert charges.charge(connection, (f"m{next(names)}", EDITION, window.text), cost, budget, all_periods[0])

@@ -176,7 +176,7 @@ def test_whoever_follows_the_advice_once_needs_no_more(seed: int, one_kind: bool
         for sentence in registry.shortages(TODAY)
         for ceiling, total in re.findall(r"raise (\w+) to ([0-9.]+)", sentence)
     }
-    budget = replace(registry.budget, **raised)
+    budget = registry.budget._replace(**raised)
     assert replace(registry, budget=budget).shortages(TODAY) == []
 
 
