@@ -58,7 +58,7 @@ print((time.perf_counter() - began_s) * 1000)
 
 def measure_sdk() -> str:
     """Return the section of the results."""
-    requests_ms, sdk_ms, names_ms = import_times()
+    requests_ms, sdk_ms = import_times()
     share = median(sdk_ms) / median(requests_ms)
     record_ms = record_times()
     new_ms, known_ms, offline_ms = first_times()
@@ -72,7 +72,6 @@ def measure_sdk() -> str:
             [
                 ["`import requests`, ms", spread(requests_ms, 1)],
                 ["`import client_sdk`, ms (its names load at first use)", spread(sdk_ms, 1)],
-                ["`from client_sdk import Registry, Telemetry`, ms", spread(names_ms, 1)],
                 ["`record` with a durable queue, ms", spread(record_ms, 2)],
                 ["`Telemetry(…)` and first `record` in a fresh process, new device, ms", spread(new_ms, 1)],
                 ["the same, known device, ms", spread(known_ms, 1)],
@@ -96,9 +95,9 @@ def measure_sdk() -> str:
     )
 
 
-def import_times() -> tuple[list[float], list[float], list[float]]:
-    """Return milliseconds of three imports, each in fresh interpreters, in turn."""
-    statements = ("import requests", "import client_sdk", "from client_sdk import Registry, Telemetry")
+def import_times() -> tuple[list[float], list[float]]:
+    """Return milliseconds of two imports, each in fresh interpreters, in turn."""
+    statements = ("import requests", "import client_sdk")
     rounds = [[_import_ms(statement) for statement in statements] for _ in range(ROUNDS)]
     first, second, third = (list(column) for column in zip(*rounds, strict=True))
     return first, second, third

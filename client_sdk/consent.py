@@ -18,7 +18,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, date, datetime
@@ -301,6 +300,8 @@ def _read(folder: Path | None) -> Choice | None:
 
 def _write(folder: Path, choice: Choice) -> None:
     """Replace the stored choice, completely or not at all."""
+    import tempfile  # noqa: PLC0415 5 ms
+
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     consent = choice.consent if isinstance(choice.consent, bool) else sorted(choice.consent)
     descriptor, draft = tempfile.mkstemp(prefix=f"{FILE_NAME}.", dir=folder)

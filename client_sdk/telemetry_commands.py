@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk import cli, consent
+from client_sdk import consent
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
@@ -103,6 +103,8 @@ class TelemetryCommands:
         """Run a command of hearsay-client on the ledger; return whether there is one."""
         if not ledger_file.exists(Path(self.data_dir).absolute() / ledger_file.FILE_NAME):
             return False
+        from client_sdk import cli  # noqa: PLC0415 20 ms
+
         status = cli.main([command, "--data-dir", str(self.data_dir), "--language", self.language])
         if status:
             sys.exit(status)
