@@ -99,8 +99,8 @@ def import_times() -> tuple[list[float], list[float]]:
     """Return milliseconds of two imports, each in fresh interpreters, in turn."""
     statements = ("import requests", "import client_sdk")
     rounds = [[_import_ms(statement) for statement in statements] for _ in range(ROUNDS)]
-    first, second, third = (list(column) for column in zip(*rounds, strict=True))
-    return first, second, third
+    first, second = (list(column) for column in zip(*rounds, strict=True))
+    return first, second
 
 
 def _import_ms(statement: str) -> float:
