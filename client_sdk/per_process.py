@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
 from client_sdk.host import exits, forks
@@ -22,6 +21,7 @@ from client_sdk.sending.uploader import Uploader
 if TYPE_CHECKING:
     import sqlite3
 
+    from client_sdk.answers.budget_alerts import BudgetWatch
     from client_sdk.sending.helper import Helper
 
 

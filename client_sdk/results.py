@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections.abc import Callable
 from enum import StrEnum
 from typing import ClassVar, NamedTuple
 
@@ -281,6 +282,14 @@ class BudgetStatus(NamedTuple):
     month_ceiling: float | None
     windows_left: int | None
     ends: str | None
+
+
+WARN_AT = (0.8, 0.95)
+"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before
+silence."""
+
+OnBudget = Callable[[float, BudgetStatus], object]
+"""Takes the fraction of the lifetime budget that was reached, and what is spent and left."""
 
 
 def warn(message: str, *arguments: object) -> None:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
@@ -28,7 +27,7 @@ from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.recorder import Recorder
-from client_sdk.results import LedgerError, Recorded, warn
+from client_sdk.results import WARN_AT, LedgerError, OnBudget, Recorded, warn
 from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
@@ -143,7 +142,11 @@ class Telemetry(Counting, Consenting):
         self._schedule = Schedule(registry, coins)
         self._schedule.agreement.consent = agreed
         self._schedule.agreement.withheld = withheld_by(consent)
-        watch = None if on_budget is None else BudgetWatch(registry, on_budget, warn_at)
+        watch = None
+        if on_budget is not None:
+            from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 1 ms
+
+            watch = BudgetWatch(registry, on_budget, warn_at)
         helper = None
         if sender == "process" and self._path is not None and transport is None:
             if agreed is not SUPPRESSED:  # no process is started, and nothing is looked up at the end

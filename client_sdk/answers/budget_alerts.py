@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,20 +13,13 @@ from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.status import read_status
 from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.results import BudgetStatus, LedgerError, warn
+from client_sdk.results import BudgetStatus, LedgerError, OnBudget, warn
 
 if TYPE_CHECKING:
     import sqlite3
 
-WARN_AT = (0.8, 0.95)
-"""Fractions of the lifetime ceiling: in time for a release that asks less, and just before
-silence."""
-
 LOOK_DEADLINE_S = 5.0
 """How long one look waits for the ledger. The next look makes up for one that fails."""
-
-OnBudget = Callable[[float, BudgetStatus], object]
-"""Takes the fraction of the lifetime budget that was reached, and what is spent and left."""
 
 
 def _fractions(warn_at: Sequence[float]) -> list[float]:

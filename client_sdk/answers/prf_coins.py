@@ -11,13 +11,12 @@ import hmac
 import struct
 
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.mechanisms import permanent
 
 SCHEME = "hearsay prf 1"
 """The first label of all pseudo-random coins. Another version of the scheme has another label."""
 
-PERMANENT, OFFSET, PARTICIPATION = permanent.PERMANENT, permanent.OFFSET, "participation"
-"""The purposes of pseudo-random coins and keys."""
+PARTICIPATION = "participation"
+"""The purpose of the coins that draw who takes part; permanent answers have others."""
 
 _WORD_BYTES = 8
 

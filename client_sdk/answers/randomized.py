@@ -22,13 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from client_sdk.answers import prf_coins
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.channel import Coins
-from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.results import LedgerBusyError
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.mechanisms.permanent import Permanent
 
 
 class PermanentAnswer(NamedTuple):

@@ -22,7 +22,6 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window, WindowKind
 from client_sdk.protocol.wire.malformed import Malformed, MalformedError
-from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
 
@@ -31,7 +30,6 @@ __all__ = [
     "COIN_SCALE",
     "GRACE_S",
     "MAX_REPORTS",
-    "MAX_UPLOAD_BYTES",
     "Budget",
     "Channel",
     "Coins",

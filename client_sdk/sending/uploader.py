@@ -14,7 +14,6 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from client_sdk.answers.budget_alerts import BudgetWatch
 from client_sdk.answers.schedule import Schedule
 from client_sdk.ledger import erase
 from client_sdk.ledger.backoff import Uniform, jitter
@@ -30,6 +29,8 @@ from client_sdk.sending.transport import Transport
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.answers.budget_alerts import BudgetWatch
 
 
 class _State(Enum):

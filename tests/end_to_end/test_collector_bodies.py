@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.config import DEFAULT_THREADS
 from tests.support.services.collecting import REGISTRY_TEXT, upload
 from tests.support.services.processes import RunningCollector

@@ -20,7 +20,8 @@ from threading import Thread
 import pytest
 
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Window, WindowKind
+from client_sdk.protocol import Upload, Window, WindowKind
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from client_sdk.sending.responses import Reply, Transient, judge
 from collector.api.messages import NOT_CACHED
 from collector.api.problem import Problem, ProblemError

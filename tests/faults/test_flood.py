@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Window, WindowKind
+from client_sdk.protocol import Window, WindowKind
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.relay.app import MAX_ARRIVING
 from collector.relay.config import DEFAULT_HELD
 from collector.relay.serve import SPARE_CONNECTIONS

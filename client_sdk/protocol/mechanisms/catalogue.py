@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.kinds.kind import MAX_CATEGORIES, Kind
-from client_sdk.protocol.mechanisms import designs
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.kinds.grid import Grid
+    from client_sdk.protocol.mechanisms.designs import Candidate
 
 Utility = Sequence[Sequence[Fraction]]
 """A square table: how useful it is to report the column's value when the row's value is true."""
@@ -291,6 +291,8 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
 
     All that has shares asks here: categories, ordinals, sets, crosses and small counts.
     """
+    from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
+
     if designs.best_subset_size(inputs, odds) == 1:
         return designs.K_ARY  # the least variance, and as many symbols as values
     candidates = [*designs.by_name(inputs, odds), *_balanced(inputs, odds)]
@@ -299,12 +301,13 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
     return min(good, key=lambda candidate: candidate.symbols).name
 
 
-def _balanced(inputs: int, odds: Fraction) -> Iterator[designs.Candidate]:
+def _balanced(inputs: int, odds: Fraction) -> Iterator[Candidate]:
     from client_sdk.protocol.mechanisms.balanced_design import UNIT, balanced_choice  # noqa: PLC0415 2 ms
+    from client_sdk.protocol.mechanisms.designs import Candidate  # noqa: PLC0415 2 ms
 
     design = balanced_choice(inputs, odds)
     if design is not None:
-        yield designs.Candidate(Fraction(design.variance, UNIT), design.symbols, "balanced-design")
+        yield Candidate(Fraction(design.variance, UNIT), design.symbols, "balanced-design")
 
 
 def number_mechanism(statistic: str, answers: int | None, odds: Fraction) -> str:

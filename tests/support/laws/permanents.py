@@ -15,6 +15,7 @@ from client_sdk.answers import prf_coins as prf
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, Registry
+from client_sdk.protocol.mechanisms import permanent
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.devices.clients import ask
 from tests.support.laws.coins import exact_law
@@ -90,7 +91,7 @@ class GridOffsets(RandomFunction):
 
     def __call__(self, secret: bytes, *labels: str) -> Coins:
         """Return the coins of a secret and some labels."""
-        return _Offset(self, secret) if labels[0] == prf.OFFSET else super().__call__(secret, *labels)
+        return _Offset(self, secret) if labels[0] == permanent.OFFSET else super().__call__(secret, *labels)
 
 
 class _Offset:
@@ -100,7 +101,7 @@ class _Offset:
     def bernoulli(self, numerator: int) -> bool:
         """Compare with the offset; exact for numerators that are multiples of the grid's step."""
         assert numerator * OFFSETS % COIN_SCALE == 0, "this number lies between two offsets of the grid"
-        offset = int(self._function.once((self._secret, prf.OFFSET), lambda coins: coins.below(OFFSETS)))
+        offset = int(self._function.once((self._secret, permanent.OFFSET), lambda coins: coins.below(OFFSETS)))
         is_below: bool = offset * COIN_SCALE < numerator * OFFSETS
         return is_below
 

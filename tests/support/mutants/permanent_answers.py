@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from client_sdk.answers import prf_coins as prf
 from client_sdk.protocol import Coins
+from client_sdk.protocol.mechanisms import permanent
 from tests.support.laws.permanents import RandomFunction
 
 Function = Callable[..., Coins]
@@ -23,7 +23,7 @@ def _drawn_anew(coins: Coins) -> Function:
 
 def _offset_drawn_anew(coins: Coins) -> Function:
     right = RandomFunction(coins)
-    return lambda secret, *labels: coins if labels[0] == prf.OFFSET else right(secret, *labels)
+    return lambda secret, *labels: coins if labels[0] == permanent.OFFSET else right(secret, *labels)
 
 
 def _same_for_all_answers(coins: Coins) -> Function:
@@ -32,7 +32,7 @@ def _same_for_all_answers(coins: Coins) -> Function:
 
 
 def _never_lies(coins: Coins) -> Function:
-    return lambda _, *labels: coins if labels[0] == prf.OFFSET else _Kept()
+    return lambda _, *labels: coins if labels[0] == permanent.OFFSET else _Kept()
 
 
 class _Kept:

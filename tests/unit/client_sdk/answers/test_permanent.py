@@ -16,6 +16,7 @@ from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.ledger.thread import LedgerThread
 from client_sdk.protocol import COIN_SCALE, Metric
+from client_sdk.protocol.mechanisms import permanent
 from tests.support.devices.clients import DAY_S, SetClock, ask, busy_ledger, rows, telemetry
 from tests.support.laws.permanents import SECRET, answer_of, asking, channel_of
 from tests.support.laws.sampling import accepts, decision
@@ -33,7 +34,7 @@ def secret_of(device: int) -> Secret:
 
 def offset_of(metric: Metric, secret: Secret) -> Fraction:
     """Return the largest answer that a device rounds down; low and high stand for 0 and 1."""
-    coins = prf.PrfCoins(secret.key, prf.OFFSET, metric.name, metric.edition)
+    coins = prf.PrfCoins(secret.key, permanent.OFFSET, metric.name, metric.edition)
     return Fraction(coins.below(COIN_SCALE), COIN_SCALE) * 10
 
 
@@ -54,7 +55,7 @@ def test_the_offset_makes_the_mean_over_devices_unbiased() -> None:
     metric = speed()
     decided = decision(0.3, 0.35)
     ups = sum(
-        metric.encode(3, prf.PrfCoins(secret_of(device).key, prf.OFFSET, metric.name, metric.edition))
+        metric.encode(3, prf.PrfCoins(secret_of(device).key, permanent.OFFSET, metric.name, metric.edition))
         for device in range(decided.draws)
     )
     assert accepts(decided, 0.3, ups)
@@ -63,7 +64,7 @@ def test_the_offset_makes_the_mean_over_devices_unbiased() -> None:
 def test_the_offset_is_the_same_for_all_answers_of_a_device_and_another_on_another() -> None:
     metric = speed()
     rounded = [
-        [metric.encode(answer, prf.PrfCoins(secret_of(device).key, prf.OFFSET, "m", "")) for answer in range(11)]
+        [metric.encode(answer, prf.PrfCoins(secret_of(device).key, permanent.OFFSET, "m", "")) for answer in range(11)]
         for device in range(50)
     ]
     assert all(ends == sorted(ends) for ends in rounded)

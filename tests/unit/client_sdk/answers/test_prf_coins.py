@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.answers import prf_coins as prf
 from client_sdk.answers.participation import sampled
 from client_sdk.answers.prf_coins import PrfCoins, derive
 from client_sdk.answers.randomized import permanent_answer
 from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
+from client_sdk.protocol.mechanisms import permanent
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from tests.support.devices.clients import ask
 from tests.support.laws.sampling import accepts, decision
@@ -65,7 +65,7 @@ def test_permanent_answers_are_those_of_the_vectors(vector: dict[str, Any]) -> N
     assert isinstance(metric.channel, Permanent)
     assert metric.edition == vector["edition"]
     secret = Secret(bytes.fromhex(vector["secret"]), 1)
-    rounded = metric.encode(vector["answer"], PrfCoins(secret.key, prf.OFFSET, "m", metric.edition))
+    rounded = metric.encode(vector["answer"], PrfCoins(secret.key, permanent.OFFSET, "m", metric.edition))
     assert rounded == vector["value"]
     answer = permanent_answer(metric, metric.channel, partial(metric.encode, vector["answer"]), secret)
     assert answer.symbol == vector["symbol"]
@@ -120,11 +120,11 @@ def test_labels_that_only_join_to_the_same_text_have_different_coins() -> None:
 
 def neighbors(number: int) -> list[tuple[bytes, Labels, bytes, Labels]]:
     """Return secrets and labels that differ in one thing only."""
-    base = (prf.PERMANENT, "m", "0123456789ab", str(number))
+    base = (permanent.PERMANENT, "m", "0123456789ab", str(number))
     secret = number.to_bytes(32, "big")
     return [
         (secret, base, secret, (*base[:3], str(number + 1))),
-        (secret, base, secret, (prf.OFFSET, *base[1:])),
+        (secret, base, secret, (permanent.OFFSET, *base[1:])),
         (secret, base, secret, (base[0], "n", *base[2:])),
         (secret, base, secret, (*base[:2], "0123456789ac", base[3])),
         (secret, base, (number + 10**6).to_bytes(32, "big"), base),

@@ -5,7 +5,8 @@ from http import HTTPStatus
 
 import pytest
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, MalformedError, Refusal, Upload, Verdict
+from client_sdk.protocol import MalformedError, Refusal, Upload, Verdict
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector.api.batch import (
     MAX_BULK_UPLOADS,
     LineProblem,

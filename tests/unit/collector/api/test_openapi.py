@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import schemathesis
 
-from client_sdk.protocol import MAX_REPORTS, MAX_UPLOAD_BYTES, Malformed, Refusal, Window, WindowKind
+from client_sdk.protocol import MAX_REPORTS, Malformed, Refusal, Window, WindowKind
 from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
-from client_sdk.protocol.wire.reading import MAX_SYMBOL, UPLOAD_ID
+from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, UPLOAD_ID
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, STOPPED
 from collector import create_app

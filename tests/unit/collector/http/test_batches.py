@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Window
+from client_sdk.protocol import Window
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector import create_app
 from collector.access import Access, AccessKey, Role, digest_of
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS

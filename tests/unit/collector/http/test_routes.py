@@ -9,7 +9,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from client_sdk.protocol import GRACE_S, MAX_UPLOAD_BYTES, Registry, Window
+from client_sdk.protocol import GRACE_S, Registry, Window
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from collector import create_app
 from collector.access import Access
 from collector.config import HOUR_S

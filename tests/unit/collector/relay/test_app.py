@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from client_sdk.protocol import MAX_UPLOAD_BYTES, Upload, Verdict
+from client_sdk.protocol import Upload, Verdict
+from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
 from client_sdk.protocol.wire.stopped import Question
 from collector import create_app
 from collector.access import Access

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import (
     MAX_REPORTS,
-    MAX_UPLOAD_BYTES,
     MalformedError,
     Refusal,
     Report,
@@ -25,7 +24,7 @@ from client_sdk.protocol import (
     Window,
     WindowKind,
 )
-from client_sdk.protocol.wire.reading import MAX_SYMBOL, read_upload
+from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, read_upload
 
 MARK = "zzmarkedzz"
 UPLOAD = Upload("0123456789abcdef" * 2, (Report("dark_mode", "3fb1c02a77d9", "2026-11-20", 1),))
