@@ -174,11 +174,7 @@ def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
 
 
 def _forget(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
-    with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
-        connection.execute("BEGIN IMMEDIATE")
+    with contextlib.closing(show.open_copy(path)) as connection:
         say = Labeler(registries.kept(connection)).sentences(arguments.language)
-        erase.wipe(connection)
-        connection.execute("COMMIT")
-        erase.scrub(connection)
-    erase.remove_leftovers(path)
+    erase.forget(path)
     yield say("show.forgotten")

@@ -33,12 +33,13 @@ from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
+from client_sdk.results import warn
 
 FILE_NAME: Final = "consent.json"
 """The file in the app's folder that keeps the choice. Opting out does not delete it."""
 
-OFF: Final = ("", "0", "false", "no", "off")
-"""What a variable is set to when it is as good as not set."""
+OFF: Final = ("", "0", "false")
+"""What ``DO_NOT_TRACK`` or ``CI`` is set to when it is as good as not set."""
 
 CI_VARIABLES: Final = (
     "CI",
@@ -59,8 +60,8 @@ CI_VARIABLES: Final = (
 )
 """The variables by which continuous integration services are known."""
 
-Prompt = Callable[[Registry, tuple[str, ...], Sentences], bool | AbstractSet[str] | None]
-"""Asks about questions, by name, in the words of a language."""
+Prompt = Callable[[tuple[str, ...], tuple[str, ...]], bool | AbstractSet[str] | None]
+"""Asks about questions, by name, with the lines to show."""
 
 
 class Choice(NamedTuple):
@@ -76,7 +77,7 @@ class Choice(NamedTuple):
 
     """
 
-    consent: bool | frozenset[str]
+    consent: Consent
     day: str
     host: str
     ceilings: Mapping[str, int]
@@ -257,8 +258,8 @@ def choose(
         consent: True, False or a set of purposes.
         collector: as `current` takes it.
         data_dir: as `current` takes it.
-        about: the questions that the user was asked about, by name; None for all. About some they
-            say True or False, and the others stay as they were chosen.
+        about: the questions that the user was asked about, by name; None for all. If it names some,
+            the others stay as they were chosen.
 
     Raises:
         OSError: if the choice cannot be stored.
@@ -270,32 +271,51 @@ def choose(
     if folder is None or agreed is SUPPRESSED:
         raise ValueError("a choice is True, False or a set of purposes, and needs a data_dir to be stored in")
     host, before = _host(collector), _read(folder)
-    asked = {name: terms(metric) for name, metric in registry.metrics.items() if about is None or name in about}
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    if about is None or before is None:
-        choice = Choice(agreed, today, host, ceilings_of(registry), asked if agreed else {}, {} if agreed else asked)
-    elif agreed:
-        choice = before._replace(agreed={**before.agreed, **asked})
-    else:
-        choice = before._replace(declined={**before.declined, **asked})
+    metrics = {name: metric for name, metric in registry.metrics.items() if about is None or name in about}
+    yes = {name: terms(metric) for name, metric in metrics.items() if covers(agreed, metric)}
+    no = {name: terms(metric) for name, metric in metrics.items() if name not in yes}
+    choice = Choice(agreed, f"{datetime.now(UTC):%Y-%m-%d}", host, ceilings_of(registry), yes, no)
+    if about is not None and before is not None:
+        choice = before._replace(agreed={**before.agreed, **yes}, declined={**before.declined, **no})
     _write(folder, choice)
 
 
 def _host(collector: str) -> str:
-    return urlsplit(collector).hostname or ""
+    host = urlsplit(collector).hostname
+    if not host:
+        raise ValueError("collector must be a URL such as https://telemetry.example.com")
+    return host
 
 
 def _read(folder: Path | None) -> Choice | None:
     """Return the stored choice; None if there is none, or none that can be read."""
     try:
-        document: dict[str, Any] = json.loads((folder / FILE_NAME).read_text(encoding="utf-8")) if folder else {}
-        consent, *others = (document[name] for name in Choice._fields)
-        day, host, ceilings, *questions = others
-        agreed, declined = ({name: Terms(*each) for name, each in known.items()} for known in questions)
-        choice = consent if isinstance(consent, bool) else frozenset(consent)
-        return Choice(choice, str(day), host, {name: int(most) for name, most in ceilings.items()}, agreed, declined)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        text = (folder / FILE_NAME).read_text(encoding="utf-8") if folder and (folder / FILE_NAME).is_file() else "{}"
+        document: dict[str, Any] = json.loads(text)
+        consent, day, host, ceilings, agreed, declined = (document[name] for name in Choice._fields)
+        choice = consent_of(consent if isinstance(consent, bool) else {*_texts(consent)})
+        date.fromisoformat(day)
+        return Choice(choice, day, host, _whole(ceilings), _read_terms(agreed), _read_terms(declined))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+
+
+def _texts(listed: list[Any]) -> list[str]:
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise TypeError("not a list of texts")
+    return listed
+
+
+def _whole(numbers: dict[str, Any]) -> dict[str, int]:
+    if not all(type(number) is int for number in numbers.values()):
+        raise TypeError("not whole numbers")
+    return numbers
+
+
+def _read_terms(known: dict[str, Any]) -> dict[str, Terms]:
+    read = {name: Terms(*each) for name, each in known.items()}
+    _whole({f"{name} {place}": cost for name, each in read.items() for place, cost in enumerate(each[1:])})
+    return read
 
 
 def _write(folder: Path, choice: Choice) -> None:
@@ -303,7 +323,7 @@ def _write(folder: Path, choice: Choice) -> None:
     import tempfile  # noqa: PLC0415 5 ms
 
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    consent = choice.consent if isinstance(choice.consent, bool) else sorted(choice.consent)
+    consent = sorted(choice.consent) if isinstance(choice.consent, frozenset) else choice.consent
     descriptor, draft = tempfile.mkstemp(prefix=f"{FILE_NAME}.", dir=folder)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -337,8 +357,8 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
         data_dir: as `current` takes it.
         variable: as `current` takes it.
         language: that of the sentences: one that ships, or that the registry has sentences in.
-        prompt: asks about questions, by name, in the app's own way, such as in a window, where it
-            can show the lines of `words`. It returns what the user agrees to; None if they did not
+        prompt: asks in the app's own way, such as in a window. It gets the names of the questions
+            and the lines to show, and returns what the user agrees to of them; None if they did not
             choose, when they are asked again at the next start.
 
     Raises:
@@ -354,22 +374,32 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
     if prompt is None:
         if not _is_terminal(sys.stdin, sys.stderr):
             return decision
-        prompt = partial(_on_terminal, language=language)
-    answer = prompt(registry, decision.undecided, say)
+        prompt = partial(_on_terminal, registry, say, language)
+    answer = prompt(decision.undecided, tuple(words(registry, decision, collector, say)))
     if answer is None:
         return decision
-    about = decision.undecided if decision.rule is Rule.CHOICE and isinstance(answer, bool) else None
-    with contextlib.suppress(OSError):  # a full disk must not end the app: the user is asked again
+    about = decision.undecided if decision.rule is Rule.CHOICE else None
+    try:
         choose(registry, consent=answer, collector=collector, data_dir=data_dir, about=about)
+    except OSError as error:  # which must not end the app
+        warn("the user's choice cannot be stored, and they will be asked again: %s", error.strerror)
     return current(registry, collector=collector, data_dir=data_dir, variable=variable)
 
 
-def words(registry: Registry, names: Iterable[str], say: Sentences) -> Iterator[str]:
-    """Yield the lines of the request: what is asked, why, and how much a report says."""
-    yield say("consent.wants", app=registry.app)
-    yield from (f"  {name}: {say(f'{PURPOSE}{name}')}" for name in names)
+def words(registry: Registry, decision: Decision, collector: str, say: Sentences) -> Iterator[str]:
+    """Yield the lines of a request: what is asked and why, where it goes, how much a report says.
+
+    It says, too, why somebody who has agreed is asked again.
+    """
+    again = {Rule.CHOICE: "again", Rule.CHANGED: "changed"}
+    if decision.rule in again:
+        yield say(f"consent.{again[decision.rule]}", app=registry.app, by=say.date(date.fromisoformat(decision.by)))
+    else:
+        yield say("consent.wants", app=registry.app)
+    yield from (f"  {name}: {say(f'{PURPOSE}{name}')}" for name in decision.undecided)
+    yield say("consent.sent", host=_host(collector))
     yield say("statement.how")
-    yield evidence(registry.metrics.values(), say)
+    yield evidence((registry.metrics[name] for name in decision.undecided), say)
     yield say("consent.change")
 
 
@@ -378,7 +408,9 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
     consent, rule, by, withheld, _ = decision
     key = {Rule.DO_NOT_TRACK: "suppressed", Rule.CI: "suppressed"}.get(rule, str(rule))
     if rule is Rule.VARIABLE:
-        key = "variable_on" if consent else "suppressed"
+        key = "variable_on" if consent else "variable_off"
+    if rule is Rule.CHANGED:
+        key = "paused"
     if rule is Rule.CHOICE:
         key = "on" if consent is True else "some" if consent else "off"
     purposes = ", ".join(sorted(consent)) if isinstance(consent, frozenset) else ""
@@ -388,17 +420,17 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
         yield say("consent.withheld", questions=", ".join(name for name in registry.metrics if name in withheld))
 
 
-def _on_terminal(registry: Registry, names: tuple[str, ...], say: Sentences, language: str) -> bool | None:
+def _on_terminal(
+    registry: Registry, say: Sentences, language: str, _: tuple[str, ...], lines: tuple[str, ...]
+) -> bool | None:
     """Ask on the terminal until the user says yes or no; None if they end the input."""
-    lines = "\n".join(words(registry, names, say))
-    sys.stderr.write(f"{lines}\n")
+    text = "\n".join(lines)
+    sys.stderr.write(f"{text}\n")
     answers = {say(f"consent.{answer}"): answer for answer in ("yes", "no", "more")}
     while True:
         sys.stderr.write(f"{say('consent.may')} [{'/'.join(answers)}] ")
         sys.stderr.flush()
         line = sys.stdin.readline()
-        if not line:
-            return None
         match answers.get(line.strip().lower()):
             case "yes":
                 return True
@@ -408,6 +440,11 @@ def _on_terminal(registry: Registry, names: tuple[str, ...], say: Sentences, lan
                 from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
 
                 sys.stderr.write(f"\n{statement(registry, language)}\n")
+            case _ if not line:
+                sys.stderr.write("\n")
+                return None
+            case _:
+                sys.stderr.write(f"{say('consent.type')}\n")
 
 
 def _is_terminal(answers: TextIO | None, questions: TextIO | None) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.consent import consent_of
-from client_sdk.decision import SUPPRESSED, Consent, Decision, withheld_by
+from client_sdk.decision import SUPPRESSED, Consent, Decision
 from client_sdk.disclosure import Disclosure
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
@@ -74,13 +74,12 @@ class Consenting(Disclosure):
         if self._is_forgotten or agreed is SUPPRESSED:
             why = "a run is suppressed from its start on" if agreed is SUPPRESSED else "the user has opted out"
             raise ValueError(f"{why}; make a new Telemetry")
-        self._schedule.agreement.consent = agreed
-        self._schedule.agreement.withheld = withheld_by(consent)
+        self._schedule.agreement.take(consent)
         ledger_thread = self._processes.current.ledger_thread
         if not before and self._path is not None:  # without consent it was opened without making a secret
             ledger_thread.reopen()
         ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
-        if agreed is not True and (self._path is None or ledger_file.exists(self._path)):
+        if self._withdraws(agreed) and (self._path is None or ledger_file.exists(self._path)):
             self._insist(_nothing)
             if self._path is not None:
                 self._insist(erase.scrub, begin=BARE)
@@ -141,9 +140,13 @@ class Consenting(Disclosure):
         is_there, ledger_thread = ledger_file.exists(path), self._processes.current.ledger_thread
         if agreed or is_there:
             ledger_thread.do_first(partial(self._schedule.agree, consent=agreed))
-        if agreed is not True and is_there:
+        if self._withdraws(agreed) and is_there:
             ledger_thread.run_or_leave(_nothing, READY_DEADLINE_S, _nothing)
             ledger_thread.prepare(erase.empty_log, begin=BARE)
+
+    def _withdraws(self, agreed: Consent) -> bool:
+        """Whether a consent may withdraw anything that a ledger holds."""
+        return agreed is not True or bool(self._schedule.agreement.declined)
 
     def _begin(self) -> None:
         """Do what is due, and send what is left, now that the user agrees to something."""

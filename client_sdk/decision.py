@@ -53,8 +53,8 @@ class Decision(NamedTuple):
         consent: what the user has agreed to, or `SUPPRESSED`.
         rule: what decided.
         by: the variable or file that decided; for a choice, its day; empty if nothing did.
-        withheld: the questions, by name, that the user has not agreed to; nothing is recorded for
-            them.
+        withheld: the questions, by name, that the user has not agreed to. Nothing is recorded for
+            them; what waits of those that are not ``undecided`` is dropped.
         undecided: the questions, by name, that `client_sdk.consent.ask` would ask about.
 
     """
@@ -65,7 +65,7 @@ class Decision(NamedTuple):
     withheld: frozenset[str] = frozenset()
     undecided: tuple[str, ...] = ()
 
-
-def withheld_by(value: object) -> frozenset[str]:
-    """Return the questions that the user has not been asked about, as far as a host says."""
-    return value.withheld if isinstance(value, Decision) else frozenset()
+    @property
+    def declined(self) -> frozenset[str]:
+        """The questions that the user has refused, beside others that they agreed to."""
+        return self.withheld.difference(self.undecided)

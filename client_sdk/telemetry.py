@@ -16,7 +16,7 @@ from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
 from client_sdk.counting import Counting
-from client_sdk.decision import SUPPRESSED, Consent, Decision, withheld_by
+from client_sdk.decision import SUPPRESSED, Consent, Decision
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
@@ -140,8 +140,7 @@ class Telemetry(Counting, Consenting):
         self._strict = strict
         self._closed = False
         self._schedule = Schedule(registry, coins)
-        self._schedule.agreement.consent = agreed
-        self._schedule.agreement.withheld = withheld_by(consent)
+        self._schedule.agreement.take(consent)
         watch = None
         if on_budget is not None:
             from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 1 ms

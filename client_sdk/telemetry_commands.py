@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk import consent
+from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
+from client_sdk.results import LedgerError
 
 if TYPE_CHECKING:
     import click
@@ -65,7 +67,7 @@ class TelemetryCommands:
     def off(self) -> None:
         """Report nothing any more, and erase what is stored."""
         self._choose(agrees=False)
-        self._run("forget")
+        self.forget()
 
     def status(self) -> None:
         """Say whether this program reports, and why."""
@@ -75,8 +77,12 @@ class TelemetryCommands:
 
     def show(self) -> None:
         """Show what has left this device."""
-        if not self._run("show"):
+        if not self._ledger():
             _say(self._asked()[1]("history.nothing"))
+        else:
+            from client_sdk import cli  # noqa: PLC0415 20 ms
+
+            sys.exit(cli.main(["show", "--data-dir", str(self.data_dir), "--language", self.language]))
 
     def statement(self) -> None:
         """Show what is asked, why, and what it can reveal."""
@@ -85,8 +91,13 @@ class TelemetryCommands:
         _say(statement(self._asked()[0], self.language))
 
     def forget(self) -> None:
-        """Erase what is stored about answers. The choice stays."""
-        self._run("forget")
+        """Erase what is stored about answers; the choice stays."""
+        if path := self._ledger():
+            try:
+                erase.forget(path)
+            except LedgerError as error:
+                sys.exit(f"Error: {error}")
+        _say(self._asked()[1]("consent.forgotten"))
 
     def _asked(self) -> tuple[Registry, Sentences]:
         registry = self.registry if isinstance(self.registry, Registry) else Registry.load(self.registry)
@@ -96,19 +107,14 @@ class TelemetryCommands:
         try:
             consent.choose(self._asked()[0], consent=agrees, collector=self.collector, data_dir=self.data_dir)
         except OSError as error:
-            sys.exit(f"Error: the choice cannot be stored: {error.strerror}; make room, or name another folder")
+            sys.exit(f"Error: the choice cannot be stored in {self.data_dir}: {error.strerror}")
+        _say(self._asked()[1]("consent.stored"))
         self.status()
 
-    def _run(self, command: str) -> bool:
-        """Run a command of hearsay-client on the ledger; return whether there is one."""
-        if not ledger_file.exists(Path(self.data_dir).absolute() / ledger_file.FILE_NAME):
-            return False
-        from client_sdk import cli  # noqa: PLC0415 20 ms
-
-        status = cli.main([command, "--data-dir", str(self.data_dir), "--language", self.language])
-        if status:
-            sys.exit(status)
-        return True
+    def _ledger(self) -> Path | None:
+        """Return the path of the ledger; None if there is none."""
+        path = Path(self.data_dir).absolute() / ledger_file.FILE_NAME
+        return path if ledger_file.exists(path) else None
 
 
 def _say(text: str) -> None:

@@ -52,23 +52,28 @@ def groups_of(metrics: Mapping[str, Metric]) -> dict[str, str]:
 class Agreement:
     """The user's consent, and the purposes of all questions that a ledger has anything of.
 
-    The purposes, as a text, are the ``groups`` of reports that travel together. The ``withheld``
-    questions are those that the user has not been asked about yet: nothing new is recorded for
-    them, and nothing that they left is withdrawn.
+    The purposes, as a text, are the ``groups`` of reports that travel together. Nothing new is
+    recorded for ``withheld`` questions; those ``declined`` among them are withdrawn, too.
     """
 
     def __init__(self, registry: Registry) -> None:
         """Take the questions from the registry."""
         self.consent: Consent = True
-        self.withheld: frozenset[str] = frozenset()
+        self.withheld = self.declined = frozenset[str]()
         self.groups = groups_of(registry.metrics)
         self._registry = registry
         self._former: dict[str, Metric | None] = {}
 
+    def take(self, decided: object) -> None:
+        """Take what a host says that the user has agreed to; raise as `consent_of` does."""
+        self.consent = consent_of(decided)
+        self.withheld = decided.withheld if isinstance(decided, Decision) else frozenset()
+        self.declined = decided.declined if isinstance(decided, Decision) else frozenset()
+
     def is_covered(self, name: str, consent: Consent | None = None) -> bool:
         """Whether a consent covers a question, by its name; None stands for the present consent."""
         definition = self._registry.metrics.get(name) or self._former.get(name)
-        return covers(self.consent if consent is None else consent, definition)
+        return name not in self.declined and covers(self.consent if consent is None else consent, definition)
 
     def takes(self, name: str) -> bool:
         """Whether a question takes new answers, by its name."""

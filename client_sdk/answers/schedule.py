@@ -58,7 +58,7 @@ class Schedule:
         """
         self.agreement.learn_former(connection)
         agreed = self.agreement.consent if consent is None else consent
-        if isinstance(agreed, frozenset):
+        if isinstance(agreed, frozenset) or self.agreement.declined:
             is_covered = partial(self.agreement.is_covered, consent=agreed)
             self.dues.counts.keep(is_covered)
             self.dues.has_leftovers |= erase.withdraw(connection, is_covered)

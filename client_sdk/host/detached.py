@@ -37,16 +37,22 @@ def can_start() -> bool:
     return is_python and not getattr(sys, "frozen", False)
 
 
-def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
-    """Call a module's ``main`` in a new process without waiting for it; give up if none starts."""
+def start(module: str, lock: Path, **arguments: Any) -> None:  # noqa: ANN401 anything that JSON can hold
+    """Call a module's ``main`` in a new process, which holds the lock of a file from its start on.
+
+    It does not wait for the process. If another one holds the lock, or none starts, it gives up.
+    """
     import subprocess  # noqa: PLC0415 a program that ends pays 5 ms for it, and only then
 
     path = [str(Path(entry).absolute()) for entry in sys.path if isinstance(entry, str)]
-    job = {"path": path, "module": module, "arguments": arguments}
-    apart: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        apart = {"creationflags": _WINDOWS_FLAGS}
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), alone(lock, is_named=False) as held:
+        if held is None:
+            return
+        apart: dict[str, Any] = {"start_new_session": True, "pass_fds": [held]}
+        arguments["held"] = held
+        if sys.platform == "win32":  # where the new process takes the lock itself
+            apart, arguments["held"] = {"creationflags": _WINDOWS_FLAGS}, None
+        job = {"path": path, "module": module, "arguments": arguments}
         process = subprocess.Popen(  # noqa: S603 this Python, and nothing that a user wrote
             [sys.executable, *_options(), "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -55,6 +61,8 @@ def start(module: str, **arguments: Any) -> None:  # noqa: ANN401 anything that 
             cwd=Path(sys.executable).anchor,  # so that it keeps no directory in use
             **apart,
         )
+        if sys.platform != "win32":
+            os.write(held, str(process.pid).encode())
         assert process.stdin is not None  # noqa: S101 a pipe, as said above
         with process.stdin:
             process.stdin.write(json.dumps(job).encode())
@@ -70,24 +78,41 @@ def _options() -> list[str]:
 
 
 @contextlib.contextmanager
-def alone(path: Path) -> Iterator[bool]:
-    """Hold the lock of a file, which is made, and write this process's id into it.
+def alone(path: Path, held: int | None = None, *, is_named: bool = True) -> Iterator[int | None]:
+    """Hold the lock of a file, which is made; yield its descriptor, None if another one holds it.
 
-    Yields false if another process holds it. The lock ends with its process, however that ends.
+    The lock ends with the last process that has the descriptor, however that ends.
+
+    Args:
+        path: the file.
+        held: the descriptor by which this process has the lock already; None if it has none.
+        is_named: whether the file names this process while it holds the lock, so that others can
+            end it.
 
     Raises:
         OSError: if the file cannot be made.
 
     """
-    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600) if held is None else held
     try:
-        is_alone = _lock(descriptor, is_shared=False)
-        if is_alone:
-            os.ftruncate(descriptor, 0)
+        is_held = held is not None or _lock(descriptor, is_shared=False)
+        if is_held:
+            os.ftruncate(descriptor, 0)  # a process that was killed may have left its name
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        if is_held and is_named:
             os.write(descriptor, str(os.getpid()).encode())
-        yield is_alone
+        yield descriptor if is_held else None
+        if is_held and is_named:
+            os.ftruncate(descriptor, 0)
     finally:
         os.close(descriptor)
+
+
+def _named(descriptor: int) -> int:
+    """Return the id of the process that a file names; 0 if it names none."""
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    text = os.read(descriptor, _DIGITS)
+    return int(text) if text.isdigit() else 0
 
 
 def holder(path: Path) -> int | None:
@@ -100,10 +125,7 @@ def holder(path: Path) -> int | None:
     except OSError:
         return None
     try:
-        if _lock(descriptor, is_shared=True):
-            return None
-        text = os.read(descriptor, _DIGITS)
-        return int(text) if text.isdigit() else 0
+        return None if _lock(descriptor, is_shared=True) else _named(descriptor)
     finally:
         os.close(descriptor)
 

@@ -12,6 +12,7 @@ and months that hold them, are parts, too.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection
 from datetime import timedelta
 from pathlib import Path
@@ -45,6 +46,24 @@ WIPED = (
 sent one device another list than the others has marked it, and the mark must not outlive the user's
 consent.
 """
+
+
+def forget(path: Path) -> None:
+    """Opt out of a ledger's file, as `client_sdk.Telemetry.forget` does, without the app.
+
+    Raises:
+        LedgerError: if not everything could be wiped; the message says what to do.
+
+    """
+    try:
+        with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            wipe(connection)
+            connection.execute("COMMIT")
+            scrub(connection)
+    except Exception as error:  # noqa: BLE001 any problem with the file becomes one sentence
+        raise explain(error, path) from None
+    remove_leftovers(path)
 
 
 def wipe(connection: sqlite3.Connection) -> None:

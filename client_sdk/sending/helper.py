@@ -57,9 +57,10 @@ class Helper(NamedTuple):
 
     def start(self) -> None:
         """Start one, unless one is at work."""
-        if detached.holder(_lock_of(self.path)) is None and detached.can_start():
+        if detached.can_start():
             detached.start(
                 __name__,
+                _lock_of(self.path),
                 path=str(self.path),
                 app=self.app,
                 collector=self.collector,
@@ -91,12 +92,16 @@ def main(  # noqa: PLR0913 what a helper must know, as it came
     *,
     allow_plain_http: bool,
     groups: Mapping[str, str] = outbox.ALL_TOGETHER,
+    held: int | None = None,
 ) -> None:
-    """Send what is due and what will be soon, as the only helper of a ledger."""
+    """Send what is due and what will be soon, as the only helper of a ledger.
+
+    ``held`` is the descriptor by which it has the lock; None if it must take it.
+    """
     helper, has_more = Helper(Path(path), app, collector, upload_key, allow_plain_http, groups), False
     transport = HttpTransport(collector, upload_key, allow_plain_http=allow_plain_http)
-    with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path))) as is_alone:
-        if is_alone:
+    with contextlib.suppress(LedgerError, OSError), detached.alone(_lock_of(Path(path)), held) as lock:
+        if lock is not None:
             has_more = send(BriefLedger(Path(path), app), transport, groups=groups)
     if has_more:
         helper.start()

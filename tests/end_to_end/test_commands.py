@@ -81,8 +81,8 @@ def test_one_helper_at_a_time_works_on_a_ledger_and_its_lock_holds_nothing(tmp_p
     lock = path.with_name(FILE_NAME + LOCK_SUFFIX)
     with counting() as collector:
         run(tmp_path, collector.url, "thread", LONG_AGO_S, "add")
-        with detached.alone(lock) as is_alone:
-            assert is_alone
+        with detached.alone(lock) as held:
+            assert held is not None
             run(tmp_path, collector.url, "process", LONG_AGO_S, "add")
             helper.main(str(path), "acme", collector.url, None, allow_plain_http=False)
             assert collector.uploads == []

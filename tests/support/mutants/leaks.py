@@ -140,9 +140,9 @@ def _helpers_job(patch: pytest.MonkeyPatch) -> None:
     right = detached.start
     hints = {"hint": ""}
 
-    def start(module: str, **arguments: Any) -> None:
+    def start(module: str, lock: Path, **arguments: Any) -> None:
         groups = hints | {f"option {number}": "" for number in numbers[-1:]}
-        right(module, **(arguments | {"groups": groups}))
+        right(module, lock, **(arguments | {"groups": groups}))
 
     patch.setattr(detached, "start", start)
 

@@ -90,8 +90,11 @@ def test_a_new_question_is_asked_about_once_whatever_the_answer_is(tmp_path: Pat
     consent.choose(PLAIN, consent=True, **settings)
     asked: list[tuple[str, ...]] = []
 
-    def decline(_: Registry, names: tuple[str, ...], __: object) -> bool:
+    def decline(names: tuple[str, ...], lines: tuple[str, ...]) -> bool:
         asked.append(names)
+        assert "These questions are new or have changed; the others go on" in lines[0]
+        assert lines[1:3] == ("  broke: Is it used?", "The reports go to telemetry.example.com.")
+        assert "The question that reveals the most is broke" in lines[4]
         return False
 
     for _ in range(2):
@@ -103,7 +106,7 @@ def test_a_new_question_is_asked_about_once_whatever_the_answer_is(tmp_path: Pat
 
 
 def test_a_question_that_is_withheld_is_off_and_the_others_go_on_with_what_they_left(tmp_path: Path) -> None:
-    decision = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"}))
+    decision = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"}), undecided=("broke",))
     clock = SetClock(NOON)
     with device_of(tmp_path, registry=TWO, clock=clock, transport=ScriptedTransport(nothing)) as device:
         device.record("broke", value=True)
@@ -115,6 +118,52 @@ def test_a_question_that_is_withheld_is_off_and_the_others_go_on_with_what_they_
         assert rows(tmp_path, "SELECT * FROM queue WHERE metric = 'broke'") == left
         device.consent = True
         assert device.record("broke", value=True) is Recorded.ALREADY_RECORDED
+
+
+@pytest.mark.parametrize("sets", [False, True], ids=["at the start", "while it runs"])
+def test_what_waits_of_a_question_that_was_declined_is_dropped(tmp_path: Path, *, sets: bool) -> None:
+    decision, clock = Decision(consent=True, rule=Rule.CHOICE, withheld=frozenset({"broke"})), SetClock(NOON)
+    with device_of(tmp_path, registry=TWO, clock=clock, transport=ScriptedTransport(nothing)) as device:
+        device.record("broke", value=True)
+        device.record("used", value=True)
+        if sets:
+            device.consent = decision
+    if not sets:
+        device_of(tmp_path, registry=TWO, clock=clock, consent=decision, transport=ScriptedTransport(nothing)).close()
+    assert rows(tmp_path, "SELECT metric FROM queue UNION SELECT metric FROM history") == [("used",)]
+
+
+def test_a_prompt_about_some_questions_changes_nothing_about_the_others(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"collector": URL, "data_dir": tmp_path}
+    grouped = ask(
+        f'[metric.used]\n{FLAG}[metric.broke]\n{FLAG}consent = "crashes"\n[metric.ads]\n{FLAG}consent = "ads"\n'
+    )
+    consent.choose(PLAIN, consent=True, **settings)
+    decision = consent.ask(grouped, prompt=lambda *_: {"crashes"}, **settings)
+    assert (decision.consent, decision.withheld, decision.undecided) == (True, frozenset({"ads"}), ())
+
+
+def test_a_choice_that_cannot_be_stored_is_said_and_does_not_end_the_app(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    decision = consent.ask(PLAIN, collector=URL, data_dir=tmp_path / "file", prompt=lambda *_: True)
+    assert (decision.consent, decision.rule) == (False, Rule.UNDECIDED)
+    assert "the user's choice cannot be stored, and they will be asked again" in caplog.text
+
+
+def test_a_move_to_another_collector_says_so_when_it_asks(tmp_path: Path) -> None:
+    consent.choose(PLAIN, consent=True, collector=URL, data_dir=tmp_path)
+    shown: list[str] = []
+    elsewhere = "https://ads.example"
+    consent.ask(PLAIN, collector=elsewhere, data_dir=tmp_path, prompt=lambda _, lines: shown.extend(lines))
+    assert shown[0].startswith("Since you agreed on")
+    assert "The reports go to ads.example." in shown
+
+
+def test_a_collector_without_a_host_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="collector must be a URL"):
+        consent.current(PLAIN, collector="telemetry.example.com", data_dir=tmp_path)
 
 
 def test_a_withheld_question_is_neither_filled_in_nor_counted(tmp_path: Path) -> None:
@@ -177,8 +226,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from client_sdk.host import detached
-with detached.alone(Path(sys.argv[1])) as is_alone:
-    print(is_alone, flush=True)
+with detached.alone(Path(sys.argv[1])) as held:
+    print(held is not None, flush=True)
     time.sleep(600)
 """
 
@@ -213,7 +262,22 @@ def test_an_explicit_consent_reads_no_environment(tmp_path: Path, monkeypatch: p
     assert recorded(tmp_path / "with") == without == [Recorded.QUEUED, Recorded.NO_CONSENT]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"consent": true}', "\x00", '{"consent": true, "day": 1}'])
+CHOICE = '{"consent": %s, "day": "%s", "host": "a", "ceilings": {}, "agreed": {"used": %s}, "declined": {}}'
+DAMAGES = [
+    "",
+    "{}",
+    "[]",
+    '{"consent": true}',
+    "\x00",
+    "[" * 200_000,
+    CHOICE % ("true", "yesterday", '["x", 1, 0]'),
+    CHOICE % ("true", DAY, '["x", "a", 0]'),
+    CHOICE % ("true", DAY, '["x", 1]'),
+    CHOICE % ('"x"', DAY, '["x", 1, 0]'),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGES, ids=lambda text: text[:40])
 def test_a_stored_choice_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     consent.choose(PLAIN, consent=True, collector=URL, data_dir=tmp_path)
     assert consent.current(PLAIN, collector=URL, data_dir=tmp_path).consent is True
@@ -285,8 +349,9 @@ def read_all(screen: int) -> Iterator[str]:
 
 def test_it_asks_on_a_terminal_once_and_takes_yes_and_no_alone(tmp_path: Path) -> None:
     shown = on_a_terminal(tmp_path, "\ny\nmaybe\nyes\n")
-    assert "acme would like to ask your device:\n  used: Is it used?\n" in shown
+    assert "acme would like to report your answers to these questions:\n  used: Is it used?\n" in shown
     assert shown.count("Do you agree? [yes/no/more]") == 4
+    assert shown.count("Please type one of these words.") == 3
     assert shown.endswith("-> True choice\n")
     assert on_a_terminal(tmp_path, "") == "-> True choice\n"
     other = tmp_path / "other"
@@ -302,7 +367,7 @@ def test_it_shows_the_statement_and_asks_in_the_language_of_the_app(tmp_path: Pa
 
 def test_a_user_who_ends_the_input_has_not_decided(tmp_path: Path) -> None:
     shown = on_a_terminal(tmp_path, "\x04")
-    assert shown.endswith("-> False undecided\n")
+    assert shown.endswith("\n-> False undecided\n")
     assert not (tmp_path / consent.FILE_NAME).exists()
 
 

@@ -48,13 +48,16 @@ def today(tmp_path: Path) -> str:
 def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp_path: Path) -> None:
     assert run("status") == "Telemetry is off. You have not been asked yet.\n"
     assert run("show") == "Nothing has left this device.\n"
-    assert run("forget") == ""
-    assert run("on") == f"Telemetry is on. You agreed on {today(tmp_path)}.\n"
+    assert run("forget") == "What was stored about your answers is erased.\n"
+    assert run("on") == f"Your choice is stored.\nTelemetry is on. You agreed on {today(tmp_path)}.\n"
     with device_of(tmp_path, registry=REGISTRY) as device:
         device.record("used", value=True)
         device.flush(5)
     assert "used" in run("show")
-    assert run("off").startswith(f"Telemetry is off. You declined on {today(tmp_path)}.\n")
+    assert run("off") == (
+        f"Your choice is stored.\nTelemetry is off. You declined on {today(tmp_path)}.\n"
+        "What was stored about your answers is erased.\n"
+    )
     assert "used" not in run("show")
     with device_of(tmp_path, registry=REGISTRY, consent=False) as device:
         assert device.budget().lifetime_spent > 0
@@ -74,7 +77,7 @@ def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:
     [
         ("DO_NOT_TRACK", "1", "suppressed for this run, because DO_NOT_TRACK is set"),
         ("CI", "true", "suppressed for this run, because CI is set"),
-        ("ACME_TELEMETRY", "0", "suppressed for this run, because ACME_TELEMETRY is set"),
+        ("ACME_TELEMETRY", "0", "suppressed for this run, because ACME_TELEMETRY is set, and not to 1"),
         ("ACME_TELEMETRY", "1", "on for this run, because ACME_TELEMETRY is 1"),
     ],
 )
@@ -96,12 +99,12 @@ def test_the_status_names_what_is_paused_and_withheld(tmp_path: Path, monkeypatc
         return "\n".join(consent.status(registry, decision, say))
 
     more = ask('[metric.used]\nkind = "boolean"\n[metric.broke]\nkind = "boolean"\n')
-    assert status(more, "https://a.example").endswith("\nNot asked without your agreement: broke.")
-    assert status(REGISTRY, "https://b.example").startswith("Telemetry pauses: since you agreed on")
+    assert status(more, "https://a.example").endswith("\nOff until you agree: broke.")
+    assert status(REGISTRY, "https://b.example").startswith("Telemetry is paused: since you agreed on")
 
 
 def test_a_choice_that_cannot_be_stored_is_an_error_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     commands = TelemetryCommands(registry=REGISTRY, collector="https://a.example", data_dir=tmp_path / "file")
-    with pytest.raises(SystemExit, match=r"the choice cannot be stored: .*; make room, or name another folder"):
+    with pytest.raises(SystemExit, match=r"the choice cannot be stored in .*file: File exists"):
         commands.on()

@@ -16,13 +16,14 @@ import sys
 sys.path[:0] = sys.argv[1:2]
 sys.path.append(None)
 from client_sdk.host import detached
-detached.start("job", place=sys.argv[2])
+from pathlib import Path
+detached.start("job", Path(sys.argv[2] + ".lock"), place=sys.argv[2])
 """
 _JOB = """
 import json, sys
 from pathlib import Path
 
-def main(place):
+def main(place, held):
     Path(place + ".part").write_text(json.dumps([json.__file__, sys.flags.isolated, None in sys.path]))
     Path(place + ".part").rename(place)
 """
