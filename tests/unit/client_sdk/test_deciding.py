@@ -135,9 +135,8 @@ def test_what_waits_of_a_question_that_was_declined_is_dropped(tmp_path: Path, *
 
 def test_a_prompt_about_some_questions_changes_nothing_about_the_others(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"collector": URL, "data_dir": tmp_path}
-    grouped = ask(
-        f'[metric.used]\n{FLAG}[metric.broke]\n{FLAG}consent = "crashes"\n[metric.ads]\n{FLAG}consent = "ads"\n'
-    )
+    more = f'[metric.broke]\n{FLAG}consent = "crashes"\n[metric.ads]\n{FLAG}consent = "ads"\n'
+    grouped = ask(f"[metric.used]\n{FLAG}{more}")
     consent.choose(PLAIN, consent=True, **settings)
     decision = consent.ask(grouped, prompt=lambda *_: {"crashes"}, **settings)
     assert (decision.consent, decision.withheld, decision.undecided) == (True, frozenset({"ads"}), ())
