@@ -85,6 +85,14 @@ def add_to(commands: Subparsers) -> None:
     compiling.add_argument("--check", action="store_true", help="Only check whether the file is up to date.")
     of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
+    testing = commands.add_parser("selftest", usage="%(prog)s [OPTIONS]", help=_SELFTEST, description=_SELFTEST)
+    testing.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help="A folder on the disk to check.  [default: that of temporary files]",
+    )
+    testing.set_defaults(work=_selftest)
     completing = commands.add_parser(
         "completion", usage="%(prog)s [OPTIONS] SHELL", help=_COMPLETION, description=_COMPLETION
     )
@@ -93,6 +101,7 @@ def add_to(commands: Subparsers) -> None:
 
 
 _SCHEMA = "Print the JSON Schema of registries, for editors."
+_SELFTEST = "Check in a few seconds whether this system does what the SDK relies on."
 _COMPLETION = "Print the script that completes commands and options in a shell."
 
 
@@ -124,6 +133,12 @@ def _compile(given: argparse.Namespace) -> Outcome:
     if given.check and given.output is None:
         given.refuse("--check needs the file of --output")
     return compile_registry(given.registry, Target(given.target), given.output, check=given.check)
+
+
+def _selftest(given: argparse.Namespace) -> Outcome:
+    from client_sdk.commands.selftest import selftest  # noqa: PLC0415 99 ms
+
+    return selftest(given.data_dir)
 
 
 def _init(given: argparse.Namespace) -> Outcome:
