@@ -75,7 +75,7 @@ def add_to(commands: Subparsers) -> None:
     compiling = _add(
         commands,
         "compile",
-        "Compile the metrics for the SDK for browsers and Node.",
+        "Compile the metrics for the Hearsay SDK for browsers and Node.",
         _compile,
     )
     compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="Where the app runs.")

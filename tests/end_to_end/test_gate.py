@@ -33,7 +33,7 @@ def app(tmp_path: Path) -> Path:
     origin.mkdir()
     registry = origin / "metrics.toml"
     assert main(["init", "--registry", str(registry)]) == 0
-    registry.write_text(registry.read_text().replace(*reversed(LIFETIME)))
+    registry.write_text(registry.read_text().replace(LIFETIME[1], LIFETIME[0]))
     commit_all(origin)
     git(tmp_path, "clone", "--quiet", origin.as_uri(), "app")
     return tmp_path / "app"

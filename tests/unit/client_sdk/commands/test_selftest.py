@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 from collections.abc import Callable
 from itertools import chain, count, repeat
@@ -139,7 +140,7 @@ def test_a_clock_that_stands_still_for_a_moment_is_sound(monkeypatch: pytest.Mon
 
 def test_what_a_system_lacks_has_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "fork")
-    monkeypatch.setattr(selftest.multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     found = selftest.selftest(None)
     assert found.text.startswith("absent   fork: this system has none\n")
     assert found.problems == ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "app"
     folder.mkdir()
     (folder / "metrics.toml").write_text(OLD)
-    release = history.Release(history.date(2026, 11, 1), Registry.parse(OLD))
+    release = history.Release(date(2026, 11, 1), Registry.parse(OLD))
     (folder / "metrics.history.toml").write_text(history.written([release]))
     commit_all(tmp_path)
     (folder / "metrics.toml").write_text(NEW)
