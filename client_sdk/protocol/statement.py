@@ -107,9 +107,8 @@ def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str
     with contextlib.suppress(LanguageError):
         before = statement(old, language) if old else ""
     names, lines = ("statement before", "statement after"), after.splitlines()
-    return "\n".join(
-        _under_heading(each, lines) for each in unified_diff(before.splitlines(), lines, *names, "", "", 1, "")
-    )
+    diff = unified_diff(before.splitlines(), lines, *names, n=1, lineterm="")
+    return "".join(f"{_under_heading(each, lines)}\n" for each in diff)
 
 
 def _under_heading(line: str, page: Sequence[str]) -> str:

@@ -233,8 +233,8 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
     click.echo(year_words(new, day))
     for note in (*limits.remarks(new, day), *ceiling_notes(new, day)):
         click.echo(f"note: {note}")
-    if old is not None and (page := changed(old, new)):
-        click.echo(page)
+    if old is not None:
+        put_document(changed(old, new))
     sentences = [*new.objections(day), *new.neglected(day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)
