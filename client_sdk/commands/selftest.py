@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import platform
 import shutil
 import sqlite3
@@ -25,7 +26,7 @@ from typing import Any, Final, NamedTuple
 from client_sdk.answers.reporting import report
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.commands import Outcome
-from client_sdk.host import detached, forks
+from client_sdk.host import detached, files, forks
 from client_sdk.host.clock import check_sane
 from client_sdk.ledger import charges, origin
 from client_sdk.ledger import file as ledger_file
@@ -53,6 +54,9 @@ LOOKS: Final = 100_000
 
 SET_S: Final = 1.0
 """By more than this no clock and no scheduler is off meanwhile."""
+
+DESCRIPTORS: Final = 256
+"""A child looks at so many descriptors for what it inherited; a self-test opens a dozen."""
 
 INSTANT_S: Final = 1_782_907_200.0
 """The instant of all reports, 2026-07-01 at noon: no midnight comes between two of them."""
@@ -345,7 +349,10 @@ class _Child:
         """Return the next that it tells."""
         with contextlib.suppress(EOFError, OSError):
             if self.told.poll(PATIENCE_S):
-                return self.told.recv()
+                heard = self.told.recv()
+                if isinstance(heard, _BrokenError):
+                    raise heard
+                return heard
             raise _BrokenError(f"a child process did nothing for {PATIENCE_S:g} s")
         raise _BrokenError("a child process ended too early")
 
@@ -372,6 +379,14 @@ def _process(method: str, work: Callable[..., None], *arguments: object) -> Iter
         child.told.close()
 
 
+def _is_open(path: Path, descriptor: int) -> bool:
+    """Whether a descriptor of this process is that of a file."""
+    with contextlib.suppress(OSError):
+        status = os.fstat(descriptor)
+        return (status.st_dev, status.st_ino) == files.identify(path)
+    return False
+
+
 def hold(told: Connection, path: Path) -> None:
     """Hold a ledger and the lock of a file, in a process of its own, until it is told not to."""
     with (
@@ -387,6 +402,9 @@ def hold(told: Connection, path: Path) -> None:
 
 def write(told: Connection, path: Path, numbers: range) -> None:
     """Record questions, in a process of its own, and acknowledge each once it is committed."""
+    if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
+        told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
+        return
     with _opened(path) as ledger:
         for number in numbers:
             _expect(Recorded.QUEUED, _record(ledger, number))

@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk.cli import main
 from client_sdk.commands import selftest
-from client_sdk.host import detached
+from client_sdk.host import detached, forks
 from client_sdk.ledger import charges, origin
 from client_sdk.ledger import file as ledger_file
 from tests.support.devices import faulty
@@ -67,7 +67,12 @@ FAULTS: dict[str, tuple[str, Plant, str]] = {
         replacing(selftest, "write", faulty.write_elsewhere),
         "a report was queued instead of already_recorded",
     ),
-    "a forked child that may not use the ledger": (
+    "a fork that leaves the ledger open": (
+        "fork",
+        replacing(forks, "register", lambda _: None),
+        "a child process inherited the open ledger",
+    ),
+    "a forked child that does nothing": (
         "fork",
         replacing(selftest, "write", lambda *_: None),
         "a child process ended too early",
