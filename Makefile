@@ -176,12 +176,17 @@ bench: setup programs
 faults: setup programs
 	$(BIN)/python -m pytest tests/faults --rounds 20
 
-# Wheels and sdists, what the images install (CycloneDX), and the hashes of all. Two runs on one commit write the same.
+# Wheels and sdists, the compiled SDK for npm, what the images install (CycloneDX), and the hashes of all. Two runs on
+# one commit write the same.
 DIST := dist
-release: setup
-	@rm -rf $(DIST) && mkdir -p $(DIST)
+release: $(MODULES)
+	@rm -rf $(DIST) && mkdir -p $(DIST)/npm
 	@for project in client_sdk .; do \
 	(cd $$project && $(abspath $(BIN))/python -m hatchling build --directory $(abspath $(DIST))) || exit 1; done
+	@cd $(TYPESCRIPT) && $(WITH_NODE) npm run --silent build -- --outDir $(abspath $(DIST))/npm/dist
+	@cp $(TYPESCRIPT)/package.json $(TYPESCRIPT)/README.md client_sdk/LICENSE $(DIST)/npm
+	@cd $(DIST)/npm && PATH="$(abspath $(BIN)):$$PATH" npm pack --silent --ignore-scripts --pack-destination ..
+	@rm -r $(DIST)/npm
 	@$(BIN)/python -m tools.sbom $(DIST)
 	@cd $(DIST) && sha256sum * > SHA256SUMS && cat SHA256SUMS
 

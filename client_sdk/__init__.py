@@ -1,4 +1,4 @@
-"""Hearsay's SDK: telemetry by local differential privacy, embedded in an application.
+"""The Hearsay SDK: telemetry by local differential privacy, embedded in an application.
 
 ```python
 from pathlib import Path

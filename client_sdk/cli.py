@@ -32,6 +32,7 @@ EXAMPLES = {
     "codegen": "--output questions.py",
     "compile": "--target web --output hearsay.js",
     "schema": "",
+    "selftest": "--data-dir app-data",
     "completion": "bash",
 }
 """An example of each command."""

@@ -6,16 +6,17 @@ import os
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from client_sdk import recorder
 from client_sdk.host import forks
-from collector.embedded.store import EmbeddedStore
 from estimator.__main__ import ONE_THREAD
-from tests.support.services.cluster import Cluster, running_cluster
-from tests.support.services.collecting import REGISTRY_TEXT
 from tests.support.services.programs import RUNS_SYSTEM_TEST
+
+if TYPE_CHECKING:
+    from tests.support.services.cluster import Cluster
 
 PATIENCE_S = 60.0
 
@@ -79,6 +80,8 @@ def short_folder() -> Iterator[Path]:
 @pytest.fixture
 def registry_file(tmp_path: Path) -> Path:
     """A registry on disk."""
+    from tests.support.services.collecting import REGISTRY_TEXT  # noqa: PLC0415 tests of the SDK run without a collector
+
     path = tmp_path / "metrics.toml"
     path.write_text(REGISTRY_TEXT, encoding="utf-8")
     return path
@@ -87,6 +90,8 @@ def registry_file(tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A running cluster of three masters and their replicas, shared as the embedded store is."""
+    from tests.support.services.cluster import running_cluster  # noqa: PLC0415 as above
+
     with running_cluster(tmp_path_factory.mktemp("cluster")) as running:
         yield running
 
@@ -94,5 +99,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture(scope="session")
 def embedded_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A running embedded store, shared by the tests of a session: each begins by emptying it."""
+    from collector.embedded.store import EmbeddedStore  # noqa: PLC0415 as above
+
     with EmbeddedStore(tmp_path_factory.mktemp("store")) as store:
         yield store.url

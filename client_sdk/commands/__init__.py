@@ -1,7 +1,6 @@
-"""The commands of hearsay-client that need no device: those about a registry, and completion.
+"""The commands of hearsay-client that need no app's device: on registries, completion, self-test.
 
-Imports the vocabulary only; `client_sdk.cli` imports it. Each module turns arguments into an
-`Outcome`.
+All but the self-test import the vocabulary only. Each module turns arguments into an `Outcome`.
 """
 
 from __future__ import annotations

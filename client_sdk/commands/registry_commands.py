@@ -21,7 +21,7 @@ from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.json_schema import schema
 from client_sdk.commands.release import release
 from client_sdk.protocol.errors import RegistryError
-from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry import baseline, history
 from client_sdk.protocol.registry.differences import differences
 from client_sdk.protocol.registry.limits import remarks
 from client_sdk.protocol.registry.registry import Registry
@@ -49,9 +49,7 @@ def add_to(commands: Subparsers) -> None:
         "List every mistake in a registry, and check whether it can work.",
         lambda given: check(given.registry, _today(), given.against),
     )
-    checking.add_argument(
-        "--against", metavar="FILE", type=Path, help="The registry released before: say what the change means."
-    )
+    checking.add_argument("--against", metavar="OLD", type=Path, help=f"Say what changed since then: {baseline.HELP}.")
     releasing = _add(
         commands,
         "release",
@@ -77,7 +75,7 @@ def add_to(commands: Subparsers) -> None:
     compiling = _add(
         commands,
         "compile",
-        "Compile the metrics for the SDK for browsers and Node.",
+        "Compile the metrics for the Hearsay SDK for browsers and Node.",
         _compile,
     )
     compiling.add_argument("--target", choices=[to.value for to in Target], required=True, help="Where the app runs.")
@@ -87,6 +85,14 @@ def add_to(commands: Subparsers) -> None:
     compiling.add_argument("--check", action="store_true", help="Only check whether the file is up to date.")
     of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
+    testing = commands.add_parser("selftest", usage="%(prog)s [OPTIONS]", help=_SELFTEST, description=_SELFTEST)
+    testing.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help="A folder on the disk to check.  [default: that of temporary files]",
+    )
+    testing.set_defaults(work=_selftest)
     completing = commands.add_parser(
         "completion", usage="%(prog)s [OPTIONS] SHELL", help=_COMPLETION, description=_COMPLETION
     )
@@ -95,6 +101,7 @@ def add_to(commands: Subparsers) -> None:
 
 
 _SCHEMA = "Print the JSON Schema of registries, for editors."
+_SELFTEST = "Check in a few seconds whether this system does what the SDK relies on."
 _COMPLETION = "Print the script that completes commands and options in a shell."
 
 
@@ -128,6 +135,12 @@ def _compile(given: argparse.Namespace) -> Outcome:
     return compile_registry(given.registry, Target(given.target), given.output, check=given.check)
 
 
+def _selftest(given: argparse.Namespace) -> Outcome:
+    from client_sdk.commands.selftest import selftest  # noqa: PLC0415 99 ms
+
+    return selftest(given.data_dir)
+
+
 def _init(given: argparse.Namespace) -> Outcome:
     return init(given.registry, given.app, _today())
 
@@ -142,13 +155,13 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     Args:
         path: the registry. The history beside it is read, too.
         today: the day of the check.
-        against: the registry that was released before, to say what the change means; None for the
-            last release in the history, if there is one.
+        against: an earlier registry, as `baseline.read` takes it, to say what the change means;
+            None for the last release in the history, if there is one.
 
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))
-        before = Registry.read(against) if against is not None else releases[-1].registry if releases else None
+        before = baseline.read(against) if against else releases[-1].registry if releases else None
     except RegistryError as error:
         return Outcome(problems=tuple(str(error).splitlines()))
     sentences = registry.objections(today)
@@ -159,7 +172,9 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     if before is not None:
-        sentences += differences(before, registry) or ["it asks what was released before: reports are counted together"]
+        sentences += differences(before, registry) or ["it asks what was asked before: reports are counted together"]
+    elif against is not None:
+        sentences.append(baseline.nothing_at(against))
     return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in sentences))
 
 

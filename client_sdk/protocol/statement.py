@@ -8,15 +8,18 @@ afterwards.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from typing import Final
 
 from client_sdk.protocol.budget import Budget, Strategy
 from client_sdk.protocol.epsilon import NANOS, PURE, nanos_ceiling
+from client_sdk.protocol.errors import LanguageError
 from client_sdk.protocol.evidence import bet_in_words, but_rarely, evidence, truth_in_words
 from client_sdk.protocol.exact import exp_floor
 from client_sdk.protocol.horizon import (
@@ -83,6 +86,36 @@ def statement(registry: Registry, language: str = ENGLISH) -> str:
         *_read_and_erase(registry.budget, say),
     ]
     return "\n".join(parts)
+
+
+def changed(old: Registry | None, new: Registry, language: str = ENGLISH) -> str:
+    """Return what changed on the page as a unified diff; empty if nothing did.
+
+    Args:
+        old: the registry before the change; None if there was none.
+        new: the registry after the change.
+        language: as for `statement`.
+
+    Raises:
+        LanguageError: as `statement` does, for a language that the new registry lacks. If only the
+            old one does, its page counts as empty.
+
+    """
+    from difflib import unified_diff  # noqa: PLC0415 importing the SDK must stay quick
+
+    after, before = statement(new, language), ""
+    with contextlib.suppress(LanguageError):
+        before = statement(old, language) if old else ""
+    names, lines = ("statement before", "statement after"), after.splitlines()
+    diff = unified_diff(before.splitlines(), lines, *names, n=1, lineterm="")
+    return "".join(f"{_under_heading(each, lines)}\n" for each in diff)
+
+
+def _under_heading(line: str, page: Sequence[str]) -> str:
+    """Return a line of a diff; one that opens a hunk gets the heading that the hunk is under."""
+    hunk = re.match(r"@@ -\S+ \+(\d+)", line)
+    headings = [each for each in page[: int(hunk[1])] if each.startswith("#")] if hunk else []
+    return " ".join([line, *headings[-1:]])
 
 
 def odds(nanos: float, say: Sentences) -> str:

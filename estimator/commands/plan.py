@@ -14,10 +14,11 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import LanguageError
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
-from client_sdk.protocol.registry import limits
+from client_sdk.protocol.registry import baseline, history, limits
+from client_sdk.protocol.registry.differences import differences
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
-from client_sdk.protocol.statement import statement
+from client_sdk.protocol.statement import changed, statement
 from client_sdk.protocol.window import LATEST_YEAR
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
@@ -116,7 +117,8 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     "--against",
     metavar="OLD",
     type=click.Path(path_type=Path),
-    help="With --check: warn if anything reveals more than under this older registry.",
+    help="With --check: say what changed since then, and warn if anything reveals more. With --statement: print what "
+    f"changed on the page. {baseline.HELP}.",
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
 @click.option(
@@ -148,20 +150,23 @@ def plan(  # noqa: PLR0913 one argument an option
 ) -> None:
     """Predict how precise each metric will be, and how much a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, page=page)
-    if not check and (against is not None or at_most is not None):
-        raise click.UsageError("--against and --at-most belong to --check")
+    _refuse_astray(against=against, at_most=at_most, check=check, page=page)
     if not page and language is not None:
         raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
         raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
-    definitions = Registry.read(registry)
+    definitions = history.read(registry) if against else Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
+    old = baseline.read(against) if against else None
+    if against and old is None:
+        click.echo(baseline.nothing_at(against), err=True)
     if check:
-        _check(definitions, None if against is None else Registry.read(against), day, at_most)
+        _check(definitions, old, day, at_most)
         return
     if page:
+        text = language or ENGLISH
         try:
-            put_document(statement(definitions, language or ENGLISH))
+            put_document(changed(old, definitions, text) if against else statement(definitions, text))
         except LanguageError as error:
             raise click.UsageError(f"--language: {error}") from error
         return
@@ -195,6 +200,13 @@ def _refuse_together(*, total: float | None, weights: Sequence[tuple[str, float]
         raise click.UsageError("--weight belongs to --allocate TOTAL")
 
 
+def _refuse_astray(*, against: Path | None, at_most: float | None, check: bool, page: bool) -> None:
+    if at_most is not None and not check:
+        raise click.UsageError("--at-most belongs to --check")
+    if against is not None and not (check or page):
+        raise click.UsageError("--against belongs to --check or --statement")
+
+
 def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Return values by metric.
 
@@ -209,18 +221,20 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
 
 
 def _check(new: Registry, old: Registry | None, day: date, at_most: float | None) -> None:
-    """Print what a year may reveal, warnings, and what looks like one and is none.
+    """Print what changed, also on the page for users, what a year may reveal, and warnings.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.
 
     """
-    for remark in [] if old is None else remarks(old, new):
+    for remark in [] if old is None else [*differences(old, new), *remarks(old, new)]:
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))
     for note in (*limits.remarks(new, day), *ceiling_notes(new, day)):
         click.echo(f"note: {note}")
+    if old is not None:
+        put_document(changed(old, new))
     sentences = [*new.objections(day), *new.neglected(day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)

@@ -17,10 +17,22 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [CONTRIBUTING, *(ROOT / f"{name}.md" for name in ("README", "RELEASING", "SECURITY")), *DOCS.rglob("*.md")]
 
 
-def test_the_workflow_is_one_of_github() -> None:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(WORKFLOW)]
+@pytest.mark.parametrize(("kind", "file"), [("github-workflows", WORKFLOW), ("github-actions", ROOT / "action.yml")])
+def test_the_workflow_and_the_action_are_some_of_github(kind: str, file: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_sdk_is_tested_on_three_systems() -> None:
+    job = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))["jobs"]["sdk"]
+    matrix, commands = job["strategy"]["matrix"], [step["run"] for step in job["steps"] if "run" in step]
+    assert job["runs-on"] == "${{ matrix.system }}"
+    assert matrix["system"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert all((ROOT / each["tests"]).is_dir() for each in matrix["include"])
+    assert "hearsay-client selftest" in commands
+    assert commands[-1].startswith("python -m pytest ")
+    assert commands[-1].endswith(" ${{ matrix.tests }}")
 
 
 def test_the_workflow_may_only_read_and_names_versions_and_targets_that_exist() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -44,3 +45,9 @@ def test_an_image_is_named_by_the_version(name: str) -> None:
         r"hearsay-(?:collector|estimator):(\S+?)(?=[\s`]|$)|image\.version=\"(\S+)\"", text, re.MULTILINE
     )
     assert {"".join(pair) for pair in named} == {VERSION}
+
+
+def test_the_package_for_npm_has_the_version_of_the_others() -> None:
+    folder = ROOT / "client_sdk" / "typescript"
+    package, lock = (json.loads((folder / f"{name}.json").read_text("utf-8")) for name in ("package", "package-lock"))
+    assert {package["version"], lock["version"], lock["packages"][""]["version"]} == {VERSION}

@@ -5,13 +5,20 @@ Apps get the SDK with `requests` alone, and commands say what is missing.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+from tests.support.services.git import snapshot
 from tests.support.services.wheels import ROOT, build, environment, only
+
+PAGE = (ROOT / "docs" / "how-to" / "install.md").read_text(encoding="utf-8")
+SOURCE = "https://hearsay.example.org/source"
+VERSION = version("hearsay-ldp-client")
 
 PROGRAM = """
 import importlib.util, sys
@@ -55,6 +62,36 @@ def test_the_sdk_runs_without_the_service_and_all_that_it_needs(app: Path, regis
         [app / "hearsay-client", "show", "--data-dir", tmp_path / "app"], check=True, capture_output=True, text=True
     )
     assert "dark_mode" in shown.stdout
+
+
+def requirement() -> str:
+    """Return the requirement that the page on installing gives to pip."""
+    (line,) = re.findall(r'^pip install "(.+)"$', PAGE, re.MULTILINE)
+    return str(line)
+
+
+@pytest.mark.long
+def test_the_line_of_the_page_installs_the_sdk_from_a_tag_of_the_repository(
+    registry_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = snapshot(tmp_path / "repository", f"v{VERSION}")
+    elsewhere = {"COUNT": "1", "KEY_0": f"url.{repository.as_uri()}.insteadOf", "VALUE_0": SOURCE}
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(f"GIT_CONFIG_{name}", value)
+    programs = environment(tmp_path / "env", requirement())
+    subprocess.run([programs / "python", "-I", "-c", PROGRAM, registry_file, tmp_path / "app"], check=True)
+    subprocess.run([programs / "hearsay-client", "selftest"], check=True, capture_output=True)
+
+
+def test_every_line_of_the_page_names_the_same_tag_and_the_files_of_its_release() -> None:
+    name, _, address = requirement().partition(" @ ")
+    assert name == "hearsay-ldp-client"
+    assert f'uv add "{requirement()}"\npoetry add "{address}"\n' in PAGE
+    assert set(re.findall(r"@v([\d.]+)#|-([\d.]+)(?:-py3-none-any\.whl|\.tgz)|Hearsay SDK ([\d.]+),", PAGE)) == {
+        (VERSION, "", ""),
+        ("", VERSION, ""),
+        ("", "", VERSION),
+    }
 
 
 def test_an_app_gets_the_users_command_only(app: Path) -> None:

@@ -23,6 +23,10 @@ import pytest
 from tests.support.services.wheels import PROJECTS, ROOT, build, only
 from tools.images import IMAGES
 
+NO_CACHE = {"NODE_DISABLE_COMPILE_CACHE": "1"}
+"""It would stay in the folder for temporary files."""
+PROGRAMS = Path(sys.executable).parent
+TYPESCRIPT = ROOT / "client_sdk" / "typescript"
 EACH = pytest.mark.parametrize("name", PROJECTS)
 
 
@@ -141,31 +145,73 @@ def test_an_sdist_alone_makes_the_same_wheel_whatever_lies_beside_it(built: Path
     }
 
 
-def released(folder: Path) -> dict[str, bytes]:
-    """Run ``make release`` with this environment, and return what it writes."""
-    ready = ("-o", ".venv/.ready", "-o", ".venv/.dev-ready", f"BIN={Path(sys.executable).parent}")
+NODE = """
+import { Telemetry } from "hearsay-ldp/node";
+import registry from "./hearsay.js";
+const telemetry = new Telemetry(registry, { collector: "http://127.0.0.1:9", dataDir: "data", consent: true });
+console.log(await telemetry.record("dark_mode", true), await telemetry.record("dark_mode", true));
+process.exit(0);
+"""
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release."""
+    return released(tmp_path_factory.mktemp("release"))
+
+
+def released(folder: Path) -> Path:
+    """Run ``make release`` with this environment, into a folder, and return it."""
+    ready = ("-o", ".venv/.ready", "-o", ".venv/.dev-ready", f"BIN={PROGRAMS}")
     command = ["make", *ready, "release", f"DIST={folder}"]
     own = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # of `make test`
-    subprocess.run(command, cwd=ROOT, env=own, check=True, capture_output=True)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    subprocess.run(command, cwd=ROOT, env=own | NO_CACHE, check=True, capture_output=True)
+    return folder
 
 
 @pytest.mark.long
 def test_two_releases_are_equal_byte_for_byte_and_have_hashes_and_documents_of_what_images_install(
-    tmp_path: Path,
+    release: Path, tmp_path: Path
 ) -> None:
-    release = released(tmp_path / "first")
-    assert release == released(tmp_path / "second")
-    sums = dict(line.split()[::-1] for line in release.pop("SHA256SUMS").decode().splitlines())
-    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in release.items()}
-    assert Counter(Path(name).suffix for name in release) == {".whl": 2, ".gz": 2, ".json": 2}
-    documents = [json.loads(content) for name, content in sorted(release.items()) if name.endswith(".cdx.json")]
+    files, again = (
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in (release, released(tmp_path))
+    )
+    assert files == again
+    sums = dict(line.split()[::-1] for line in files.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    assert Counter(Path(name).suffix for name in files) == {".whl": 2, ".gz": 2, ".tgz": 1, ".json": 2}
+    documents = [json.loads(content) for name, content in sorted(files.items()) if name.endswith(".cdx.json")]
     names = [{part["name"] for part in document["components"]} for document in documents]
     assert [document["metadata"]["component"]["name"] for document in documents] == sorted(
         f"hearsay-{image}" for image in IMAGES
     )
     assert [{"flask", "redis"} <= each for each in names] == [True, False]
     assert [{"numpy", "jinja2"} <= each for each in names] == [False, True]
+
+
+@pytest.mark.long
+def test_the_tarball_holds_the_compiled_sdk_alone_and_records_an_answer_where_it_is_installed(
+    release: Path, registry_file: Path, tmp_path: Path
+) -> None:
+    tarball = only(release, "*.tgz")
+    with tarfile.open(tarball) as archive:
+        held = {name.removeprefix("package/") for name in archive.getnames()}
+    modules = {str(path.relative_to(TYPESCRIPT).with_suffix("")) for path in (TYPESCRIPT / "src").rglob("*.ts")}
+    compiled = {f"dist/{name}{suffix}" for name in modules for suffix in (".js", ".d.ts")}
+    assert held == compiled | {"package.json", "README.md", "LICENSE"}
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "app.mjs").write_text(NODE)
+    (app / "package.json").write_text('{"type": "module"}')
+    environment = os.environ | NO_CACHE | {"PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
+    for command in (
+        ("npm", "install", "--offline", "--no-audit", "--no-fund", tarball),
+        ("hearsay-client", "compile", "--registry", registry_file, "--target", "node", "--output", "hearsay.js"),
+        ("node", "app.mjs"),
+    ):
+        done = subprocess.run(command, cwd=app, env=environment, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == "queued already_recorded\n"
 
 
 def test_the_sdist_of_the_sdk_holds_its_whole_source(built: Path, tmp_path: Path) -> None:

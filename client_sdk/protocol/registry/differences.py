@@ -17,8 +17,8 @@ def differences(old: Registry, new: Registry) -> list[str]:
     What changes no edition, such as a purpose, is counted as before, and is left out.
 
     Args:
-        old: the registry that was released.
-        new: the registry that is to be released, with its history.
+        old: the registry before the change, with its history, if it has one.
+        new: the registry after the change, with its history.
 
     """
     sentences = []
@@ -36,6 +36,12 @@ def differences(old: Registry, new: Registry) -> list[str]:
         f"metric.{name}: is no longer asked; reports of released apps count as long as the history has it"
         for name in old.metrics
         if name not in new.metrics
+    ]
+    sentences += [
+        f"metric.{each.metric.name}: its former edition {each.metric.edition} is in no history any more; reports of "
+        "apps that still ask it are refused"
+        for each in old.former
+        if any(new.asked_as(each.metric.name, edition) is None for edition in each.metric.editions)
     ]
     is_counted = all(
         new.asked_as(name, edition) is not None for name, metric in old.metrics.items() for edition in metric.editions

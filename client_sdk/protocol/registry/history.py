@@ -7,7 +7,7 @@ the questions of both. A device needs the registry alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from client_sdk.protocol.errors import RegistryError
-from client_sdk.protocol.registry.registry import Former, Registry
+from client_sdk.protocol.registry.lines import line_of, lines_of
+from client_sdk.protocol.registry.registry import WHOLE, Former, Registry
 
 SUFFIX: Final = ".history.toml"
 
@@ -34,11 +35,13 @@ class Release(NamedTuple):
     Attributes:
         day: the day of the release.
         registry: its questions.
+        line: where it begins in the history; 0 if it is not there yet.
 
     """
 
     day: date
     registry: Registry
+    line: int = 0
 
 
 def path_of(registry: Path) -> Path:
@@ -71,8 +74,16 @@ def load(path: Path) -> Registry:
 
 
 def _with_history(registry: Registry, path: Path) -> Registry:
-    history = path_of(path)
-    releases = releases_in(history)
+    return with_releases(registry, releases_in(path_of(path)), path_of(path))
+
+
+def with_releases(registry: Registry, releases: Sequence[Release], history: Path) -> Registry:
+    """Return a registry with what the releases in its history ask otherwise.
+
+    Raises:
+        RegistryError: if they are of another app.
+
+    """
     require_same_app(registry, releases, history)
     return with_former(registry, releases)
 
@@ -84,12 +95,12 @@ def require_same_app(registry: Registry, releases: Sequence[Release], history: P
         RegistryError: naming the first release of another app.
 
     """
-    for number, (_, released) in enumerate(releases, 1):
-        if released.app != registry.app:
+    for number, release in enumerate(releases, 1):
+        if release.registry.app != registry.app:
             raise RegistryError(
-                f"{history}: release {number}",
-                f"is of {released.app}, and the registry of {registry.app}: bring the history of this app, or change "
-                "app.name there, too, if the app was renamed",
+                f"{history}:{release.line}: release {number}",
+                f"is of {release.registry.app}, and the registry of {registry.app}: bring the history of this app, or "
+                "change app.name there, too, if the app was renamed",
             )
 
 
@@ -108,7 +119,7 @@ def releases_in(history: Path) -> tuple[Release, ...]:
         raise RegistryError(str(history), f"cannot be read: {error.strerror}; name a readable file") from error
     except UnicodeDecodeError as error:
         raise RegistryError(str(history), f"is not UTF-8 text; {RESTORE}") from error
-    return _parsed(text, history)
+    return parsed(text, str(history))
 
 
 def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
@@ -125,13 +136,13 @@ def with_former(registry: Registry, releases: Sequence[Release]) -> Registry:
             editions = {f"{name}:{edition}" for edition in metric.editions}
             if not editions <= covered:
                 covered |= editions
-                since = min(day for day, released in releases if _asks(released, name, metric.edition))
+                since = min(each.day for each in releases if _asks(each.registry, name, metric.edition))
                 then = (registry if following is None else following.registry).metrics.get(name)
                 former.append(Former(metric, since, None if following is None else following.day, then))
     newcomers = frozenset(
         name
         for name, metric in registry.metrics.items()
-        if not all(_asks(released, name, metric.edition) for _, released in releases)
+        if not all(_asks(each.registry, name, metric.edition) for each in releases)
     )
     return replace(registry, former=tuple(reversed(former)), newcomers=newcomers)
 
@@ -143,7 +154,7 @@ def _asks(registry: Registry, name: str, edition: str) -> bool:
 def written(releases: Sequence[Release]) -> str:
     """Return the text of a history."""
     return HEAD + "".join(
-        f"\n[[release]]\nday = {day}\nregistry = {_quoted(registry.source)}\n" for day, registry in releases
+        f"\n[[release]]\nday = {each.day}\nregistry = {_quoted(each.registry.source)}\n" for each in releases
     )
 
 
@@ -154,7 +165,7 @@ def with_release(releases: Sequence[Release], release: Release) -> tuple[Release
 
 def is_released(registry: Registry, releases: Sequence[Release]) -> bool:
     """Whether a release asks exactly the questions of a registry, of the same meaning."""
-    return any(_editions(released) == _editions(registry) for _, released in releases)
+    return any(_editions(each.registry) == _editions(registry) for each in releases)
 
 
 def _editions(registry: Registry) -> set[tuple[str, str]]:
@@ -171,28 +182,54 @@ def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _parsed(text: str, path: Path) -> tuple[Release, ...]:
+def parsed(text: str, name: str) -> tuple[Release, ...]:
+    """Return the releases that the text of a history with this name holds, the oldest first.
+
+    Raises:
+        RegistryError: naming what is wrong, with its line.
+
+    """
     import tomllib  # noqa: PLC0415 as in `Registry.parse`
 
     try:
         document = tomllib.loads(text)
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise RegistryError(str(path), f"is not TOML: {error}; {RESTORE}") from error
+        raise RegistryError(name, f"is not TOML: {error}; {RESTORE}") from error
     entries = document.get("release", [])
-    if document.keys() - {"schema", "release"} or document.get("schema") != 1 or not isinstance(entries, list):
-        raise RegistryError(str(path), f"must hold schema = 1 and a list of [[release]]; {RESTORE}")
-    releases = tuple(_release(entry, f"{path}: release {number}") for number, entry in enumerate(entries, 1))
-    if any(later.day < earlier.day for earlier, later in pairwise(releases)):
-        raise RegistryError(str(path), f"must have its releases in the order of their days; {RESTORE}")
+    unknown = next(iter(document.keys() - {"schema", "release"}), None)
+    if unknown or document.get("schema") != 1 or not isinstance(entries, list):
+        line = line_of(unknown or ("release" if document.get("schema") == 1 else "schema"), lines_of(text))
+        raise RegistryError(f"{name}:{line}", f"must hold schema = 1 and a list of [[release]]; {RESTORE}")
+    lines = lines_of(text)
+    releases = tuple(_release(entry, name, number, text, lines) for number, entry in enumerate(entries, 1))
+    for earlier, later in pairwise(releases):
+        if later.day < earlier.day:
+            place = f"{name}:{later.line}"
+            raise RegistryError(place, f"must have its releases in the order of their days; {RESTORE}")
     return releases
 
 
-def _release(entry: object, place: str) -> Release:
+def _release(entry: object, name: str, number: int, text: str, lines: Mapping[str, int]) -> Release:
     fields = entry if isinstance(entry, dict) else {}
-    day, text = fields.get("day"), fields.get("registry")
-    if fields.keys() != {"day", "registry"} or type(day) is not date or not isinstance(text, str):
-        raise RegistryError(place, f"must have a day, such as 2026-11-28, and the text of a registry; {RESTORE}")
+    day, source = fields.get("day"), fields.get("registry")
+    line, release = line_of(f"release.{number}", lines), f"release {number}"
+    if fields.keys() != {"day", "registry"} or type(day) is not date or not isinstance(source, str):
+        problem = f"must have a day, such as 2026-11-28, and the text of a registry; {RESTORE}"
+        raise RegistryError(f"{name}:{line}: {release}", problem)
     try:
-        return Release(day, Registry.parse(text))
+        return Release(day, Registry.parse(source), line)
     except RegistryError as error:
-        raise RegistryError.of(error.mistakes, [place] * len(error.mistakes)) from None
+        within = {} if error.mistakes[0][0] == WHOLE else lines_of(source)
+        begin = line_of(f"release.{number}.registry", lines)
+        at = [_line_in(text, begin, source, line_of(place, within)) for place, _ in error.mistakes]
+        raise RegistryError.of(error.mistakes, [f"{name}:{each}: {release}" for each in at]) from None
+
+
+def _line_in(text: str, begin: int, source: str, line: int) -> int:
+    """Return the line of a text at which it holds a line of a source that begins in ``begin``.
+
+    A source that is written on one line, with escapes, has all of its lines there.
+    """
+    outer, inner = text.splitlines(), source.splitlines()
+    places = (place for place in (begin + line, begin + line - 1) if outer[place - 1 : place] == inner[line - 1 : line])
+    return next(places, begin)

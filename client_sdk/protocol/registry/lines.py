@@ -8,7 +8,8 @@ not within brackets or a text of several lines.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _MARKS = r"""(?sx)
@@ -33,7 +34,7 @@ No mistake is named deeper, and a header may have any number of parts.
 _STEPS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
-def line_of(place: str, lines: dict[str, int]) -> int:
+def line_of(place: str, lines: Mapping[str, int]) -> int:
     """Return the line of a place such as ``metric.os.epsilon``, or else of what should hold it."""
     while place and place not in lines:
         place = place.rpartition(".")[0]
@@ -41,15 +42,23 @@ def line_of(place: str, lines: dict[str, int]) -> int:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Return the first line of each table and key of a TOML text, by its place."""
+    """Return the first line of each table and key of a TOML text, by its place.
+
+    Of a list of tables, ``[[release]]``, the places are ``release.1``, ``release.2`` and so on.
+    """
     import tomllib  # noqa: PLC0415 importing the SDK must stay quick
 
     lines: dict[str, int] = {}
     table: tuple[str, ...] = ()
+    entries = Counter[tuple[str, ...]]()
     for line, statement in _statements(text):
         paths = list(_paths(tomllib.loads(statement)))
         if statement.startswith("["):
             table = paths[-1]
+            if statement.startswith("[["):
+                entries[table] += 1
+                table = (*table, str(entries[table]))
+                paths.append(table)
         else:
             paths = [(*table, *path) for path in paths]
         for path in paths:

@@ -227,6 +227,16 @@ class Registry:
             raise RegistryError(name, f"cannot be read: {error.strerror}; name a readable file") from error
         except UnicodeDecodeError as error:
             raise RegistryError(name, "is not UTF-8 text; save it as UTF-8") from error
+        return cls.parse_file(text, name)
+
+    @classmethod
+    def parse_file(cls, text: str, name: str) -> Registry:
+        """Read a registry from the text of a file with this name.
+
+        Raises:
+            RegistryError: naming every mistake by line, metric and key.
+
+        """
         try:
             return cls.parse(text)
         except RegistryError as error:

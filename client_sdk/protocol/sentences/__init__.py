@@ -1,7 +1,7 @@
 """The sentences that users read: one catalog for each language, which an app may change or extend.
 
 A sentence has a dotted key, such as ``statement.why``, and placeholders in braces. Python and the
-SDK in TypeScript read the same catalogs, so that they say the same.
+SDK for browsers read the same catalogs, so that they say the same.
 """
 
 from __future__ import annotations

@@ -166,7 +166,9 @@ def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(regist
     assert (passed.exit_code, passed.stdout, passed.stderr) == (0, year, "")
     registry.write_text(old.read_text().replace("lifetime = 60", "lifetime = 61"))
     failed = _run(registry, "--check", "--against", old)
-    assert (failed.exit_code, failed.stdout) == (1, year.replace(" 60:", " 61:"))
+    page = _run(registry, "--statement", "--against", old).stdout
+    assert "(at most 122)" in page
+    assert (failed.exit_code, failed.stdout) == (1, year.replace(" 60:", " 61:") + page)
     assert failed.stderr == "budget.lifetime: was raised to 61 from 60\n"
     registry.write_text(REGISTRY_TEXT)
     assert len(_run(registry, "--check").stderr.splitlines()) == 3
@@ -249,8 +251,8 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
         (("--population", 10, "--delta", 0), "0.0 is not in the range"),
         (("--check", "--statement"), "ask for one thing"),
-        (("--statement", "--against", "old.toml"), "--against and --at-most belong to --check"),
-        (("--statement", "--at-most", 5), "--against and --at-most belong to --check"),
+        (("--population", 10, "--against", "old.toml"), "--against belongs to --check or --statement"),
+        (("--statement", "--at-most", 5), "--at-most belongs to --check"),
         (("--check", "--at-most", 0), "0.0 is not in the range"),
         (("--check", "--against", "nowhere.toml"), "cannot be read"),
         (("--statement", "--today", "yesterday"), "yesterday"),

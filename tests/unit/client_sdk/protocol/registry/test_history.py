@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def test_every_stratum_that_a_release_listed_is_known_however_the_list_changed(t
 
 def test_the_history_of_another_app_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, FIRST.replace("acme", "other"), now=FIRST)
-    with pytest.raises(RegistryError, match=r"release 1: is of other.*, and the registry of acme"):
+    with pytest.raises(RegistryError, match=r":\d+: release 1: is of other.*, and the registry of acme"):
         history.read(path)
 
 
@@ -103,24 +104,46 @@ def test_a_registry_is_kept_to_the_letter(tmp_path: Path, comment: str) -> None:
     assert release.registry.source == source
 
 
+SOUND = f"[[release]]\nday = 2026-11-08\nregistry = '''\n{FIRST}'''\n"
+LATE = SOUND.replace("08", "01")
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ("schema = ", "is not TOML"),
-        ("schema = 2", "schema = 1"),
-        ("schema = 1\nrelease = 3", "a list of [[release]]; restore it"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01", "release 1: must have a day, such as"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", "release 1: registry: is not TOML"),
-        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", "release 1: app: is missing"),
+        ("schema = ", ": is not TOML: Invalid value (at end of document); restore it"),
+        ("# mine\nschema = 2", ":2: must hold schema = 1"),
+        ("schema = 1\nrelease = 3", ":2: must hold schema = 1 and a list of [[release]]; restore it"),
+        ("schema = 1\n\nother = 3", ":3: must hold schema = 1"),
+        (f"schema = 1\n{SOUND}{LATE}", f":{2 + SOUND.count(chr(10))}: must have its releases in the order"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01", ":2: release 1: must have a day, such as"),
+        (f"schema = 1\n{SOUND}\n[[release]]", f":{3 + SOUND.count(chr(10))}: release 2: must have a day, such as"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'x'", ":4: release 1: registry: is not TOML"),
+        ("schema = 1\n[[release]]\nday = 2026-11-01\nregistry = 'schema = 1'", ":4: release 1: app: is missing"),
     ],
 )
-def test_a_history_that_cannot_be_used_is_refused_with_its_name(tmp_path: Path, text: str, mistake: str) -> None:
+def test_a_history_that_cannot_be_used_is_refused_with_its_name_and_the_line(
+    tmp_path: Path, text: str, mistake: str
+) -> None:
     path = written(tmp_path, now=FIRST)
     history.path_of(path).write_text(text)
     with pytest.raises(RegistryError) as caught:
         history.read(path)
-    assert "metrics.history.toml" in str(caught.value)
-    assert mistake in str(caught.value)
+    assert f"metrics.history.toml{mistake}" in str(caught.value)
+
+
+@pytest.mark.parametrize("quoted", ["'''\n{}'''", "'''{}'''", '"""\\\n{}"""', "escaped"])
+def test_a_mistake_in_a_released_registry_has_its_line_however_the_text_is_quoted(tmp_path: Path, quoted: str) -> None:
+    mistaken = FIRST.replace('kind = "category"', 'kind = "categry"')
+    path = written(tmp_path, now=FIRST)
+    value = json.dumps(mistaken) if quoted == "escaped" else quoted.format(mistaken)
+    text = f"{history.HEAD}{SOUND}\n[[release]]\nday = 2026-11-09\nregistry = {value}\n"
+    history.path_of(path).write_text(text)
+    with pytest.raises(RegistryError) as caught:
+        history.read(path)
+    marked = "registry = " if quoted == "escaped" else "categry"
+    line = max(number for number, each in enumerate(text.splitlines(), 1) if marked in each)
+    assert str(caught.value).startswith(f"{history.path_of(path)}:{line}: release 2: metric.theme.kind: ")
 
 
 def test_a_history_of_other_bytes_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,411 @@
+"""``hearsay-client selftest``: whether this system and this disk do what the SDK relies on.
+
+Every check uses the SDK's own code, as an app does, in a folder that is removed afterwards. Nothing
+is sent. A power cut cannot be tried: that a commit survives one is the disk's word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import platform
+import shutil
+import sqlite3
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from client_sdk.answers.reporting import report
+from client_sdk.answers.system_coins import SystemCoins
+from client_sdk.commands import Outcome
+from client_sdk.host import detached, files, forks
+from client_sdk.host.clock import check_sane
+from client_sdk.ledger import charges, origin
+from client_sdk.ledger import file as ledger_file
+from client_sdk.ledger.thread import WRITE, LedgerThread
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.window import Window
+from client_sdk.results import ClockError, LedgerBusyError, LedgerError, Recorded
+
+APP: Final = "hearsay-selftest"
+
+PATIENCE_S: Final = 10.0
+"""How long a check waits for a process or a disk."""
+
+AFFORDABLE: Final = 200
+"""So many of the questions a device can pay for, and no more."""
+
+EACH: Final = 60
+"""So many reports a process would write if it were not killed."""
+
+KILLED_AFTER: Final = (5, 20, 40)
+"""How many reports each process that is killed has acknowledged; it is then writing the next."""
+
+LOOKS: Final = 100_000
+"""How often the clock is read, to see whether it goes back: some hundredths of a second."""
+
+SET_S: Final = 1.0
+"""By more than this no clock and no scheduler is off meanwhile."""
+
+DESCRIPTORS: Final = 256
+"""A child looks at so many descriptors for what it inherited; a self-test opens a dozen."""
+
+INSTANT_S: Final = 1_782_907_200.0
+"""The instant of all reports, 2026-07-01 at noon: no midnight comes between two of them."""
+
+FIRST_YEAR: Final = 2026
+"""No clock that is set stands before the year of this program."""
+
+MOUNTS: Final = Path("/proc/mounts")
+
+
+class Clocks(NamedTuple):
+    """The two clocks of a system, in seconds: of the date, and one that nobody sets."""
+
+    now: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class _BrokenError(Exception):
+    """The system, or the SDK on it, breaks what the SDK relies on; the message says what."""
+
+
+class _AbsentError(Exception):
+    """The system has nothing to check."""
+
+
+def selftest(data_dir: Path | None, clocks: Clocks = Clocks()) -> Outcome:  # noqa: B008 it is a constant
+    """Return a line for each check, and one to paste into an issue.
+
+    Args:
+        data_dir: the folder whose disk is checked; None for that of temporary files.
+        clocks: the system's clocks.
+
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="hearsay-selftest-", dir=data_dir, ignore_cleanup_errors=True)
+    except OSError as error:
+        return Outcome(problems=(f"{data_dir} cannot be used: {error.strerror}; name a folder that can be written",))
+    lines, failed, passed = [], [], 0
+    with folder as name:
+        for check, work in CHECKS.items():
+            place = Path(name).absolute() / check
+            place.mkdir()
+            try:
+                lines.append(f"ok       {check}: {work(place / ledger_file.FILE_NAME, clocks)}")
+                passed += 1
+            except _AbsentError as error:
+                lines.append(f"absent   {check}: {error}")
+            except Exception as error:  # noqa: BLE001 whatever breaks is what was to be found
+                sentence = str(error) if isinstance(error, _BrokenError) else f"{type(error).__name__}: {error}"
+                lines.append(f"FAILED   {check}: {sentence}")
+                failed.append(check)
+        lines.append(f"{_about(Path(name))}: {passed} of {passed + len(failed)} checks passed{_named(failed)}")
+    return Outcome("\n".join(lines) + "\n", (f"failed: {', '.join(failed)}",) if failed else ())
+
+
+def _named(failed: list[str]) -> str:
+    return f", failed: {', '.join(failed)}" if failed else ""
+
+
+def _about(folder: Path) -> str:
+    """Return what to know about this system; nothing in it tells who runs it."""
+    try:
+        number = version("hearsay-ldp-client")
+    except PackageNotFoundError:  # it was copied into an app
+        number = "without a version"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"Hearsay SDK {number}, {python}, {platform.platform()}, SQLite {sqlite3.sqlite_version}, {_disk(folder)}"
+
+
+def _disk(folder: Path) -> str:
+    """Return the type of a folder's file system, where that is cheap to know."""
+    try:
+        mounts = [line.split()[1:3] for line in MOUNTS.read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return "unknown file system"
+    holding = [(len(Path(point).parts), kind) for point, kind in mounts if folder.resolve().is_relative_to(point)]
+    return max(holding, default=(0, "unknown file system"))[1]
+
+
+def _check_clock(_: Path, clocks: Clocks) -> str:
+    begin_s, started_s = clocks.now(), clocks.monotonic()
+    latest_s = begin_s
+    for _look in range(LOOKS):
+        now_s = clocks.now()
+        if now_s < latest_s:
+            raise _BrokenError(f"the clock went back by {latest_s - now_s:.6g} s")
+        latest_s = now_s
+    passed_s = clocks.monotonic() - started_s
+    if abs(latest_s - begin_s - passed_s) > SET_S:
+        raise _BrokenError(f"the clock was set by {latest_s - begin_s - passed_s:+.6g} s while it was read")
+    try:
+        check_sane(latest_s)
+    except ClockError as error:
+        raise _BrokenError(str(error)) from None
+    day = datetime.fromtimestamp(latest_s, UTC).date()
+    if day.year < FIRST_YEAR:
+        raise _BrokenError(f"the clock stands on {day}; set it")
+    return f"it is {day} (UTC), and the clock does not go back"
+
+
+def _check_ledger(path: Path, _: Clocks) -> str:
+    """Charge each question once, up to the ceiling, and find the charges again."""
+    with _opened(path) as ledger:
+        _expect(Recorded.QUEUED, *(_record(ledger, number) for number in range(AFFORDABLE)))
+        _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
+        _expect(Recorded.OUT_OF_BUDGET, _record(ledger, AFFORDABLE))
+    with _opened(path) as ledger:
+        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in (0, AFFORDABLE - 1)))
+        _expect(Recorded.OUT_OF_BUDGET, _record(ledger, AFFORDABLE))
+        mode = ledger.run(lambda connection: connection.execute("PRAGMA journal_mode").fetchone()[0], PATIENCE_S)
+    _sound(path, set(range(AFFORDABLE)))
+    if mode != "wal":
+        raise _BrokenError(f"SQLite keeps no write-ahead log here, but {mode}")
+    return f"{AFFORDABLE} charges were kept, and none above the ceiling was made"
+
+
+def _check_locks(path: Path, _: Clocks) -> str:
+    """Write while another process does: one of the two waits, and neither loses anything."""
+    with _opened(path) as ledger:
+        _expect(Recorded.QUEUED, _record(ledger, 0))
+        with _process("spawn", hold, path) as child:
+            child.hear()
+            with contextlib.suppress(LedgerBusyError):
+                _record(ledger, 1)
+                raise _BrokenError("two processes wrote to one ledger at a time")
+            ledger.run(charges.lifetime_nanos, PATIENCE_S, begin="")  # reading waits for nobody
+            with detached.alone(_lock_of(path)) as is_alone:
+                if is_alone:
+                    raise _BrokenError("two processes hold the lock of one file")
+            child.told.send("let go")
+            child.hear()
+        with detached.alone(_lock_of(path)) as is_alone:
+            if not is_alone:
+                raise _BrokenError("the lock of a file outlives its process")
+        _expect(Recorded.QUEUED, _record(ledger, 1))
+    _sound(path, {0, 1})
+    return "a second process waits for the ledger and for the lock of a file"
+
+
+def _check_start(method: str, path: Path, _: Clocks) -> str:
+    """Record in a process and in its child, which shares the ledger."""
+    if method not in multiprocessing.get_all_start_methods():
+        raise _AbsentError("this system has none")
+    with _opened(path) as ledger:
+        _expect(Recorded.QUEUED, _record(ledger, 0))
+        with _process(method, write, path, range(1, 3)) as child:
+            heard = [child.hear(), child.hear()]
+        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in heard))
+        _expect(Recorded.QUEUED, _record(ledger, 3))
+    _sound(path, {0, 1, 2, 3})
+    return "parent and child share one ledger"
+
+
+def _check_kill(path: Path, _: Clocks) -> str:
+    """Kill processes in the middle of writing: nothing that was acknowledged is lost."""
+    acknowledged: set[int] = set()
+    for round_, killed_after in enumerate(KILLED_AFTER):
+        numbers = range(round_ * EACH, (round_ + 1) * EACH)
+        with _process("spawn", write, path, numbers) as child:
+            heard = [child.hear() for _ack in range(killed_after)]
+            child.kill()
+            acknowledged |= {*heard, *child.rest()}
+        _sound(path, acknowledged)
+    with _opened(path) as ledger:
+        _expect(Recorded.ALREADY_RECORDED, *(_record(ledger, number) for number in sorted(acknowledged)))
+    return f"{len(KILLED_AFTER)} processes were killed, and none of {len(acknowledged)} acknowledged reports was lost"
+
+
+def _check_machine(path: Path, _: Clocks) -> str:
+    """Copy a ledger, and bring it to another machine: both copies would spend its budget again."""
+    with _opened(path) as ledger:
+        _expect(Recorded.QUEUED, _record(ledger, 0))
+    copy = path.with_name("copy.sqlite3")
+    shutil.copy2(path, copy)
+    has_numbers = _origin(path) is not None
+    if has_numbers and not _is_refused(copy):
+        raise _BrokenError("a copy of a ledger was not recognized")
+    here, elsewhere = origin.machine_id(APP), origin.machine_id(f"{APP} elsewhere")
+    if here is None:
+        return "this machine has no id; a copy is recognized by its file alone"
+    with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
+        connection.execute("UPDATE device SET host = ?", (elsewhere,))
+    if not _is_refused(path):
+        raise _BrokenError("a ledger with the id of another machine was not recognized")
+    with contextlib.closing(ledger_file.open_file(path, None, create=False)) as connection:
+        connection.execute("UPDATE device SET host = ?", (here,))
+    with _opened(path) as ledger:
+        _expect(Recorded.ALREADY_RECORDED, _record(ledger, 0))
+    return "a copy and another machine are recognized" if has_numbers else "another machine is recognized, no copy is"
+
+
+CHECKS: Final[dict[str, Callable[[Path, Clocks], str]]] = {
+    "clock": _check_clock,
+    "ledger": _check_ledger,
+    "locks": _check_locks,
+    "spawn": partial(_check_start, "spawn"),
+    "fork": partial(_check_start, "fork"),
+    "kill": _check_kill,
+    "machine id": _check_machine,
+}
+"""What is checked, in this order; each gets the path of a ledger that is not there yet."""
+
+
+@cache
+def _registry() -> Registry:
+    """Return a registry of more questions than a device can pay for."""
+    questions = (
+        f'[metric.m{number}]\npurpose = "p"\nkind = "boolean"\nepsilon = 1\n' for number in range(AFFORDABLE + 1)
+    )
+    ceilings = f"per_window = {AFFORDABLE}\nlifetime = {AFFORDABLE}\n"
+    return Registry.parse(f'schema = 1\n[app]\nname = "{APP}"\n[budget]\n{ceilings}' + "".join(questions))
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[LedgerThread]:
+    """Yield the thread through which this process uses a ledger, and end it."""
+    open_ledger = partial(ledger_file.open_own, path, APP, forks.this_process(), lambda: True)
+    thread = LedgerThread(path, open_ledger)
+    try:
+        yield thread
+    finally:
+        thread.close(PATIENCE_S)
+
+
+def _record(ledger: LedgerThread, number: int) -> Recorded:
+    """Charge and queue the report of a question, as `Telemetry.record` does."""
+    definition = _registry().metric(f"m{number}")
+
+    def work(connection: sqlite3.Connection) -> Recorded:
+        window = Window.of(definition.window, INSTANT_S)
+        return report(connection, _registry(), SystemCoins(), definition, 0, window=window, instant_s=INSTANT_S)
+
+    return ledger.run(work, PATIENCE_S)
+
+
+def _expect(result: Recorded, *results: Recorded) -> None:
+    """Refuse any other result."""
+    for each in results:
+        if each is not result:
+            raise _BrokenError(f"a report was {each} instead of {result}")
+
+
+def _sound(path: Path, acknowledged: set[int]) -> None:
+    """Check that a ledger is whole: no charge without a report, and all that it acknowledged."""
+    with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
+        damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        charged = {name for (name,) in connection.execute("SELECT metric FROM charges")}
+        queued = {name for (name,) in connection.execute("SELECT metric FROM queue")}
+    if damage != "ok":
+        raise _BrokenError(f"the ledger is damaged: {damage}")
+    if charged != queued:
+        raise _BrokenError(f"{len(charged ^ queued)} charges and reports are without one another")
+    if lost := {f"m{number}" for number in acknowledged} - charged:
+        raise _BrokenError(f"{len(lost)} acknowledged reports were lost")
+
+
+def _origin(path: Path) -> str | None:
+    """Return the number of the file that a ledger was made as; None where files have none."""
+    with contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection:
+        inode: str | None = connection.execute("SELECT inode FROM device").fetchone()[0]
+    return inode
+
+
+def _is_refused(path: Path) -> bool:
+    try:
+        ledger_file.open_file(path, APP, create=False).close()
+    except LedgerError:
+        return True
+    return False
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name("lock")
+
+
+class _Child:
+    """A process that tells this one what it does."""
+
+    def __init__(self, method: str, work: Callable[..., None], *arguments: object) -> None:
+        """Start it by one of the methods of `multiprocessing`."""
+        context: Any = multiprocessing.get_context(method)
+        self.told, there = context.Pipe()
+        self._process = context.Process(target=work, args=(there, *arguments), daemon=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # on forks beside threads, which are what is checked
+            self._process.start()
+        there.close()
+
+    def hear(self) -> Any:  # noqa: ANN401 whatever the process tells
+        """Return the next that it tells."""
+        with contextlib.suppress(EOFError, OSError):
+            if self.told.poll(PATIENCE_S):
+                heard = self.told.recv()
+                if isinstance(heard, _BrokenError):
+                    raise heard
+                return heard
+            raise _BrokenError(f"a child process did nothing for {PATIENCE_S:g} s")
+        raise _BrokenError("a child process ended too early")
+
+    def kill(self) -> None:
+        """Kill it, if it still runs, as the system kills a process that takes too much memory."""
+        self._process.kill()
+        self._process.join(PATIENCE_S)
+
+    def rest(self) -> Iterator[Any]:
+        """Yield what it told before it was killed."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                yield self.told.recv()
+
+
+@contextlib.contextmanager
+def _process(method: str, work: Callable[..., None], *arguments: object) -> Iterator[_Child]:
+    """Yield a process, which is killed in the end."""
+    child = _Child(method, work, *arguments)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.told.close()
+
+
+def _is_open(path: Path, descriptor: int) -> bool:
+    """Whether a descriptor of this process is that of a file."""
+    with contextlib.suppress(OSError):
+        status = os.fstat(descriptor)
+        return (status.st_dev, status.st_ino) == files.identify(path)
+    return False
+
+
+def hold(told: Connection, path: Path) -> None:
+    """Hold a ledger and the lock of a file, in a process of its own, until it is told not to."""
+    with (
+        detached.alone(_lock_of(path)),
+        contextlib.closing(ledger_file.open_file(path, APP, create=False)) as connection,
+    ):
+        connection.execute(WRITE)
+        told.send("holds")
+        told.recv()
+        connection.execute("ROLLBACK")
+    told.send("let go")
+
+
+def write(told: Connection, path: Path, numbers: range) -> None:
+    """Record questions, in a process of its own, and acknowledge each once it is committed."""
+    if any(_is_open(path, descriptor) for descriptor in range(DESCRIPTORS)):
+        told.send(_BrokenError("a child process inherited the open ledger, whose locks it would break"))
+        return
+    with _opened(path) as ledger:
+        for number in numbers:
+            _expect(Recorded.QUEUED, _record(ledger, number))
+            told.send(number)

@@ -1,0 +1,69 @@
+"""The registry that a change is compared with: a file, or a file of a git revision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from client_sdk.protocol.errors import RegistryError
+from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.registry import Registry
+
+HELP = "FILE, or REVISION:FILE of git, such as origin/main:metrics.toml"
+"""What a place may be, for the help of commands."""
+
+
+def nothing_at(place: Path) -> str:
+    """Return the sentence that a git revision has no such registry."""
+    return f"there is no {place}: the registry is new, and is compared with nothing"
+
+
+def read(place: Path) -> Registry | None:
+    """Read a registry and the history beside it; None if a git revision has no such registry.
+
+    Args:
+        place: a file, or ``REVISION:FILE`` as ``git show`` takes it: ``FILE`` counts from the top
+            of the repository, and ``./FILE`` from the working directory.
+
+    Raises:
+        RegistryError: if a file has mistakes or cannot be read, or if there is no such revision.
+
+    """
+    revision, colon, _ = place.as_posix().partition(":")
+    if place.exists() or not colon:
+        return history.read(place)
+    if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
+        problem = "is no file, and git knows no such revision here; fetch the revision, or name another file"
+        raise RegistryError(str(place), problem)
+    text, beside = _in_git(place), history.path_of(place)
+    if text is None:
+        return None
+    releases = history.parsed(_in_git(beside) or "schema = 1", str(beside))
+    return history.with_releases(Registry.parse_file(text, str(place)), releases, beside)
+
+
+def _in_git(place: Path) -> str | None:
+    """Return the text of a file of a revision that exists; None if it has no such file.
+
+    Raises:
+        RegistryError: if it cannot be read.
+
+    """
+    blob = _git("rev-parse", "--verify", "--quiet", "--end-of-options", place.as_posix())
+    if blob is None:
+        return None
+    content = _git("cat-file", "blob", blob.decode().strip())
+    try:
+        return (content or b"").decode()
+    except UnicodeDecodeError:
+        raise RegistryError(str(place), "is not UTF-8 text; save it as UTF-8") from None
+
+
+def _git(*words: str) -> bytes | None:
+    """Return what git prints; None if it fails, or is not there."""
+    import subprocess  # noqa: PLC0415 importing the SDK must stay quick
+
+    try:
+        done = subprocess.run(["git", *words], check=False, capture_output=True)  # noqa: S603, S607 no shell
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,25 @@
+"""Processes of a self-test on systems that break what the SDK relies on."""
+
+from __future__ import annotations
+
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from client_sdk.commands import selftest
+
+
+def hold_nothing(told: Connection, path: Path) -> None:
+    """Say that the ledger of a path is held, where a lock keeps nobody out."""
+    told.send(f"holds {path}")
+    told.recv()
+
+
+def acknowledge_before_writing(told: Connection, path: Path, numbers: range) -> None:
+    """Acknowledge the first report before it is committed, and write the others as is right."""
+    told.send(numbers[0])
+    selftest.write(told, path, numbers[1:])
+
+
+def write_elsewhere(told: Connection, path: Path, numbers: range) -> None:
+    """Write to a ledger that the parent does not share."""
+    selftest.write(told, path.with_name("elsewhere.sqlite3"), numbers)
