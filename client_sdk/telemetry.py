@@ -16,7 +16,6 @@ from client_sdk.answers.consent import consent_of, covers
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
-from client_sdk.counting import Counting
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
@@ -26,6 +25,7 @@ from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.providing import Providing
 from client_sdk.recorder import Recorder
 from client_sdk.results import LedgerError, Recorded, warn
 from client_sdk.sending.helper import Helper
@@ -35,7 +35,7 @@ from client_sdk.sending.transport import HttpTransport, Transport
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Counting, Consenting):
+class Telemetry(Providing, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
