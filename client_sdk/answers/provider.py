@@ -212,7 +212,7 @@ class Provider:
             self._changed.notify_all()
 
     def _start(self, each: _Provided, call: _Call) -> None:
-        """Call a function in a thread of its own. Without one, the report that stands for it leaves."""
+        """Call a function in a thread of its own, if the system gives one."""
         run = partial(self._run, each, each.function, call)
         with contextlib.suppress(RuntimeError):  # no memory
             threading.Thread(target=run, name="hearsay-provided", daemon=True).start()
@@ -247,7 +247,7 @@ class Provider:
         """Call a function, and keep the randomized form of what it returns."""
         randomized: Randomized | None = None
         try:
-            randomized = self._randomized(each.definition, function)
+            randomized = self._randomized(each.definition, function, call)
         except BaseException as error:  # noqa: BLE001 it would be printed with its frames, which hold the answer
             warn("the function that provides %s raised %s", each.definition.name, type(error).__name__)
         with self._changed:
@@ -255,8 +255,10 @@ class Provider:
             call.has_returned, each.is_running = True, False
             self._changed.notify_all()
 
-    def _randomized(self, definition: Metric, function: Callable[[], object]) -> Randomized:
+    def _randomized(self, definition: Metric, function: Callable[[], object], call: _Call) -> Randomized | None:
         answer = function()
+        if call.is_over:
+            return None
         encode = _none(definition)
         if answer is not None or definition.fill is None:
             encode = partial(self._encode, definition, answer)
