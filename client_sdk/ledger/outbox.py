@@ -164,7 +164,7 @@ def _pack(
     retry_times.begin(connection, Retry(parcel.id, now_s + EXCHANGE_S, 0, now_s))
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
-        history.note(connection, report, ReportOutcome.SENT)
+        history.note(connection, report, ReportOutcome.UNANSWERED)
     return parcel
 
 

@@ -154,7 +154,8 @@ class Uploader:
             case _State.EMPTY:
                 return Flushed(FlushOutcome.SENT if is_new else FlushOutcome.NOTHING_WAITING)
             case _State.PENDING:
-                return Flushed(self._failure or FlushOutcome.NOT_DUE, self._next_attempt_s())
+                outcome = FlushOutcome.REFUSED if self._is_refused else FlushOutcome.NOT_DUE
+                return Flushed(self._failure or outcome, self._next_attempt_s())
             case _State.BROKEN:
                 return Flushed(FlushOutcome.UNAVAILABLE)
             case _:
@@ -263,7 +264,7 @@ class Uploader:
                     self._failure = FlushOutcome.REFUSED if isinstance(reply, Reply) else FlushOutcome.OFFLINE
                 case Acknowledged(verdict, _):
                     self._delivered += 1
-                    self._is_refused |= any(not refusal.retryable for _, refusal in verdict.refused)
+                    self._is_refused |= bool(verdict.refused)
                 case Rejected():
                     self._is_refused = True
 

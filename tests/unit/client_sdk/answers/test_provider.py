@@ -17,7 +17,7 @@ from client_sdk.answers.provider import CALL_S, HELD_S
 from client_sdk.ledger.charges import Slot
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.testing import FakeClock, call_due
-from tests.support.devices.clients import DAY_S, ScriptedTransport, ask, in_child, rows, telemetry
+from tests.support.devices.clients import DAY_S, ScriptedTransport, SetClock, ask, in_child, rows, telemetry
 from tests.support.services.processes import wait_until
 
 SURE = '[metric.m]\nkind = "boolean"\nepsilon = 20\n'
@@ -163,8 +163,8 @@ def test_without_an_answer_a_question_that_is_filled_in_says_so(tmp_path: Path, 
 
 
 def test_an_answer_after_five_seconds_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = SimpleNamespace(now_s=0.0, monotonic=lambda: now.now_s)
-    monkeypatch.setattr(provider, "time", now)
+    now = SetClock(0.0)
+    monkeypatch.setattr(provider, "time", SimpleNamespace(monotonic=now))
     begun, over = threading.Event(), threading.Event()
 
     def function() -> object:
@@ -206,16 +206,15 @@ def test_the_log_names_the_type_of_what_was_raised_and_nothing_else(
 
 def test_without_consent_nothing_is_called_and_an_agreement_calls_at_once(tmp_path: Path) -> None:
     purposes = f'{SURE}consent = "usage"\n'
-    function, called = Provided(), threading.Event()
+    function = Provided()
     with device(tmp_path, purposes, consent=False) as app:
-        app.provide("m", lambda: (function(), called.set()))
+        app.provide("m", function)
         call_due(app)
         app.consent = {"others"}
         call_due(app)
         assert function.calls == 0
         app.consent = {"usage"}
-        assert called.wait(60)
-    assert function.calls == 1
+        wait_until(lambda: function.calls == 1, what="the call")
 
 
 @pytest.mark.parametrize("ends", [Telemetry.forget, Telemetry.close], ids=["forget", "close"])
