@@ -61,7 +61,7 @@ _RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND wi
 
 
 @dataclass(slots=True, eq=False)
-class _Call:
+class _Asked:
     """A call under way; ``is_over`` when nothing that it returns is used any more."""
 
     key: SlotKey
@@ -86,7 +86,7 @@ class _Provided:
     function: Callable[[], object]
     due_s: float = 0.0
     look_s: float = -math.inf
-    call: _Call | None = None
+    call: _Asked | None = None
     is_running: bool = False
 
     @property
@@ -206,12 +206,12 @@ class Provider:
         with self._changed:
             each.look_s = time.monotonic() + wait_s
             if key is not None and not self._has_ended and self._schedule.agreement.is_covered(definition.name):
-                each.call = _Call(key, time.monotonic() + CALL_S)
+                each.call = _Asked(key, time.monotonic() + CALL_S)
                 if not each.is_running:
                     self._start(each, each.call)
             self._changed.notify_all()
 
-    def _start(self, each: _Provided, call: _Call) -> None:
+    def _start(self, each: _Provided, call: _Asked) -> None:
         """Call a function in a thread of its own, if the system gives one."""
         run = partial(self._run, each, each.function, call)
         with contextlib.suppress(RuntimeError):  # no memory
@@ -243,7 +243,7 @@ class Provider:
         connection.execute(_RELEASE, (math.floor(instant_s + HELD_S), *key))
         return key
 
-    def _run(self, each: _Provided, function: Callable[[], object], call: _Call) -> None:
+    def _run(self, each: _Provided, function: Callable[[], object], call: _Asked) -> None:
         """Call a function, and keep the randomized form of what it returns."""
         randomized: Randomized | None = None
         try:
@@ -255,7 +255,7 @@ class Provider:
             call.has_returned, each.is_running = True, False
             self._changed.notify_all()
 
-    def _randomized(self, definition: Metric, function: Callable[[], object], call: _Call) -> Randomized | None:
+    def _randomized(self, definition: Metric, function: Callable[[], object], call: _Asked) -> Randomized | None:
         answer = function()
         if call.is_over:
             return None
@@ -284,14 +284,14 @@ class Provider:
         with contextlib.suppress(LedgerError):
             self._ledger_thread.run(partial(self._replace, definition=definition, call=call), LEDGER_DEADLINE_S)
 
-    def _over(self, each: _Provided) -> tuple[Metric, _Call]:
+    def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
         """End a call: nothing that it returns from now on is used."""
         call, each.call = each.call, None
         assert call is not None  # noqa: S101 the callers have looked
         call.is_over = True
         return each.definition, call
 
-    def _replace(self, connection: sqlite3.Connection, definition: Metric, call: _Call) -> None:
+    def _replace(self, connection: sqlite3.Connection, definition: Metric, call: _Asked) -> None:
         if not self._schedule.agreement.is_covered(definition.name):
             return
         if charges.slot(connection, call.key) is not Slot.AWAITED:
