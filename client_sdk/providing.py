@@ -13,9 +13,6 @@ from client_sdk.sending.timing import Departure
 if TYPE_CHECKING:
     from client_sdk.answers.provider import Provider
 
-PATIENCE_S = 0.1
-"""How long `Providing.provide` waits: a command that is over in a moment then has its answer."""
-
 
 class Providing(Counting):
     """The part of a `client_sdk.Telemetry` for questions about a state."""
@@ -41,7 +38,8 @@ class Providing(Counting):
             function: returns the true answer. Another one for the same metric replaces it.
 
         Returns:
-            Within 100 ms: when the function has returned, or is not due.
+            When the function has returned, or is not due; within 100 ms, and if the disk is slow,
+            within a second.
 
         Raises:
             UnknownMetricError: if this is strict, and the registry defines no such metric.
@@ -53,7 +51,7 @@ class Providing(Counting):
             return
         definition = self._named(metric, "record")
         if isinstance(definition, Metric):
-            self._provider().provide(definition, function, PATIENCE_S)
+            self._provider().provide(definition, function)
         else:
             self._processes.current.mistakes.unknown(definition)
 

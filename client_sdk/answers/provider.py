@@ -48,6 +48,13 @@ CALL_S = 5.0
 HELD_S = CALL_S + 2.0
 """For how long no flush sends the report: until the answer is in the ledger."""
 
+CLAIM_S = 1.0
+"""How long an app that provides a function waits for its claim: opening a ledger takes 30 ms on an
+idle machine."""
+
+PATIENCE_S = 0.1
+"""How long it then waits for the function."""
+
 LEDGER_DEADLINE_S = 5.0
 """How long a claim waits for the ledger. Nobody waits for the claim, but for a moment."""
 
@@ -95,8 +102,8 @@ class _Provided:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nobody has to wait for it: it was looked at, and its call has returned."""
-        return self.look_s > -math.inf if self.call is None else self.call.has_returned
+        """Whether nobody has to wait for the function: it has returned, or it was not due."""
+        return self.call is None or self.call.has_returned
 
 
 class Provider:
@@ -125,8 +132,11 @@ class Provider:
         self._has_ended = False
         self._thread: threading.Thread | None = None
 
-    def provide(self, definition: Metric, function: Callable[[], object], patience_s: float) -> None:
-        """Call a function now if its question is due, and from now on; wait a moment for it."""
+    def provide(self, definition: Metric, function: Callable[[], object]) -> None:
+        """Call a function now if its question is due, and from now on; wait a moment for it.
+
+        A command that is over in a moment then has its answer.
+        """
         with self._changed:
             provided = self._provided.setdefault(definition.name, _Provided(definition, function))
             provided.function, provided.due_s, provided.look_s = function, 0.0, -math.inf
@@ -138,7 +148,8 @@ class Provider:
                     self._thread = None
                     return
             self._changed.notify_all()
-            self._changed.wait_for(lambda: provided.is_settled or self._has_ended, patience_s)
+            if self._changed.wait_for(lambda: provided.look_s > -math.inf or self._has_ended, CLAIM_S):
+                self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
 
     def look(self) -> None:
         """Look at all questions anew, because the user agrees to others."""

@@ -145,7 +145,13 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
       const names = take(70); // two uploads
       assert.equal((await record(one, names)).length, names.length);
       await collector.stop();
-      assert.equal(await flush(one), "offline");
+      for (const origin of ["", "https://other.example.com"]) {
+        if (origin) await collector.start(origin, port, TOML);
+        assert.equal(await flush(one), "offline");
+        const problem = await one.evaluate(() => app.telemetry.problem);
+        assert.match(problem!, /it did not answer, or does not allow this page's origin; see whether it runs/);
+      }
+      await collector.stop();
       await collector.start(site.origin, port, TOML);
       for (let attempt = 0; attempt < 3; attempt++) await Promise.all([flush(one), flush(two)]);
       const counted = await collector.counted();
