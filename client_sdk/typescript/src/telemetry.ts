@@ -231,7 +231,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
    */
   async provide<Name extends keyof Answers & string>(
     name: Name,
-    answer: () => Answers[Name] | Promise<Answers[Name]>,
+    answer: () => Answers[Name] | undefined | Promise<Answers[Name] | undefined>,
   ): Promise<void> {
     const metric = this.#metric(name);
     if (!metric) return void this.#mistake("unknown");
