@@ -32,7 +32,7 @@ from client_sdk.ledger.backoff import jitter
 from client_sdk.ledger.charges import Slot, SlotKey
 from client_sdk.ledger.queue import SPREAD_S
 from client_sdk.ledger.status import present_s
-from client_sdk.ledger.thread import READ, WRITE, LedgerThread
+from client_sdk.ledger.thread import READ, LedgerThread
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
@@ -101,6 +101,10 @@ class _Provided:
         return self.look_s if self.call is None else self.call.until_s
 
     @property
+    def was_looked_at(self) -> bool:
+        return self.call is not None or self.look_s > -math.inf
+
+    @property
     def is_settled(self) -> bool:
         """Whether nobody has to wait for the function: it has returned, or it was not due."""
         return self.call is None or self.call.has_returned
@@ -148,7 +152,7 @@ class Provider:
                     self._thread = None
                     return
             self._changed.notify_all()
-            if self._changed.wait_for(lambda: provided.look_s > -math.inf or self._has_ended, CLAIM_S):
+            if self._changed.wait_for(lambda: provided.was_looked_at or self._has_ended, CLAIM_S):
                 self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
 
     def look(self) -> None:
@@ -165,8 +169,7 @@ class Provider:
             calls = [self._over(each) for each in self._provided.values() if each.call is not None]
             self._changed.notify_all()
         for definition, call in calls:
-            with contextlib.suppress(LedgerError):
-                self._ledger_thread.prepare(partial(self._replace, definition=definition, call=call), begin=WRITE)
+            self._store(definition, call, 0.0)
 
     def hurry(self) -> None:
         """For tests: call what is due now, and let its answers replace symbols as they return."""
@@ -198,7 +201,11 @@ class Provider:
                 due = [each for each in self._provided.values() if each.next_s <= now_s]
             with self._stepping:
                 for each in due:
-                    (self._look if each.call is None else self._conclude)(each)
+                    try:
+                        (self._look if each.call is None else self._conclude)(each)
+                    except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
+                        warn("a function that is provided could not be called: %s", type(error).__name__)
+                        each.look_s = time.monotonic() + LOOK_AGAIN_S
 
     def _look(self, each: _Provided) -> None:
         """Call a function if its question is due and no process has called for it."""
@@ -292,8 +299,13 @@ class Provider:
             definition, call = self._over(each)
             if not call.has_returned:
                 warn("the function that provides %s took more than %d s", definition.name, CALL_S)
+        self._store(definition, call, LEDGER_DEADLINE_S)
+
+    def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:
+        """Replace the symbol, also if another process holds the ledger for a while."""
         with contextlib.suppress(LedgerError):
-            self._ledger_thread.run(partial(self._replace, definition=definition, call=call), LEDGER_DEADLINE_S)
+            work = partial(self._replace, definition=definition, call=call)
+            self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
 
     def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
         """End a call: nothing that it returns from now on is used."""
