@@ -85,6 +85,8 @@ class Consenting(Disclosure):
                 self._insist(erase.scrub, begin=BARE)
         if not before:
             self._begin()
+        if (provider := self._processes.current.provider) is not None:
+            provider.look()
 
     def forget(self) -> None:
         """Opt out: wipe queue, history, counts and secret; what was spent stays spent.

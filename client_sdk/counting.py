@@ -26,6 +26,8 @@ class Counting(Disclosure):
 
     if TYPE_CHECKING:
 
+        def _named(self, metric: object, call: str) -> Metric | UnknownMetricError | OutsideDomainError: ...
+
         def _ready(self, metric: object, call: str) -> Metric | Recorded: ...
 
         def _mistake(

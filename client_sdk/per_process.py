@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import sqlite3
 
     from client_sdk.answers.budget_alerts import BudgetWatch
+    from client_sdk.answers.provider import Provider
     from client_sdk.sending.helper import Helper
-
 
 REQUEST_DEADLINE_S = 0.3
 """How long a program that ends waits for a request that is under way; it waits for no jitter. A
@@ -42,6 +42,7 @@ class Process:
     uploader: Uploader
     losses: Losses
     mistakes: Mistakes
+    provider: Provider | None = None
     is_finished: bool = False
 
 
@@ -94,6 +95,8 @@ class Processes:
             # unless the ledger says otherwise; a helper sends all that it finds
             self._expect_to_leave(self._helper is not None and self._schedule.agreement.consent is True)
             process.is_finished = True
+            if process.provider is not None:
+                process.provider.end()
             process.uploader.stop(lambda: process.ledger_thread.stop(LEDGER_DEADLINE_S, self._last(process)))
 
     def finish(self) -> None:

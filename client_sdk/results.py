@@ -69,10 +69,10 @@ class Recorded(StrEnum):
 
 
 class ReportOutcome(StrEnum):
-    """What became of a report that has left the device, unless the collector refused it."""
+    """What became of a report that was sent at least once, unless the collector refused it."""
 
-    SENT = "sent"
-    """The collector has not answered yet."""
+    UNANSWERED = "unanswered"
+    """The collector has not answered, or was not reached; the report is sent again."""
 
     ACCEPTED = "accepted"
     """The collector has counted it."""
@@ -97,17 +97,17 @@ class FlushOutcome(StrEnum):
     """
 
     SENT = "sent"
-    """All that waited was delivered."""
+    """The collector has counted all that waited."""
 
     NOTHING_WAITING = "nothing_waiting"
     """Nothing waited, other than for its window to end."""
 
     NOT_DUE = "not_due"
-    """What still waits has its time later: the collector asked for a pause, or refused a report for
-    now, or an upload must keep apart from another."""
+    """What still waits has its time later: the collector asked for a pause, or an upload must keep
+    apart from another, or the app may still provide the answer."""
 
     OFFLINE = "offline"
-    """The collector did not answer; what waits is sent again later."""
+    """The collector did not answer; what waits is sent again later. ``problem`` says more."""
 
     REFUSED = "refused"
     """The collector's address answered, but did not take everything. ``problem`` says more; what
@@ -193,8 +193,7 @@ class HistoryEntry(NamedTuple):
 
     def __str__(self) -> str:
         """Return a line for people, such as ``2026-07-01 dark_mode: true (accepted)``."""
-        outcome = "sent, no answer yet" if self.outcome == ReportOutcome.SENT else self.outcome
-        return f"{self.window} {self.metric}: {self.label} ({outcome})"
+        return f"{self.window} {self.metric}: {self.label} ({self.outcome})"
 
 
 class Waits(StrEnum):
@@ -202,7 +201,7 @@ class Waits(StrEnum):
 
     FOR_ITS_WINDOW = "leaves when its window has ended"
     FOR_ITS_TURN = "not sent yet"
-    FOR_AN_ANSWER = "sent, but the collector has not answered"
+    FOR_AN_ANSWER = "the collector has not answered"
     AFTER_REFUSAL = "refused for now; is sent again alone"
 
 

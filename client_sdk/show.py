@@ -25,6 +25,7 @@ from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
+from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.stopped import Question
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
@@ -222,9 +223,10 @@ def pending(connection: sqlite3.Connection, now_s: float) -> list[PendingReport]
 def _never_sent(connection: sqlite3.Connection, now_s: float) -> Iterator[PendingReport]:
     rows = connection.execute("SELECT metric, edition, window, symbol, release, leaves FROM queue").fetchall()
     for *parts, release_s, leaves_s in rows:
-        why = Waits.FOR_ITS_WINDOW if release_s > now_s else Waits.FOR_ITS_TURN
-        next_s = max(release_s, leaves_s)
-        yield _entry(Report(*parts), why, next_s if next_s > now_s else None)
+        report, next_s = Report(*parts), max(release_s, leaves_s)
+        is_held = release_s > now_s and release_s >= Window.parse(report.window).ends_at
+        why = Waits.FOR_ITS_WINDOW if is_held else Waits.FOR_ITS_TURN
+        yield _entry(report, why, next_s if next_s > now_s else None)
 
 
 def _under_way(connection: sqlite3.Connection) -> Iterator[PendingReport]:

@@ -15,7 +15,6 @@ from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
-from client_sdk.counting import Counting
 from client_sdk.decision import SUPPRESSED, Consent, Decision
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
@@ -26,6 +25,7 @@ from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.providing import Providing
 from client_sdk.recorder import Recorder
 from client_sdk.results import WARN_AT, LedgerError, OnBudget, Recorded, warn
 from client_sdk.sending.timing import HEAD_START_S
@@ -34,7 +34,7 @@ from client_sdk.sending.transport import HttpTransport, Transport
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Counting, Consenting):
+class Telemetry(Providing, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its

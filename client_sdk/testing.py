@@ -19,7 +19,7 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from inspect import signature
@@ -38,7 +38,7 @@ from client_sdk.results import Recorded
 from client_sdk.sending.responses import OK, Reply
 from client_sdk.telemetry import Telemetry
 
-__all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers"]
+__all__ = ["Answer", "Answers", "FakeClock", "KeptUploads", "SeededCoins", "answers", "call_due"]
 
 SUMMER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 """A Wednesday at noon: neither a day nor a week nor a month ends soon."""
@@ -116,20 +116,52 @@ class SeededCoins(PrfCoins):
         super().__init__(hashlib.sha256(str(seed).encode()).digest(), "testing")
 
 
-@dataclass(frozen=True, slots=True)
+_TAKEN = frozenset(
+    {
+        Recorded.QUEUED,
+        Recorded.COUNTED,
+        Recorded.ALREADY_RECORDED,
+        Recorded.OUT_OF_BUDGET,
+        Recorded.NOT_ASKED,
+        Recorded.WAITING,
+        Recorded.BUSY,
+    }
+)
+"""What becomes of an answer that a device takes: chance, the calendar and the machine decide it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """One call of `Telemetry.record`, `Telemetry.count` or `Telemetry.active`, before perturbation.
+
+    Two are equal if a device takes both or neither: chance and the calendar decide whether an
+    answer is ``queued`` or ``not_asked``, but the user decides whether it is ``no_consent``.
+
+    >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NOT_ASKED)
+    True
+    >>> Answer("theme", "dark") == Answer("theme", "dark", Recorded.NO_CONSENT)
+    False
 
     Attributes:
         metric: the metric's name.
         value: the true answer, or what was added to a count; True for a day of use.
-        outcome: what became of it; it does not count when answers are compared.
+        outcome: what became of it. Not taken were ``no_consent``, ``suppressed``, ``closed``,
+            ``stopped``, ``expired`` and ``unavailable``; each equals only itself.
 
     """
 
     metric: str
     value: object
-    outcome: Recorded = field(default=Recorded.QUEUED, compare=False)
+    outcome: Recorded = Recorded.QUEUED
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answer) and self._compared == other._compared
+
+    __hash__ = None  # type: ignore[assignment] # an answer may have none
+
+    @property
+    def _compared(self) -> tuple[str, object, Recorded | None]:
+        return self.metric, self.value, None if self.outcome in _TAKEN else self.outcome
 
 
 class Answers(list[Answer]):
@@ -152,7 +184,8 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
 
     A `Telemetry` that is made within it lives in memory, whatever its ``data_dir``, and keeps its
     uploads for ever, unless it is given a transport. It is ``strict``: an answer outside its domain
-    raises, and is not collected.
+    raises, and is not collected. `Telemetry.provide` calls the function at once, in the thread of
+    the caller: what it returns is collected, and what it raises is raised.
 
     Args:
         consent: what `client_sdk.consent` decides within the context, whatever the environment and
@@ -173,8 +206,25 @@ def answers(*, consent: bool | AbstractSet[str] | None = None) -> Iterator[Answe
         mock.patch.object(Telemetry, "record", _collecting(Telemetry.record, recorded)),
         mock.patch.object(Telemetry, "count", _collecting(Telemetry.count, recorded)),
         mock.patch.object(Telemetry, "active", _collecting(Telemetry.active, recorded)),
+        mock.patch.object(Telemetry, "provide", _call_at_once),
     ):
         yield recorded
+
+
+def call_due(telemetry: Telemetry) -> None:
+    """Call the functions that `Telemetry.provide` was given and that are due by the clock, now.
+
+    The answers are in the ledger when this returns. Their reports leave within a minute of the
+    device's clock.
+    """
+    provider = telemetry._processes.current.provider  # noqa: SLF001 the SDK itself offers no such handle
+    if provider is not None:
+        provider.hurry()
+
+
+def _call_at_once(telemetry: Telemetry, metric: str, function: Callable[[], object]) -> None:
+    """Stand in for `Telemetry.provide`, as if the question was due."""
+    telemetry.record(metric, function())
 
 
 def _keeping(original: Callable[..., None], recorded: Answers) -> Callable[..., None]:

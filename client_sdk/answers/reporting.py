@@ -48,7 +48,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
         return Recorded.STOPPED
     if slot is None and has_slots(registry, definition):
         return Recorded.NOT_ASKED
-    if slot is Slot.REPORTED:
+    if slot in (Slot.REPORTED, Slot.AWAITED):
         return Recorded.ALREADY_RECORDED
     budget = registry.budget
     if slot is None and not charges.charge(connection, key, definition.cost, budget, Periods.at(budget, instant_s)):

@@ -24,7 +24,7 @@ _HEAD = f'''\
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
@@ -45,6 +45,10 @@ class Question(Generic[Answer]):
     def record(self, answer: Answer) -> Recorded:
         """Perturb an answer and queue its report, as `Telemetry.record` does."""
         return self._telemetry.record(self._name, answer)
+
+    def provide(self, function: Callable[[], Answer | None]) -> None:
+        """Call a function for the answer in each window, as `Telemetry.provide` does."""
+        self._telemetry.provide(self._name, function)
 
 
 class Count(Question[int]):

@@ -39,6 +39,8 @@ class Slot(IntEnum):
     REPORTED = 1
     FILLED = 2
     """Its report waits, and says that nothing was recorded until something is."""
+    AWAITED = 3
+    """Its report waits, and the app's function that was called may replace its symbol."""
 
 
 class Periods(NamedTuple):

@@ -92,26 +92,27 @@ def parcel_to_resend(connection: sqlite3.Connection, retry: Retry, now_s: float)
     return Parcel(retry.upload, body, reports_in(body))
 
 
-def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> None:
-    """Note the collector's verdict; resend alone each report that it may accept later.
+def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now_s: float, uniform: Uniform) -> bool:
+    """Note the verdict; resend alone what may be accepted later; return whether any was dropped.
 
     The collector says whether a window is closed, because this device's clock may be wrong. The
     device's clock decides only about reports that the collector refuses for another reason, and
     would otherwise refuse for ever.
     """
     refused = dict(verdict.refused)
-    before = retry_times.refusals(connection, upload_id)
+    before, has_dropped = retry_times.refusals(connection, upload_id), False
     for index, report in enumerate(_take(connection, upload_id)):
         refusal = refused.get(index)
         history.note(connection, report, refusal or ReportOutcome.ACCEPTED)
         if refusal is None:
             continue
-        if refusal.retryable and deadline(report) <= now_s:
-            history.count_dropped(connection, history.TOO_LATE, 1)
-        elif refusal.retryable and before < MAX_SENT_ALONE:
+        is_late = refusal.retryable and deadline(report) <= now_s
+        if refusal.retryable and not is_late and before < MAX_SENT_ALONE:
             _send_alone(connection, report, before, now_s, uniform)
         else:
-            history.count_dropped(connection, refusal.value, 1)
+            history.count_dropped(connection, history.TOO_LATE if is_late else refusal.value, 1)
+            has_dropped = True
+    return has_dropped
 
 
 def reject(connection: sqlite3.Connection, upload_id: str) -> None:
@@ -164,7 +165,7 @@ def _pack(
     retry_times.begin(connection, Retry(parcel.id, now_s + EXCHANGE_S, 0, now_s))
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
-        history.note(connection, report, ReportOutcome.SENT)
+        history.note(connection, report, ReportOutcome.UNANSWERED)
     return parcel
 
 

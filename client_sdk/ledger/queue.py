@@ -64,8 +64,8 @@ def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[
 
 def next_leaving(connection: sqlite3.Connection, now_s: float) -> Leaving | None:
     """Return the earliest random instant to come at which a report leaves; None without one."""
-    earliest = "SELECT MIN(leaves) FROM queue WHERE release <= :now AND leaves > :now"
-    leaves_s: float | None = connection.execute(earliest, {"now": now_s}).fetchone()[0]
+    earliest = "SELECT MIN(leaves) FROM queue WHERE leaves > ?"
+    leaves_s: float | None = connection.execute(earliest, (now_s,)).fetchone()[0]
     return None if leaves_s is None else Leaving(leaves_s - now_s, leaves_s)
 
 

@@ -42,6 +42,7 @@ class Look(NamedTuple):
     due_in_s: float | None = None  # by the calendar; infinite if the clock cannot be believed
     leaving: queue.Leaving | None = None
     sent: Departed = Departed.NOTHING
+    has_dropped: bool = False  # because the collector refused it for good
 
 
 Found = tuple[outbox.Parcel | None, Look]
@@ -111,7 +112,8 @@ def attempt(  # noqa: PLR0913 the parts of an attempt
     problem = explain(reply, outcome)
     note(parcel.id, reply, outcome, problem)
     settle = partial(carry_out, now_s=clock(), outcome=outcome, parcel=parcel, uniform=uniform, problem=problem)
-    return Look(run(settle), sent=Departed.UPLOAD)
+    pending, has_dropped = run(settle)
+    return Look(pending, sent=Departed.UPLOAD, has_dropped=has_dropped)
 
 
 def _post(transport: Transport, body: bytes) -> Reply | Failure | None:
@@ -130,9 +132,10 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
     uniform: Uniform,
     *,
     problem: str | None,
-) -> list[Retry]:
-    """Carry out the outcome of an upload; return the uploads that are then under way."""
+) -> tuple[list[Retry], bool]:
+    """Carry out the outcome; return the uploads then under way, and whether any was dropped."""
     device.note_problem(connection, device.UPLOAD, problem)
+    has_dropped = isinstance(outcome, Rejected)
     match outcome:
         case Transient(retry_after_s):
             retry_times.fail(connection, parcel.id, now_s, retry_after_s, uniform)
@@ -142,7 +145,7 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
         case Acknowledged(verdict, stopped):
             for code in {refusal for _, refusal in verdict.refused}:
                 warn("the collector refused a report: %s", code.sentence)
-            outbox.settle(connection, parcel.id, verdict, now_s, uniform)
+            has_dropped = outbox.settle(connection, parcel.id, verdict, now_s, uniform)
             stops.learn(connection, stopped)
             outbox.drop_stopped(connection)
-    return retry_times.pending(connection)
+    return retry_times.pending(connection), has_dropped

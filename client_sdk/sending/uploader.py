@@ -81,7 +81,7 @@ class Uploader:
         self._flushes = 0
         self._delivered = 0
         self._failure: FlushOutcome | None = None
-        self._is_refused = False
+        self._is_refused = self._has_dropped = False
         self._hurried = False
         self._stopped = self._has_ended = False
         self._then: Callable[[], None] = lambda: None
@@ -131,7 +131,7 @@ class Uploader:
         with self._changed:
             self._state = _State.WAITING
             self._departures.look(time.monotonic())
-            self._hurried, self._failure, self._is_refused = True, None, False
+            self._hurried, self._failure, self._is_refused, self._has_dropped = True, None, False, False
             self._wake()
             if self._thread is None:
                 return Flushed(FlushOutcome.UNAVAILABLE)
@@ -150,12 +150,13 @@ class Uploader:
         match self._state:
             case _ if self._ledger_thread.has_left and not self._stopped:
                 return Flushed(FlushOutcome.TIMED_OUT)
-            case _State.EMPTY if self._is_refused:
+            case _State.EMPTY if self._has_dropped:
                 return Flushed(FlushOutcome.REFUSED)
             case _State.EMPTY:
                 return Flushed(FlushOutcome.SENT if is_new else FlushOutcome.NOTHING_WAITING)
             case _State.PENDING:
-                return Flushed(self._failure or FlushOutcome.NOT_DUE, self._next_attempt_s())
+                outcome = FlushOutcome.REFUSED if self._is_refused else FlushOutcome.NOT_DUE
+                return Flushed(self._failure or outcome, self._next_attempt_s())
             case _State.BROKEN:
                 return Flushed(FlushOutcome.UNAVAILABLE)
             case _:
@@ -251,6 +252,8 @@ class Uploader:
             case Departed.WITHHELD:
                 self._back_off(_State.WAITING)  # the next look drops it, if this goes on
             case Departed.UPLOAD:
+                with self._changed:
+                    self._has_dropped |= look.has_dropped
                 self._plan(look.pending)
                 self._go_on(news=news)
 
@@ -264,7 +267,7 @@ class Uploader:
                     self._failure = FlushOutcome.REFUSED if isinstance(reply, Reply) else FlushOutcome.OFFLINE
                 case Acknowledged(verdict, _):
                     self._delivered += 1
-                    self._is_refused |= any(not refusal.retryable for _, refusal in verdict.refused)
+                    self._is_refused |= bool(verdict.refused)
                 case Rejected():
                     self._is_refused = True
 

@@ -25,7 +25,7 @@ def create_app() -> Flask:
         data_dir=os.environ["SERVICE_DATA"],
         consent=os.environ.get("SERVICE_TELEMETRY") == "yes",  # off, until the operator says yes
     )
-    telemetry.record("database", os.environ.get("SERVICE_DATABASE", "sqlite"))  # once a month, whoever comes first
+    telemetry.provide("database", lambda: os.environ.get("SERVICE_DATABASE", "sqlite"))  # once a month, of one worker
 
     @app.get("/export")
     def export() -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import pytest
 
 from client_sdk import Registry
+from client_sdk.answers.provider import Provider
 from client_sdk.decision import Consent
 from client_sdk.protocol import Metric, Refusal, RegistryError, kinds
 from client_sdk.protocol.kinds.number import Count
 from client_sdk.protocol.mechanisms import catalogue
 from estimator.audit.games import extremes
-from tests.support.devices.clients import DAY_S, Answer, accept, nothing, problem, refuse, status
+from tests.support.devices.clients import DAY_S, NOON, Answer, accept, nothing, problem, refuse, status
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,
@@ -40,7 +42,7 @@ from tests.support.devices.definitions import (
     Toml,
     registry_text,
 )
-from tests.support.devices.twins import Step, Twin, differ
+from tests.support.devices.twins import Step, Twin, Way, differ
 from tests.support.mutants.leaks import LEAK_MUTANTS
 
 LARGE = CATEGORY | {"values": [f"value {number}" for number in range(40)], "epsilon": 3}
@@ -254,6 +256,146 @@ def test_of_running_counts_and_days_of_use_all_but_the_declared_columns_is_the_s
     where, twin = differ(tmp_path / "world", registries, steps, sender=SENDERS[seed % 2], is_declared=True)
     assert where is None
     assert twin.seen[-1]["uploads"]
+
+
+def returns(answer: object) -> Way:
+    """Return a function that an app provides, which returns an answer."""
+    return lambda _: answer
+
+
+def raises(_: threading.Event) -> object:
+    raise ValueError("a canary")
+
+
+def is_slow(over: threading.Event) -> object:
+    assert over.wait(60)
+    return True
+
+
+WAYS: tuple[Way, ...] = (returns(True), returns(False), returns(None), returns("a canary"), raises, is_slow)  # noqa: FBT003 answers
+PROVIDED = {"dark_mode": {}, "seen": {}, "constant": {}, "sound": {"fill_in": True, "permanent_epsilon": 2}}
+"""Questions about a state: plain, filled in, permanent, and both."""
+
+
+def provided_lives(rng: random.Random) -> tuple[list[Registry], list[Step]]:
+    """Return versions of an app that provides functions, and a life in them."""
+    registries = []
+    for strategy in ("split", rng.choice(["sample", "pace"]), "split"):
+        budget = f'per_window = 20\nlifetime = 400\nstrategy = "{strategy}"\n'
+        budget += "answers = 2\n" if strategy == "sample" else ""
+        ends: dict[str, Field] = {"expires": Toml("2027-06-30")} if strategy == "pace" else {}
+        chosen = rng.sample(sorted(PROVIDED), 3)
+        tables = {name: ALL.get(name, BOOLEAN) | PROVIDED[name] | ends for name in chosen}
+        registries.append(Registry.parse(registry_text(**tables).replace(BUDGET, budget)))
+    steps: list[Step] = []
+    for _ in range(14):
+        name = rng.choice([*PROVIDED])
+        steps.append(
+            rng.choice(
+                [
+                    ("provide", (name, tuple(rng.sample(WAYS, 2)))),
+                    ("provide_briefly", (name, tuple(rng.sample(WAYS, 2)))),
+                    ("wait", (rng.choice(WAITS_S),)),
+                    ("wait", (float(DAY_S),)),
+                    ("record", (name, (True, False))),
+                    ("flush", ()),
+                    ("restart", (True, rng.randrange(len(registries)))),
+                    ("agree", (True,)),
+                    ("hear", rng.choice(COLLECTORS)),
+                ]
+            )
+        )
+    end: list[Step] = [("hear", (accept,)), ("restart", (True, 0))]
+    end += [("provide", (name, (returns(True), raises))) for name in registries[0].metrics]  # noqa: FBT003 an answer
+    return registries, [*steps, *end, ("wait", (9.0 * DAY_S,)), ("flush", ()), ("wait", (float(DAY_S),)), ("flush", ())]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2 * HISTORIES // 3))
+def test_whatever_a_provided_function_does_the_same_bytes_are_written_and_sent_at_the_same_times(
+    seed: int, tmp_path: Path
+) -> None:
+    registries, steps = provided_lives(random.Random(seed))  # noqa: S311 a test's
+    # the log names the types of errors, and a random answer takes one coin more
+    apart_from = ("log", "coins")
+    where, twin = differ(tmp_path / "world", registries, steps, sender=SENDERS[seed % 2], apart_from=apart_from)
+    assert where is None
+    assert twin.seen[-1]["uploads"]
+    assert twin.errors <= ERRORS
+
+
+def nothing_stays_of_a_call_that_failed(patch: pytest.MonkeyPatch) -> None:
+    right = Provider._replace
+
+    def replace(self: Provider, connection: Any, definition: Metric, call: Any) -> None:
+        if call.randomized is not None:
+            right(self, connection, definition, call)
+
+    patch.setattr(Provider, "_replace", replace)
+
+
+def what_is_returned_is_stored_at_once(patch: pytest.MonkeyPatch) -> None:
+    right = Provider._run
+
+    def run(self: Provider, each: Any, function: Callable[[], object], call: Any) -> None:
+        right(self, each, function, call)
+        if call.randomized is not None:
+            self._conclude(each)
+
+    patch.setattr(Provider, "_run", run)
+
+
+def the_report_of_a_call_that_failed_is_dropped(patch: pytest.MonkeyPatch) -> None:
+    right = Provider._replace
+
+    def replace(self: Provider, connection: Any, definition: Metric, call: Any) -> None:
+        right(self, connection, definition, call)
+        if call.randomized is None:
+            connection.execute("DELETE FROM queue WHERE metric = ? AND edition = ? AND window = ?", call.key)
+
+    patch.setattr(Provider, "_replace", replace)
+
+
+def a_report_is_charged_when_its_answer_is_there(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Provider, "_claim", lambda _, definition, __: (definition.name, definition.edition, "2026-11-20"))
+    patch.setattr(
+        Provider,
+        "_replace",
+        lambda self, connection, definition, call: self._schedule.record(connection, NOON, definition, call.randomized),
+    )
+
+
+PROVIDER_MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    mutant.__name__: mutant
+    for mutant in (
+        nothing_stays_of_a_call_that_failed,
+        what_is_returned_is_stored_at_once,
+        the_report_of_a_call_that_failed_is_dropped,
+        a_report_is_charged_when_its_answer_is_there,
+    )
+}
+
+
+def provided_life(folder: Path) -> str | None:
+    """Return where two devices differ: the functions of one return, those of the other fail."""
+    steps: list[Step] = [
+        step
+        for way in (raises, is_slow)
+        for step in [("provide", ("dark_mode", (returns(True), way))), ("flush", ()), ("wait", (DAY_S,))]  # noqa: FBT003 an answer
+    ]
+    return differ(folder, [registry_of(["dark_mode"])], steps, apart_from=("log", "coins"))[0]
+
+
+def test_the_right_provider_leaves_no_trace_in_the_life_that_reveals_the_mutants(tmp_path: Path) -> None:
+    assert provided_life(tmp_path / "world") is None
+
+
+@pytest.mark.parametrize("name", PROVIDER_MUTANTS)
+def test_a_provider_that_shows_what_a_function_did_is_seen(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PROVIDER_MUTANTS[name](monkeypatch)
+    assert provided_life(tmp_path / "world") is not None
 
 
 LEAKING: list[Step] = [

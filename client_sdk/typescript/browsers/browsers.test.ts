@@ -145,7 +145,13 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
       const names = take(70); // two uploads
       assert.equal((await record(one, names)).length, names.length);
       await collector.stop();
-      assert.equal(await flush(one), "waiting");
+      for (const origin of ["", "https://other.example.com"]) {
+        if (origin) await collector.start(origin, port, TOML);
+        assert.equal(await flush(one), "offline");
+        const problem = await one.evaluate(() => app.telemetry.problem);
+        assert.match(problem!, /it did not answer, or does not allow this page's origin; see whether it runs/);
+      }
+      await collector.stop();
       await collector.start(site.origin, port, TOML);
       for (let attempt = 0; attempt < 3; attempt++) await Promise.all([flush(one), flush(two)]);
       const counted = await collector.counted();
@@ -168,7 +174,7 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
           }
           browser = await killed(page, which, profile);
           const next = await visit();
-          await next.waitForFunction(async () => (await app.telemetry.flush()) !== "waiting");
+          await next.waitForFunction(async () => !["not_due", "offline"].includes(await app.telemetry.flush()));
           const counted = await collector.counted();
           for (const name of acknowledged) assert.equal(counted[name], 1, name);
           for (const name of names) assert.ok((counted[name] ?? 0) <= 1, name);

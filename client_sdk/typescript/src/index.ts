@@ -9,13 +9,12 @@ import type { Store } from "./state.js";
 export type { CompiledRegistry } from "./compiled.js";
 export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
-export { explain } from "./failure.js";
 export { historyElement, type HistoryEntry } from "./history.js";
 export type { Strata } from "./metric.js";
 export type { Say } from "./sentences.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
-export interface BrowserOptions extends Omit<Options, "store" | "alone"> {
+export interface BrowserOptions extends Omit<Options, "store" | "alone" | "explain"> {
   /**
    * Whether to record in a frame within a page of another site. Browsers give such a frame a storage of its own for
    * each site around it, and with it a budget of its own.
@@ -38,7 +37,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 /** Run a task unless another tab runs it. Without Web Locks two tabs may send one upload, which is counted once. */
 async function aloneInOrigin(name: string, task: () => Promise<Flushed>): Promise<Flushed> {
   if (!navigator.locks) return task();
-  return navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? task() : "waiting"));
+  return navigator.locks.request(name, { ifAvailable: true }, (lock) => (lock ? task() : "not_due"));
 }
 
 /** Whether this page is in a frame within a page of another origin. A worker cannot know. */

@@ -3,17 +3,17 @@
 import type { CompiledRegistry } from "./compiled.js";
 import { HearsayError } from "./errors.js";
 import { FileStore } from "./file.js";
+import { explainInNode } from "./node_failure.js";
 import { Telemetry as Base, type Options } from "./telemetry.js";
 
 export type { CompiledRegistry } from "./compiled.js";
 export type { Consent } from "./consent.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
-export { explain } from "./failure.js";
 export type { Strata } from "./metric.js";
 export type { HistoryEntry } from "./history.js";
 export type { BudgetStatus, Flushed, Recorded } from "./telemetry.js";
 
-export interface NodeOptions extends Omit<Options, "store" | "alone"> {
+export interface NodeOptions extends Omit<Options, "store" | "alone" | "explain"> {
   /** A folder of the app that lasts: never a temporary one, which would renew the budget. */
   readonly dataDir: string;
 }
@@ -23,6 +23,6 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (registry?.target !== "node") {
       throw new HearsayError("the registry is not for Node: give what a module of compile --target node exports as default");
     }
-    super(registry, { ...options, store: new FileStore(options?.dataDir) });
+    super(registry, { ...options, explain: explainInNode, store: new FileStore(options?.dataDir) });
   }
 }

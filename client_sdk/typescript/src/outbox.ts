@@ -35,7 +35,8 @@ export type Reply =
     }
   | undefined;
 
-export type Outcome = "sent" | "rejected" | "waiting";
+/** What an upload's reply comes to: `refused` if not every report was counted, `noted` if another tab was first. */
+export type Outcome = "sent" | "refused" | "waiting" | "noted";
 
 /** Put a report into the queue. */
 export function enqueue(state: State, report: Waiting): void {
@@ -68,10 +69,15 @@ export function nextUpload(state: State, nowS: number, coins: Coins, hurried: bo
   if (!taken.length) return undefined;
   state.queue = state.queue.filter((report) => !taken.includes(report));
   for (const each of taken) {
-    if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "sent" });
+    if (!each.refused) state.history.push({ ...reportOf(each), consent: each.consent, outcome: "unanswered" });
   }
   const word = () => coins.below(COIN_SCALE).toString(16).padStart(16, "0");
   return (state.sent = { id: word() + word(), reports: taken, failures: 0, retryS: 0 });
+}
+
+/** Whether something that is not due waits for another time than the end of its window. */
+export function isHeld({ sent, queue }: State): boolean {
+  return !!sent || queue.some(({ refused, releaseS = 0, window }) => refused || releaseS < parseWindow(window)!.endDay * DAY_S);
 }
 
 /** Return the instant from which something is to be sent; in a day at the latest, for counts and what other tabs leave. */
@@ -81,13 +87,19 @@ export function dueS({ sent, queue }: State, nowS: number): number {
 }
 
 /**
- * Note the answer to an upload. Another tab may have noted it before.
+ * Note the answer to an upload; return what it comes to, and why it was refused. Another tab may have noted it before.
  *
  * A whole verdict may also stop questions. Any other answer may come from somebody in between, and stops none.
  */
-export function conclude(state: State, id: string, reply: Reply, nowS: number, coins: Coins): Outcome {
+export function conclude(
+  state: State,
+  id: string,
+  reply: Reply,
+  nowS: number,
+  coins: Coins,
+): readonly [Outcome, string | undefined] {
   const sent = state.sent;
-  if (sent?.id !== id) return "sent";
+  if (sent?.id !== id) return ["noted", undefined];
   const refused = reply?.status === 200 ? attempt(() => decodeVerdict(reply.body, sent.reports.length)) : undefined;
   const isRejected = reply && FINAL.includes(reply.status) && isProblem(reply);
   if (refused || isRejected) {
@@ -96,12 +108,13 @@ export function conclude(state: State, id: string, reply: Reply, nowS: number, c
     const others = refused ? "accepted" : "rejected";
     sent.reports.forEach((report, index) => settle(state, report, codes.get(index) ?? others, nowS, coins));
     if (refused) stop(state, decodeStopped(reply!.headers.get(STOPPED)));
-    return refused ? "sent" : "rejected";
+    if (!refused) return ["refused", `the collector rejected an upload with status ${reply!.status}, and its reports are dropped: has it the version of this SDK or a later one?`];
+    return refused[0] ? ["refused", `the collector refused a report: ${refused[0].code}`] : ["sent", undefined];
   }
   const backoffS = pick(coins, 1 + Math.min(HOUR_S, 2 ** sent.failures));
   sent.failures += 1;
   sent.retryS = nowS + retryAfterS(reply) + backoffS;
-  return "waiting";
+  return ["waiting", undefined];
 }
 
 /** Note what became of a report; one that may be accepted later waits again, for a day at most. */

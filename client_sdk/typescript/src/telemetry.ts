@@ -4,10 +4,11 @@ import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
 import { consentOf, covers, type Consent } from "./consent.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
+import { explain } from "./failure.js";
 import type { HistoryEntry } from "./history.js";
 import { advance, charge, spentIn } from "./ledger.js";
 import { Metric, type Strata } from "./metric.js";
-import { afterWindow, conclude, dueS, enqueue, nextUpload, type Reply } from "./outbox.js";
+import { afterWindow, conclude, dueS, enqueue, isHeld, nextUpload, type Reply } from "./outbox.js";
 import { sentencesIn, type Say } from "./sentences.js";
 import { drop, fresh, keyOf, nothing, type Purposed, type State, type Store } from "./state.js";
 import { isStopped, name } from "./stops.js";
@@ -31,8 +32,20 @@ export type Recorded =
   /** Storage, clock or frame cannot be used: `problem` says why. */
   | "unavailable";
 
-/** How a flush ended: whether reports still wait. */
-export type Flushed = "sent" | "nothing_waiting" | "waiting" | "rejected" | "no_consent" | "unavailable";
+/** How a flush ended, in the words of the SDK in Python; `problem` says more. */
+export type Flushed =
+  /** The collector has counted all that waited. */
+  | "sent"
+  /** Nothing waited, other than for its window to end. */
+  | "nothing_waiting"
+  /** What still waits has its time later, or another tab is sending. */
+  | "not_due"
+  /** The collector did not answer, or does not allow the page's origin; what waits is sent again later. */
+  | "offline"
+  /** The collector's address answered, but did not take everything. */
+  | "refused"
+  | "no_consent"
+  | "unavailable";
 
 /** What is spent and what may be, in epsilon. */
 export interface BudgetStatus {
@@ -66,6 +79,8 @@ export interface Options {
   readonly clock?: () => number;
   readonly coins?: Coins;
   readonly fetch?: typeof globalThis.fetch;
+  /** Says why a collector cannot be used, of a status or an error of fetch. */
+  readonly explain?: (failure: unknown) => string;
   /** Runs a task unless the same task runs in another tab. */
   readonly alone?: (task: () => Promise<Flushed>) => Promise<Flushed>;
 }
@@ -85,25 +100,39 @@ const PLAIN = /^http:\/\/(?!(localhost|127(\.\d+){3}|\[::1])([:/]|$))/i;
 
 const NANOS = 1e9;
 
+/** How long a function that an app provides may take, and for how long no flush sends what stands for its answer. */
+const CALL_MS = 5_000;
+const HELD_S = 7;
+
+/** A timer of Node's, which need not keep a program running. */
+type Timer = { unref?: () => void };
+
+/** A function that an app provides, and the timer of its next call. */
+interface Provided {
+  readonly metric: Metric;
+  readonly answer: () => unknown;
+  timer?: ReturnType<typeof setTimeout>;
+}
+
 /** What becomes of answers that are lost, and counted. */
 const LOST: readonly Recorded[] = ["out_of_budget", "first_window", "stopped", "expired"];
 
 export class Telemetry<Answers = Record<string, unknown>, Counts extends string = string> {
-  /** Why nothing can be recorded at the moment, in words; undefined if nothing is wrong. */
-  problem: string | undefined;
-
-  /** The status or error with which the latest upload got no verdict; undefined if it got one. See `explain`. */
-  failure: unknown;
-
+  /** What is wrong with the storage or the clock. */
+  #trouble: string | undefined;
+  /** What was wrong at the latest upload. */
+  #unsent: string | undefined;
   readonly #registry: CompiledRegistry<Answers, Counts>;
   readonly #options: Options;
   readonly #metrics = new Map<string, Metric>();
   readonly #coins: Coins;
+  readonly #explain: (failure: unknown) => string;
   readonly #clock: () => number;
   #consent: Consent = false;
   /** How often the app gave an invalid answer or an unknown name. The store must not tell of it. */
   #mistakes: Record<string, number> = {};
   readonly #told = new Set<string>();
+  readonly #provided = new Map<Metric, Provided>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** Since when, in Unix seconds, the timer has something to send. */
   #timedS = Infinity;
@@ -122,6 +151,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     this.#registry = registry;
     this.#options = options;
     this.#coins = options.coins ?? systemCoins();
+    this.#explain = options.explain ?? explain;
     this.#clock = options.clock ?? (() => Date.now() / 1000);
     for (const variable in options.strata) {
       if (!registry.variables?.includes(variable)) {
@@ -129,6 +159,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       }
     }
     this.consent = options.consent ?? false;
+  }
+
+  /** What went wrong at the latest use or upload, and what to do; undefined if nothing did. */
+  get problem(): string | undefined {
+    return this.#trouble ?? this.#unsent;
   }
 
   /**
@@ -146,7 +181,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!this.#consent) return;
     // An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told
     // since. Without a ledger there is nothing to note, and none is made.
-    void this.#transact(() => undefined, agreesAnew);
+    void this.#transact(() => undefined, agreesAnew).then(() => this.#provided.forEach((each) => void this.#call(each)));
   }
 
   /**
@@ -183,6 +218,63 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       counted.count = Math.min(counted.count + added, compiled.domain.max!);
       return "counted";
     });
+  }
+
+  /**
+   * Call a function for the answer to a question, once in each window in which it is due.
+   *
+   * The calendar fixes when: at once if the window lacks its report, and within six hours after a later window has
+   * begun, while a page or program runs. Of several tabs one calls. A report of a random answer is charged and queued
+   * before, and leaves within a minute whatever the function does; what it returns within five seconds takes the place
+   * of the random answer. It is not called without consent. The promise is kept when the function has answered, or is
+   * not due; it is never broken, unless this is strict.
+   */
+  async provide<Name extends keyof Answers & string>(
+    name: Name,
+    answer: () => Answers[Name] | undefined | Promise<Answers[Name] | undefined>,
+  ): Promise<void> {
+    const metric = this.#metric(name);
+    if (!metric) return void this.#mistake("unknown");
+    clearTimeout(this.#provided.get(metric)?.timer);
+    const provided: Provided = { metric, answer };
+    this.#provided.set(metric, provided);
+    await this.#call(provided);
+  }
+
+  /** Call a function if its question is due; look again when the next window has begun, or in a day. */
+  async #call(provided: Provided): Promise<void> {
+    const { metric, answer } = provided;
+    const { name, edition, compiled } = metric;
+    const standIn = metric.perturb(undefined, this.#coins);
+    let inS = 60;
+    const key = await this.#transact((state, nowS) => {
+      const window = windowOf(compiled.window, nowS);
+      inS = Math.min(DAY_S, afterWindow(window.endDay, this.#coins) - nowS);
+      const outcome = this.#report(state, metric, standIn, window, Math.floor(nowS / DAY_S), nowS + HELD_S);
+      return outcome === "queued" && keyOf({ metric: name, edition, window: window.text });
+    });
+    clearTimeout(provided.timer);
+    provided.timer = setTimeout(() => void this.#call(provided), inS * 1000);
+    (provided.timer as Timer).unref?.();
+    if (!key || key === "no_consent" || key === "unavailable") return;
+    const symbol = await this.#answered(metric, answer);
+    await this.#transact((state) => {
+      state.queue = state.queue.map((each) => (keyOf(each) === key && !each.refused ? { ...each, symbol } : each));
+    });
+  }
+
+  /** Return what is to be reported for what a function returns in time. */
+  async #answered(metric: Metric, answer: () => unknown): Promise<number> {
+    let returned: unknown;
+    try {
+      const late = new Promise((_, reject) => (setTimeout(reject, CALL_MS, new RangeError()) as Timer).unref?.());
+      returned = await Promise.race([answer(), late]);
+    } catch (error) {
+      if (this.#options.strict) throw error;
+      console.warn(`hearsay: the function that provides ${metric.name} failed: ${(error as object)?.constructor?.name}`);
+      return metric.perturb(undefined, this.#coins);
+    }
+    return metric.perturb(returned, this.#coins, () => this.#mistake("invalid", metric.mistake));
   }
 
   /** Send what waits, now. */
@@ -241,8 +333,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     const { strict } = this.#options;
     if (!this.#consent && !strict) return "no_consent";
     const metric = this.#metric(name);
-    const names = Object.keys(this.#registry.metrics).join(", ");
-    if (!metric) return this.#mistake("unknown", new UnknownMetricError(`the registry has no such metric; it has ${names}`));
+    if (!metric) return this.#mistake("unknown");
     if (counts && !metric.compiled.persist) {
       return this.#mistake("unknown", new HearsayError(`${name} is no count with persist = true; use record`));
     }
@@ -251,7 +342,12 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   }
 
   /** Count a mistake of the app and tell of it once; if this is strict, throw it. */
-  #mistake(reason: "invalid" | "unknown", mistake: HearsayError): "unknown" {
+  #mistake(
+    reason: "invalid" | "unknown",
+    mistake: HearsayError = new UnknownMetricError(
+      `the registry has no such metric; it has ${Object.keys(this.#registry.metrics).join(", ")}`,
+    ),
+  ): "unknown" {
     if (this.#options.strict) throw mistake;
     this.#mistakes[reason] = (this.#mistakes[reason] ?? 0) + 1;
     const { message } = mistake;
@@ -309,10 +405,10 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (state.optedOut || (agreesAnew && !found)) return [undefined, "no_consent"];
         const nowS = advance(state, clockS);
         if (nowS === undefined) {
-          this.problem = "the clock is absurd, or went back a day";
+          this.#trouble = "the clock is absurd, or went back a day";
           return [undefined, "unavailable"];
         }
-        this.problem = undefined;
+        this.#trouble = undefined;
         // What was left out is dropped, however late the storage answers, and whatever the user has said meanwhile.
         this.#withdraw(state, agreed);
         if (!this.#consent) return [state, "no_consent"];
@@ -324,7 +420,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       });
     } catch (error) {
       const why = error instanceof HearsayError ? error.message : (error as Error).name;
-      this.problem = `the storage cannot be used: ${why}`;
+      this.#trouble = `the storage cannot be used: ${why}`;
       return "unavailable";
     }
   }
@@ -376,15 +472,21 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     return alone(async () => {
       let result: Flushed = "nothing_waiting";
       for (;;) {
-        const next = await this.#transact((state, nowS) => nextUpload(state, nowS, this.#coins, hurried));
-        if (typeof next === "string") return next;
-        if (!next) return result;
+        const next = await this.#transact(
+          (state, nowS) => nextUpload(state, nowS, this.#coins, hurried) ?? (isHeld(state) ? "not_due" : result),
+        );
+        if (typeof next === "string") return next === "not_due" && result === "refused" ? result : next;
         if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
-        const outcome = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
-        if (reply) this.failure = outcome === "waiting" ? reply.status : undefined;
-        if (outcome !== "sent" && outcome !== "rejected") return outcome;
-        result = outcome;
+        const concluded = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
+        if (typeof concluded === "string") return concluded;
+        const [outcome, refusal] = concluded;
+        if (outcome === "waiting") {
+          if (reply) this.#unsent = this.#explain(reply.status);
+          return reply ? "refused" : "offline";
+        }
+        this.#unsent = refusal;
+        if (outcome !== "noted" && result !== "refused") result = outcome;
       }
     }).catch(() => "unavailable"); // a sandboxed frame may take no lock
   }
@@ -409,7 +511,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       const { status, headers } = response;
       return { status, headers, body: await textOf(response) };
     } catch (error) {
-      this.failure = error;
+      this.#unsent = this.#explain(error);
       return undefined; // offline, refused, too slow or too long: the same upload is sent again
     }
   }
@@ -427,7 +529,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       },
       (dueS - nowS) * 1000 + pick(this.#coins, SPREAD_MS),
     );
-    (this.#timer as { unref?: () => void }).unref?.();
+    (this.#timer as Timer).unref?.();
   }
 }
 

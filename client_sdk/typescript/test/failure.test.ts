@@ -5,7 +5,9 @@ import { createServer as createHttp, type Server as HttpServer } from "node:http
 import { createServer as createHttps } from "node:https";
 import { createServer, type AddressInfo, type Server } from "node:net";
 import { test } from "node:test";
-import { causeOf, explain, FAILURES, type Failure } from "../src/failure.js";
+import { causeOf, FAILURES } from "../src/failure.js";
+import { causeInNode, explainInNode, NODE_FAILURES, type Failure } from "../src/node_failure.js";
+import type { Flushed, Recorded } from "../src/telemetry.js";
 import { Device, registry } from "./devices.js";
 
 interface Vectors {
@@ -13,19 +15,20 @@ interface Vectors {
   readonly statuses: readonly { readonly status: number; readonly failure: Failure }[];
 }
 
-const VECTORS = JSON.parse(
-  readFileSync(new URL("../../../../tests/vectors/failures.json", import.meta.url), "utf8"),
-) as Vectors;
+const vectors = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../../../../tests/vectors/${name}`, import.meta.url), "utf8"));
+const VECTORS = vectors("failures.json") as Vectors;
 
 /** What only other clients meet. */
 const ABSENT = ["disk", "password", "loading"];
 
 test("the causes and their advice are those of the vectors", () => {
+  const ours = { ...FAILURES, ...NODE_FAILURES };
   for (const [name, { what, advice }] of Object.entries(VECTORS.failures)) {
-    if (!ABSENT.includes(name)) assert.deepEqual(FAILURES[name as Failure], [what, advice]);
+    if (!ABSENT.includes(name)) assert.deepEqual(ours[name as Failure], [what, advice]);
   }
-  assert.equal(Object.keys(FAILURES).length + ABSENT.length, Object.keys(VECTORS.failures).length);
-  for (const { status, failure } of VECTORS.statuses) assert.equal(causeOf(status), failure);
+  assert.equal(Object.keys(ours).length + ABSENT.length, Object.keys(VECTORS.failures).length);
+  for (const { status, failure } of VECTORS.statuses) assert.deepEqual([causeOf(status), causeInNode(status)], [failure, failure]);
 });
 
 /** Return what fetch fails with at a server. */
@@ -43,7 +46,7 @@ async function fetched(url: string, signal?: AbortSignal): Promise<Failure> {
   try {
     await fetch(url, { redirect: "error", signal: signal ?? null });
   } catch (error) {
-    return causeOf(error);
+    return causeInNode(error);
   }
   throw new Error("it was answered");
 }
@@ -70,19 +73,70 @@ test("a certificate of an unknown authority is not trusted", async () => {
   assert.equal(await failing(createHttps({ key: pem, cert: pem }), "https"), "untrusted");
 });
 
-test("what a browser hides is of no known cause", () => {
-  assert.equal(causeOf(new TypeError("Failed to fetch")), "other");
-  assert.equal(causeOf(undefined), "other");
+test("what a browser hides is no answer, or an origin that is not allowed", () => {
+  assert.equal(causeInNode(undefined), "other");
+  assert.equal(causeOf(new TypeError("Failed to fetch")), "hidden");
+  assert.equal(causeOf(new DOMException("signal timed out", "TimeoutError")), "timeout");
 });
 
-test("an app learns why its reports wait until they are delivered", async () => {
-  const device = new Device(registry(["a"]));
+test("a program in Node learns more", async () => {
+  const device = new Device(registry(["a"]), { explain: explainInNode });
   await device.telemetry.record("a", true);
-  device.collector.script.push(new Response(null, { status: 502 }), "lost");
-  assert.equal(await device.telemetry.flush(), "waiting");
-  assert.match(explain(device.telemetry.failure), /^the collector cannot be used: the proxy in front of it gets no answer; start/);
-  assert.equal(await device.telemetry.flush(), "waiting");
-  assert.match(explain(device.telemetry.failure), /the connection failed; see the logs of both sides$/);
-  assert.equal(await device.telemetry.flush(), "sent");
-  assert.equal(device.telemetry.failure, undefined);
+  device.collector.script.push("lost", new Response(null, { status: 503 }));
+  assert.equal(await device.telemetry.flush(), "offline");
+  assert.match(device.telemetry.problem!, /the connection failed; see the logs of both sides$/);
+  assert.equal(await device.telemetry.flush(), "refused");
+  assert.match(device.telemetry.problem!, /its store does not answer or is full \(status 503\); see/);
+});
+
+const REPLIES: readonly (readonly ["lost" | Response, Flushed, RegExp])[] = [
+  ["lost", "offline", /^reports wait: the collector cannot be used: it did not answer, or does not allow this page's origin; see/],
+  [new Response(null, { status: 502 }), "refused", /^reports wait: .* the proxy in front of it gets no answer \(status 502\); start/],
+  [new Response("<html>a portal</html>"), "refused", /^reports wait: .* an unexpected status \(status 200\)/],
+  [new Response('{"status":422,"code":"x"}', { status: 422 }), "refused", /^the collector rejected an upload with status 422, and its reports are dropped/],
+  [new Response('{"accepted":0,"refused":[{"index":0,"code":"window_closed"}]}'), "refused", /^the collector refused a report: window_closed$/],
+  [new Response('{"accepted":0,"refused":[{"index":0,"code":"unknown_edition"}]}'), "refused", /^the collector refused a report: unknown_edition$/],
+];
+
+test("a page learns why its reports were not counted, until some are", async () => {
+  for (const [reply, flushed, problem] of REPLIES) {
+    const device = new Device(registry(["a", "b"]));
+    await device.telemetry.record("a", true);
+    device.collector.script.push(reply);
+    assert.equal(await device.telemetry.flush(), flushed);
+    assert.match(device.telemetry.problem!, problem);
+    await device.telemetry.record("b", true); // what the storage takes does not hide it
+    assert.match(device.telemetry.problem!, problem);
+    device.nowS += 2 * 86_400;
+    assert.equal(await device.telemetry.flush(), "sent");
+    assert.equal(device.telemetry.problem, undefined);
+  }
+});
+
+test("the outcomes are those of the vectors", () => {
+  const recorded: Record<Recorded, 0> = {
+    queued: 0, counted: 0, already_recorded: 0, out_of_budget: 0, first_window: 0, no_consent: 0, stopped: 0, expired: 0,
+    unknown: 0, unavailable: 0,
+  };
+  const flushed: Record<Flushed, 0> = {
+    sent: 0, nothing_waiting: 0, not_due: 0, offline: 0, refused: 0, no_consent: 0, unavailable: 0,
+  };
+  const history = { unanswered: 0, accepted: 0, rejected: 0 };
+  const ours = Object.entries(vectors("outcomes.json") as Record<string, Record<string, { sdks: string[] }>>).map(
+    ([kind, outcomes]) => [kind, Object.keys(outcomes).filter((name) => outcomes[name]!.sdks.includes("typescript")).sort()],
+  );
+  assert.deepEqual(Object.fromEntries(ours), {
+    recorded: Object.keys(recorded).sort(), flushed: Object.keys(flushed).sort(), history: Object.keys(history).sort(),
+  });
+});
+
+test("the history says whether a report was answered", async () => {
+  const device = new Device(registry(["a"]));
+  const outcomes = async () => (await device.telemetry.history()).map(({ outcome }) => outcome);
+  await device.telemetry.record("a", true);
+  device.collector.script.push("lost");
+  await device.telemetry.flush();
+  assert.deepEqual(await outcomes(), ["unanswered"]);
+  await device.telemetry.flush();
+  assert.deepEqual(await outcomes(), ["accepted"]);
 });

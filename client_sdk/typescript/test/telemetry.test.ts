@@ -122,7 +122,7 @@ test("an upload is sent again with its id and its bytes until it is acknowledged
   const device = new Device(registry(NAMES));
   for (const name of NAMES) await device.telemetry.record(name, true);
   device.collector.script.push("lost", "answer lost", new Response("<html>portal</html>"), new Response("", { status: 503 }));
-  for (let attempt = 0; attempt < 4; attempt++) assert.equal(await device.telemetry.flush(), "waiting");
+  for (const outcome of ["offline", "offline", "refused", "refused"]) assert.equal(await device.telemetry.flush(), outcome);
   assert.equal(await device.open().flush(), "sent"); // the page was closed and opened again
   assert.equal(new Set(device.collector.bodies).size, 1);
   assert.equal(device.collector.bodies.length, 5);
@@ -178,9 +178,9 @@ test("only a collector's own word gives an upload up", async () => {
   const device = new Device(registry(["a"]));
   await device.telemetry.record("a", true);
   device.collector.script.push(new Response("no", { status: 400 }));
-  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.telemetry.flush(), "refused");
   device.collector.script.push(new Response('{"status":400,"code":"invalid_json"}', { status: 400 }));
-  assert.equal(await device.telemetry.flush(), "rejected");
+  assert.equal(await device.telemetry.flush(), "refused");
   assert.deepEqual(await device.telemetry.dropped(), { rejected: 1 });
 });
 
@@ -410,7 +410,7 @@ test("what waits of a stopped question is dropped; an upload that has left with 
   const edition = device.registry.metrics["a"]!.edition;
   for (const name of ["a", "b"]) await device.telemetry.record(name, true);
   device.collector.script.push("answer lost");
-  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.telemetry.flush(), "offline");
   stop(device.store.state!, [`a:${edition}`]); // another tab has heard of it
   assert.equal(await device.telemetry.flush(), "sent");
   assert.equal(new Set(device.collector.bodies).size, 1);
@@ -621,9 +621,9 @@ test("a reply that is longer than any collector's is not read to its end, and co
     cancel: () => void (cancelled = true),
   });
   device.collector.script.push(new Response(long), new Response('{"accepted":1,"refused":[]}'.padEnd(65_537)));
-  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.telemetry.flush(), "offline");
   assert.ok(cancelled && read < 2 * 65_536, `${read}`);
-  assert.equal(await device.telemetry.flush(), "waiting");
+  assert.equal(await device.telemetry.flush(), "offline");
   device.collector.script.push(new Response('{"accepted":1,"refused":[]}'.padEnd(65_536)));
   assert.equal(await device.telemetry.flush(), "sent");
 });
@@ -661,4 +661,68 @@ test("what an agreement leaves out is dropped, whatever the user says next and h
     const kept = later.length > 1 && later[0] ? [] : ["a 2026-11-18"];
     assert.deepEqual(waiting, [...kept, "a 2026-11-19", "b 2026-11-19"]);
   }
+});
+
+/** Coins that keep every answer and draw the first of all others. */
+const TRUTHFUL = { bernoulli: () => true, below: () => 0n };
+
+test("what an app provides is reported once in a window, of one tab, in place of the random answer", async () => {
+  for (const answer of [true, false]) {
+    const device = new Device(registry(["a"]), { coins: TRUTHFUL });
+    let calls = 0;
+    for (const tab of [device.telemetry, device.open({ coins: TRUTHFUL }), device.telemetry]) {
+      await tab.provide("a", async () => {
+        calls++;
+        assert.equal(device.store.state!.queue.length, 1); // charged and queued before the call
+        assert.equal(device.store.state!.lifeNanos, "1000000000");
+        return answer;
+      });
+    }
+    assert.equal(calls, 1);
+    assert.equal(await device.telemetry.flush(), "not_due"); // the answer might still come
+    device.nowS += 7;
+    assert.equal(await device.telemetry.flush(), "sent");
+    assert.deepEqual(device.collector.reports.map(({ symbol }) => symbol), [Number(answer)]);
+  }
+});
+
+test("without an answer a random one is reported, and the log names a type only", async (t) => {
+  const logs: string[] = [];
+  t.mock.method(console, "warn", (line: string) => logs.push(line));
+  const ways: (() => never)[] = [
+    () => { throw new RangeError("a canary"); },
+    () => Promise.reject(new RangeError("another")) as never,
+    () => undefined as never,
+    () => "neither" as never,
+  ];
+  for (const way of ways) {
+    const device = new Device(registry(["a"]), { coins: TRUTHFUL });
+    await device.telemetry.provide("a", way);
+    assert.deepEqual(device.store.state!.queue.map(({ symbol }) => symbol), [0]);
+  }
+  assert.equal(logs[0], "hearsay: the function that provides a failed: RangeError");
+  assert.equal(logs[1], logs[0]);
+  await assert.rejects(new Device(registry(["a"]), { strict: true }).telemetry.provide("a", ways[0]!), RangeError);
+});
+
+test("nothing is called before the user agrees, and nothing that is returned is used after they opt out", async () => {
+  const device = new Device(registry(["a"]), { consent: false });
+  let calls = 0;
+  const called = new Promise<void>((resolve) => {
+    void device.telemetry.provide("a", () => (calls++, resolve(), true));
+  });
+  await new Promise((turn) => setImmediate(turn));
+  assert.equal(calls, 0);
+  device.telemetry.consent = true;
+  await called;
+  const other = new Device(registry(["a"]));
+  await other.telemetry.provide("a", async () => (await other.telemetry.forget(), true));
+  assert.deepEqual([other.store.state!.queue, other.store.state!.lifeNanos], [[], "1000000000"]);
+  await assert.doesNotReject(other.telemetry.provide("toString", () => true));
+  assert.deepEqual(await other.telemetry.dropped(), { unknown: 1 });
+});
+
+test("a new browser storage is not asked in its first window", async () => {
+  const device = new Device(registry(["a"], {}, "web"));
+  await device.telemetry.provide("a", () => assert.fail());
 });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import type { State } from "../src/testing.js";
 import { DAY_S, Device, registry } from "./devices.js";
 
 /** The timers of one test. Time passes for a device only as they say. */
@@ -97,3 +98,36 @@ test("an app that stays open and has nothing to send looks once a day", async (c
   await timers.pass(device, 10 * DAY_S);
   assert.ok(transact.mock.callCount() <= 22, `${transact.mock.callCount()}`);
 });
+
+test("a page that stays open calls what its app provides once in each window, within six hours", async (context) => {
+  const timers = new Timers(context);
+  const device = new Device(registry(["a"]), { sends: true });
+  const hours: number[] = [];
+  await device.telemetry.provide("a", () => (hours.push(((device.nowS % DAY_S) / 3600)), true));
+  await timers.pass(device, 3 * DAY_S);
+  assert.equal(hours.length, 4);
+  assert.ok(hours.slice(1).every((hour) => hour <= 6), `${hours}`);
+  assert.deepEqual(device.collector.reports.map(({ window }) => window), ["2026-11-18", "2026-11-19", "2026-11-20", "2026-11-21"]);
+});
+
+test("a function that is too slow does not hold the report up, and its answer is dropped", async (context) => {
+  const [reports, stored] = [[], []] as [unknown[], unknown[]];
+  for (const answer of [() => true, () => new Promise<boolean>(() => undefined), () => undefined as never]) {
+    const timers = new Timers(context);
+    const device = new Device(registry(["a"]), { sends: true });
+    context.mock.method(console, "warn", () => undefined);
+    void device.telemetry.provide("a", answer);
+    await timers.pass(device, 5);
+    stored.push(shape(device.store.state!));
+    await timers.pass(device, 62);
+    reports.push(device.collector.reports.map(({ metric, window }) => [metric, window]));
+    context.mock.restoreAll();
+  }
+  assert.deepEqual(reports, Array(3).fill([["a", "2026-11-18"]]));
+  assert.deepEqual(stored, Array(3).fill(stored[0]));
+});
+
+/** Return a state without what chance decides. */
+function shape(state: State): unknown {
+  return { ...state, queue: state.queue.map((report) => ({ ...report, symbol: 0 })) };
+}

@@ -36,7 +36,8 @@ from typing import Any, Self
 
 import pytest
 
-from client_sdk import Telemetry
+from client_sdk import Telemetry, providing
+from client_sdk.answers import provider
 from client_sdk.ledger import losses, origin
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.sending import uploader
@@ -166,7 +167,7 @@ class World:
                 if value is real:
                     patch.setattr(module, name, self._urandom)
         clocks = SimpleNamespace(monotonic=self.monotonic)
-        for module in (uploader, losses):
+        for module in (uploader, losses, provider, providing):
             patch.setattr(module, "time", clocks)
         born = origin.Origin("1", "2", "3")
         patch.setattr(origin, "of", lambda _: born)
@@ -338,17 +339,22 @@ class _Rest:
         return True
 
 
-def come_to_rest(device: Telemetry) -> None:
-    """Wait until neither thread of a device has anything to do by its clocks."""
+def come_to_rest(device: Telemetry, *, is_provider_asleep: bool = False) -> None:
+    """Wait until no thread of a device has anything to do by its clocks; one may not know them."""
     process = device._processes.current
     sender, ledger = process.uploader, process.ledger_thread
 
     def rests() -> bool:
+        now_s = uploader.time.monotonic()  # type: ignore[attr-defined] # its module's
+        if process.provider is not None and not is_provider_asleep:
+            with process.provider._changed:
+                looks = [each.next_s for each in process.provider._provided.values()]
+                if not process.provider._has_ended and not (_waits(process.provider._changed) and min(looks) > now_s):
+                    return False
         with sender._changed:
             if sender._thread is None or sender._has_ended:
                 return True
-            is_waiting = bool(sender._changed._waiters)  # type: ignore[attr-defined] # of a condition
-            return is_waiting and sender._departures.next_look_s > uploader.time.monotonic()  # type: ignore[attr-defined] # its module's
+            return _waits(sender._changed) and sender._departures.next_look_s > now_s
 
     _wait_until(rests)
     if ledger._thread is not None and ledger._thread.is_alive() and not ledger._is_stopped:
@@ -356,6 +362,11 @@ def come_to_rest(device: Telemetry) -> None:
         ledger._jobs.put(rest)  # type: ignore[arg-type] # what the thread looks at, it has
         assert rest.reached.wait(PATIENCE_S)
     _wait_until(rests)
+
+
+def _waits(condition: threading.Condition) -> bool:
+    """Whether a thread waits for a condition."""
+    return bool(condition._waiters)  # type: ignore[attr-defined] # they have no public name
 
 
 def _wait_until(condition: Callable[[], bool]) -> None:
@@ -371,6 +382,20 @@ def wake(device: Telemetry) -> None:
     sender = device._processes.current.uploader
     with sender._changed:
         sender._changed.notify_all()
+
+
+def wake_provider(device: Telemetry) -> bool:
+    """Let a provider see that time has passed; return whether a call is under way."""
+    wake(device)
+    come_to_rest(device, is_provider_asleep=True)  # two threads that wake at once write in any order
+    provider = device._processes.current.provider
+    if provider is None:
+        return False
+    with provider._changed:
+        provider._changed.notify_all()
+    come_to_rest(device)
+    with provider._changed:
+        return any(each.call is not None for each in provider._provided.values())
 
 
 def difference(first: list[Seen], second: list[Seen]) -> str | None:

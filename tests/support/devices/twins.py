@@ -9,6 +9,7 @@ that some coins of both draw. The channels under the coins are the product's own
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -18,13 +19,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from client_sdk import Registry, Reply, Telemetry, telemetry
+from client_sdk.answers.provider import CALL_S
 from client_sdk.decision import Consent
 from client_sdk.ledger.backoff import jitter
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, OutsideDomainError, Upload
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.sending import helper
 from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
-from tests.support.devices.traces import Seen, World, difference, wake
+from tests.support.devices.traces import Seen, World, difference, wake, wake_provider
 
 MOST_SCRIPTS = 200_000
 """After so many scripts the symbol is impossible for the answer, or as good as."""
@@ -112,8 +114,8 @@ class Randomness:
             yield
 
     def _randomize(self, metric: Metric, encode: Encode, window: str | None) -> int:
-        turn = len(self.drawn)
         what = (metric.name, metric.edition, window or "")
+        turn = sum(drawn.what == what for drawn in self.drawn)  # the threads of two questions come in any order
 
         def draw(encode: Encode, seed: int) -> Drawn:
             coins = SeededCoins(seed, turn if metric.channel.symbols > MANY else None)
@@ -121,9 +123,10 @@ class Randomness:
 
         first = turn * MOST_SCRIPTS
         if self._first is not None:
-            target = self._first.drawn[turn] if turn < len(self._first.drawn) else None
-            if target is None or target.what != what:
-                raise self._fail(f"the twins randomize {target and target.what} and {what}")
+            targets = [drawn for drawn in self._first.drawn if drawn.what == what]
+            if turn >= len(targets):
+                raise self._fail(f"only one of the twins randomizes {what}")
+            target = targets[turn]
             draws: Iterator[Drawn] = (each for each in _draws(draw, encode, first) if each.symbol == target.symbol)
         else:
             pair = self.pair[1] if self.pair is not None and self.pair[0] == metric.name else None
@@ -183,6 +186,9 @@ def _common(draw: Callable[[Encode, int], Drawn], pair: tuple[Encode, Encode], s
                 yield ours[symbol]
 
 
+Way = Callable[[threading.Event], object]
+"""A function that an app provides; it may wait until its time is over, when the event is set."""
+
 Step = tuple[str, tuple[Any, ...]]
 """The name of a method of `Twin`, and what it is called with."""
 
@@ -210,6 +216,7 @@ class Twin:
         self._sender = sender
         self._consent: Consent = True
         self._transport = ScriptedTransport()
+        self._gate = threading.Event()
 
     def live(self, steps: Sequence[Step]) -> None:
         """Live through a history, from an empty world to its end."""
@@ -305,6 +312,28 @@ class Twin:
         """Let time pass, or set the clock back."""
         self._world.advance(by_s)
         wake(self._living)
+        self._end_calls()
+
+    def provide(self, metric: str, pair: tuple[Way, Way]) -> None:
+        """Provide a function, which each twin's app has written in another way."""
+        self._living.provide(metric, partial(pair[self._side], self._gate))
+        self._end_calls()
+
+    def provide_briefly(self, metric: str, pair: tuple[Way, Way]) -> None:
+        """Provide a function; the program ends while it may still run, and starts again."""
+        self._living.provide(metric, partial(pair[self._side], self._gate))
+        self.restart(self._consent, self._registries.index(self._installed))
+        self._end_calls()
+
+    def _end_calls(self) -> None:
+        """Let calls under way take their longest time; then let the functions return."""
+        while wake_provider(self._living):
+            self._world.advance(CALL_S)
+        self._gate.set()
+        for thread in threading.enumerate():
+            if thread.name == "hearsay-provided":
+                thread.join(FLUSH_S)
+        self._gate.clear()
 
     def flush(self) -> object:
         """Send what waits."""
@@ -334,8 +363,12 @@ def differ(
     *,
     sender: str = "thread",
     is_declared: bool = False,
+    apart_from: Sequence[str] = (),
 ) -> tuple[str | None, Twin]:
-    """Return where twins differ who live through one history, or None; and the first of them."""
+    """Return where twins differ who live through one history, or None; and the first of them.
+
+    What is seen under the names ``apart_from`` may differ.
+    """
     first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender)
     first.live(steps)
     second = Twin(World(folder, NOON, is_declared=is_declared), registries, first, sender=sender)
@@ -346,4 +379,7 @@ def differ(
     outside = [seen for seen in first.seen for events in seen.values() if "outside" in repr(events)]
     if outside:
         return f"written outside: {outside[0]}", first
+    for seen in (*first.seen, *second.seen):
+        for name in apart_from:
+            del seen[name]
     return difference(first.seen, second.seen), first

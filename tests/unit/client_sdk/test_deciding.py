@@ -204,6 +204,7 @@ def test_a_suppressed_run_changes_no_byte_and_sends_nothing(tmp_path: Path, send
     with device_of(tmp_path, registry=registry, clock=clock, consent=decision, **options) as device:
         assert device.record("used", value=False) is Recorded.SUPPRESSED
         assert device.count("taps") is Recorded.SUPPRESSED
+        device.provide("used", lambda: pytest.fail("a suppressed run calls no function"))
         assert device.flush().outcome is FlushOutcome.SUPPRESSED
         assert (device.consent, device.problem) == (SUPPRESSED, None)
         with pytest.raises(ValueError, match="suppressed from its start"):

@@ -59,7 +59,7 @@ def test_what_was_sent_and_not_answered_or_refused_for_now_says_so(tmp_path: Pat
         device.record("dark_mode", value=True)
         device.flush(timeout_s=60)
     (report,) = as_json(tmp_path, capsys)["pending"]
-    assert report["why"] == "sent, but the collector has not answered"
+    assert report["why"] == "the collector has not answered"
     assert report["next_s"] >= NOON
     with telemetry(tmp_path, transport=ScriptedTransport(refuse(Refusal.UNKNOWN_METRIC))) as device:
         device.record("sound", value=True)

@@ -13,7 +13,7 @@ import pytest
 
 from client_sdk import OutsideDomainError, Recorded, Telemetry
 from client_sdk.ledger.file import FILE_NAME
-from client_sdk.testing import Answer, FakeClock, KeptUploads, SeededCoins, answers
+from client_sdk.testing import Answer, FakeClock, KeptUploads, SeededCoins, answers, call_due
 from tests.support.devices.clients import COLLECTOR, ScriptedTransport, ask, registry, run_python
 
 
@@ -32,6 +32,50 @@ def test_within_answers_a_test_sees_what_an_app_recorded_and_what_would_leave(tm
     assert recorded == [Answer("size", 4.5), Answer("system", "linux"), Answer("taps", 1), Answer("taps", 3)]
     assert [answer.outcome for answer in recorded] == [Recorded.QUEUED] * 2 + [Recorded.COUNTED] * 2
     assert sorted(report.metric for report in recorded.uploads.reports) == ["size", "system"]
+
+
+def test_an_answer_without_consent_equals_no_recorded_one(tmp_path: Path) -> None:
+    with answers() as recorded, app(tmp_path) as telemetry:
+        telemetry.record("dark_mode", value=True)
+        telemetry.record("dark_mode", value=True)
+        telemetry.consent = False
+        telemetry.record("dark_mode", value=True)
+    taken, repeated, refused = recorded
+    assert taken == repeated == Answer("dark_mode", value=True)
+    assert repeated.outcome is Recorded.ALREADY_RECORDED
+    assert refused == Answer("dark_mode", True, Recorded.NO_CONSENT)  # noqa: FBT003 an answer
+    assert refused not in (taken, Answer("dark_mode", True, Recorded.CLOSED))  # noqa: FBT003 as above
+
+
+def test_what_an_app_provides_is_called_at_once_and_its_errors_are_seen(tmp_path: Path) -> None:
+    def fails() -> object:
+        raise KeyError("theme")
+
+    with answers() as recorded, app(tmp_path) as telemetry:
+        telemetry.provide("dark_mode", lambda: True)
+        with pytest.raises(KeyError):
+            telemetry.provide("sound", fails)
+        with pytest.raises(OutsideDomainError):
+            telemetry.provide("sound", lambda: None)
+    assert recorded == [Answer("dark_mode", value=True)]
+
+
+def test_a_test_calls_what_is_due_by_its_own_clock() -> None:
+    clock, uploads, calls = FakeClock(), KeptUploads(), []
+
+    def is_dark() -> bool:
+        calls.append(clock.now.day)
+        return True
+
+    with app(None, transport=uploads, clock=clock) as telemetry:
+        telemetry.provide("dark_mode", is_dark)
+        for _ in range(3):
+            call_due(telemetry)
+            clock.advance(timedelta(minutes=1))
+            assert telemetry.flush(timeout_s=60)
+            clock.advance(timedelta(days=1))
+    assert calls == [1, 2, 3]
+    assert [report.window for report in uploads.reports] == ["2026-07-01", "2026-07-02", "2026-07-03"]
 
 
 def test_a_day_of_use_is_an_answer_too(tmp_path: Path) -> None:

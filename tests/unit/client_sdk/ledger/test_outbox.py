@@ -185,7 +185,7 @@ def test_history_holds_what_was_sent_and_only_that(connection: sqlite3.Connectio
     queue.enqueue(connection, report(1))
     assert status.history(connection) == []
     parcel = new_parcel(connection)
-    assert [entry.outcome for entry in status.history(connection)] == ["sent"]
+    assert [entry.outcome for entry in status.history(connection)] == ["unanswered"]
     settle(connection, parcel.id, Verdict(1))
     (entry,) = status.history(connection)
     assert (entry.metric, entry.edition, entry.window, entry.symbol) == ("m1", EDITION, TODAY, 1)
@@ -242,7 +242,7 @@ def test_an_upload_that_nobody_answers_is_given_up_long_after_its_latest_window(
         assert sent_again(connection, DEADLINE) == parcel
     assert sent_again(connection, DEADLINE) is None
     assert status.dropped(connection) == {"unanswered": 2}
-    assert {entry.outcome for entry in status.history(connection)} == {"sent"}
+    assert {entry.outcome for entry in status.history(connection)} == {"unanswered"}
 
 
 def test_a_clock_that_was_wrong_for_a_while_costs_no_report(connection: sqlite3.Connection) -> None:

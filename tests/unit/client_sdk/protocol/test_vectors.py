@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +22,10 @@ from client_sdk.protocol import (
 )
 from client_sdk.protocol.wire.malformed import Malformed
 from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.results import FlushOutcome, Recorded, ReportOutcome
 from tests.support.vectors import vectors
 
+OUTCOMES = vectors("outcomes")
 REGISTRIES_INVALID = vectors("registries_invalid")
 UPLOADS = vectors("uploads")
 VERDICTS = vectors("verdicts")
@@ -111,3 +115,23 @@ def test_a_text_names_the_window_of_the_vector(vector: dict[str, Any]) -> None:
 def test_an_invalid_text_names_no_window(text: str) -> None:
     with pytest.raises(WindowError):
         Window.parse(text)
+
+
+def test_the_outcomes_are_those_of_the_vectors() -> None:
+    ours = {"recorded": Recorded, "flushed": FlushOutcome, "history": ReportOutcome}
+    named = {
+        kind: {name for name, outcome in outcomes.items() if "python" in outcome["sdks"]}
+        for kind, outcomes in OUTCOMES.items()
+    }
+    assert named == {kind: {each.value for each in outcomes} for kind, outcomes in ours.items()}
+
+
+def test_the_page_on_the_sdk_lists_the_outcomes_in_the_words_of_the_vectors() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "sdk.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", page, re.MULTILINE)
+    where = {("python", "typescript"): "both", ("python",): "Python", ("typescript",): "TypeScript"}
+    assert rows == [
+        (name, outcome["means"], where[tuple(outcome["sdks"])])
+        for outcomes in OUTCOMES.values()
+        for name, outcome in outcomes.items()
+    ]

@@ -202,6 +202,24 @@ def test_refused_for_now_is_sent_again_unchanged_under_a_new_id(refusal: Refusal
         assert phone.dropped() == {}
 
 
+@pytest.mark.parametrize("times", range(1, 6))
+def test_only_what_the_collector_has_counted_is_called_sent(times: int) -> None:
+    """After the fifth refusal for now, a report is dropped."""
+    with device(*[refuse(Refusal.UNKNOWN_EDITION)] * times, accept) as phone:
+        phone.queue()
+        outcome = phone.uploader.flush(LONG_S).outcome
+        assert outcome is (FlushOutcome.SENT if times < 5 else FlushOutcome.REFUSED)
+        assert phone.dropped() == ({} if times < 5 else {"unknown_edition": 1})
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.NOTHING_WAITING
+
+
+def test_a_flush_says_that_a_report_was_refused_for_now() -> None:
+    with device(refuse(Refusal.UNKNOWN_EDITION), uniform=in_days) as phone:
+        phone.queue()
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.REFUSED
+        assert phone.uploader.flush(LONG_S).outcome is FlushOutcome.NOT_DUE
+
+
 def test_no_flush_hurries_what_was_refused_for_now() -> None:
     with device(refuse(Refusal.UNKNOWN_METRIC), accept, uniform=in_days) as phone:
         phone.queue()

@@ -1,0 +1,335 @@
+"""State questions: functions of the app that are called for an answer, once in each window.
+
+The calendar fixes the instant of a call: the window begins, or the program starts in it. Before the
+call, one transaction charges and queues a report that stands for the answer: that of no answer if
+the question is filled in, otherwise that of a random answer. So whatever the function does, even if
+it ends the process, a report of this window leaves at the same instant. The transaction is also the
+claim: no other process calls for this window.
+
+What the function returns is randomized at once. `CALL_S` after the claim, or when the program ends,
+a second transaction replaces the symbol. It does so for every outcome of the call, at an instant
+that the function does not decide, so that neither the file nor its times tell of the outcome.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from client_sdk.answers import calendar, reporting
+from client_sdk.answers.mistakes import Mistakes
+from client_sdk.answers.randomized import Randomized, SymbolOfWindow, symbol_of
+from client_sdk.answers.schedule import Schedule
+from client_sdk.host.clock import Clock
+from client_sdk.ledger import charges, queue
+from client_sdk.ledger.backoff import jitter
+from client_sdk.ledger.charges import Slot, SlotKey
+from client_sdk.ledger.queue import SPREAD_S
+from client_sdk.ledger.status import present_s
+from client_sdk.ledger.thread import READ, LedgerThread
+from client_sdk.protocol.channel import Coins
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.window import Window
+from client_sdk.protocol.wire.report import Report
+from client_sdk.results import LedgerError, Recorded, warn
+
+if TYPE_CHECKING:
+    import sqlite3
+
+CALL_S = 5.0
+"""How long a function may take: long enough for a slow disk or a local database."""
+
+HELD_S = CALL_S + 2.0
+"""For how long no flush sends the report: until the answer is in the ledger."""
+
+CLAIM_S = 1.0
+"""How long an app that provides a function waits for its claim: opening a ledger takes 30 ms on an
+idle machine."""
+
+PATIENCE_S = 0.1
+"""How long it then waits for the function."""
+
+LEDGER_DEADLINE_S = 5.0
+"""How long a claim waits for the ledger. Nobody waits for the claim, but for a moment."""
+
+LOOK_AGAIN_S = 60.0
+"""The pause after the ledger or the clock could not be used."""
+
+LONGEST_REST_S = 3600.0
+"""The longest time between looks at the clock: the one that waits stops while a computer sleeps."""
+
+_RELEASE = "UPDATE queue SET release = ? WHERE metric = ? AND edition = ? AND window = ? AND release = 0"
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """A call under way; ``is_over`` when nothing that it returns is used any more."""
+
+    key: SlotKey
+    until_s: float
+    randomized: Randomized | None = None
+    has_returned: bool = False
+    is_over: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Provided:
+    """A function, and what is next: a look at the ledger, or the end of its call.
+
+    Attributes:
+        due_s: the Unix seconds before which there is nothing to call for.
+        look_s: the instant of the next look, by the monotonic clock.
+        is_running: whether the function still runs, perhaps since an earlier window.
+
+    """
+
+    definition: Metric
+    function: Callable[[], object]
+    due_s: float = 0.0
+    look_s: float = -math.inf
+    call: _Asked | None = None
+    is_running: bool = False
+
+    @property
+    def next_s(self) -> float:
+        return self.look_s if self.call is None else self.call.until_s
+
+    @property
+    def was_looked_at(self) -> bool:
+        return self.call is not None or self.look_s > -math.inf
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nobody has to wait for the function: it has returned, or it was not due."""
+        return self.call is None or self.call.has_returned
+
+
+class Provider:
+    """Calls the functions that an app provides, in one process."""
+
+    def __init__(  # noqa: PLR0913 what it stands between
+        self,
+        ledger_thread: LedgerThread,
+        schedule: Schedule,
+        *,
+        mistakes: Mistakes,
+        clock: Clock,
+        coins: Coins,
+        leave: Callable[[float, float], None],
+    ) -> None:
+        """Prepare; ``leave`` is told in how many seconds a report leaves, and the present time."""
+        self._ledger_thread = ledger_thread
+        self._schedule = schedule
+        self._mistakes = mistakes
+        self._clock = clock
+        self._coins = coins
+        self._leave = leave
+        self._changed = threading.Condition()
+        self._stepping = threading.Lock()
+        self._provided: dict[str, _Provided] = {}
+        self._has_ended = False
+        self._thread: threading.Thread | None = None
+
+    def provide(self, definition: Metric, function: Callable[[], object]) -> None:
+        """Call a function now if its question is due, and from now on; wait a moment for it.
+
+        A command that is over in a moment then has its answer.
+        """
+        with self._changed:
+            provided = self._provided.setdefault(definition.name, _Provided(definition, function))
+            provided.function, provided.due_s, provided.look_s = function, 0.0, -math.inf
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="hearsay-provider", daemon=True)
+                try:
+                    self._thread.start()
+                except RuntimeError:  # no memory, or the program ends
+                    self._thread = None
+                    return
+            self._changed.notify_all()
+            if self._changed.wait_for(lambda: provided.was_looked_at or self._has_ended, CLAIM_S):
+                self._changed.wait_for(lambda: provided.is_settled or self._has_ended, PATIENCE_S)
+
+    def look(self) -> None:
+        """Look at all questions anew, because the user agrees to others."""
+        with self._changed:
+            for provided in self._provided.values():
+                provided.due_s, provided.look_s = 0.0, -math.inf
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Use what has been returned by now, and nothing later."""
+        with self._changed:
+            self._has_ended = True
+            calls = [self._over(each) for each in self._provided.values() if each.call is not None]
+            self._changed.notify_all()
+        for definition, call in calls:
+            self._store(definition, call, 0.0)
+
+    def hurry(self) -> None:
+        """For tests: call what is due now, and let its answers replace symbols as they return."""
+        with self._stepping:
+            provided = list(self._provided.values())
+            for each in provided:
+                self._await(each)
+                each.due_s = 0.0
+                self._look(each)
+            for each in provided:
+                self._await(each)
+
+    def _await(self, each: _Provided) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: each.call is None or each.call.has_returned, CALL_S)
+        self._conclude(each)
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while not self._has_ended:
+                    now_s = time.monotonic()
+                    left_s = min((each.next_s for each in self._provided.values()), default=math.inf) - now_s
+                    if left_s <= 0:
+                        break
+                    self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
+                if self._has_ended:
+                    return
+                due = [each for each in self._provided.values() if each.next_s <= now_s]
+            with self._stepping:
+                for each in due:
+                    try:
+                        (self._look if each.call is None else self._conclude)(each)
+                    except Exception as error:  # noqa: BLE001 the thread must outlive any failure, such as a clock's
+                        warn("a function that is provided could not be called: %s", type(error).__name__)
+                        each.look_s = time.monotonic() + LOOK_AGAIN_S
+
+    def _look(self, each: _Provided) -> None:
+        """Call a function if its question is due and no process has called for it."""
+        definition = each.definition
+        wait_s, key = LOOK_AGAIN_S, None
+        if not self._schedule.agreement.takes(definition.name):
+            wait_s = LONGEST_REST_S
+        elif (clock_s := self._clock.instant_or_zero()) >= each.due_s:
+            with contextlib.suppress(LedgerError):  # `problem` says it
+                clock_s = self._clock.instant()
+                key = self._claim(definition, clock_s)
+                each.due_s = calendar.release_s(Window.of(definition.window, clock_s), self._coins)
+                wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
+        else:
+            wait_s = min(each.due_s - clock_s, LONGEST_REST_S)
+        with self._changed:
+            each.look_s = time.monotonic() + wait_s
+            if key is not None and not self._has_ended and self._schedule.agreement.takes(definition.name):
+                each.call = _Asked(key, time.monotonic() + CALL_S)
+                if not each.is_running:
+                    self._start(each, each.call)
+            self._changed.notify_all()
+
+    def _start(self, each: _Provided, call: _Asked) -> None:
+        """Call a function in a thread of its own, if the system gives one."""
+        run = partial(self._run, each, each.function, call)
+        with contextlib.suppress(RuntimeError):  # no memory
+            threading.Thread(target=run, name="hearsay-provided", daemon=True).start()
+            each.is_running = True
+
+    def _claim(self, definition: Metric, clock_s: float) -> SlotKey | None:
+        """Charge and queue what stands for an answer; None if there is nothing to call for."""
+        leaves_in_s = jitter(HELD_S, SPREAD_S)
+        work = partial(self._stand_in, clock_s=clock_s, definition=definition, leaves_s=clock_s + leaves_in_s)
+        key: SlotKey | None = self._ledger_thread.run(work, LEDGER_DEADLINE_S)
+        if key is not None and definition.fill is None:  # what is filled in leaves after its window
+            self._leave(leaves_in_s, clock_s)
+        return key
+
+    def _stand_in(
+        self, connection: sqlite3.Connection, clock_s: float, definition: Metric, leaves_s: float
+    ) -> SlotKey | None:
+        if not self._schedule.agreement.takes(definition.name):
+            return None
+        randomized = self._schedule.randomize(
+            definition, _none(definition), partial(self._schedule.learn_secret, connection), lambda: clock_s
+        )
+        if self._schedule.record(connection, clock_s, definition, randomized, leaves_s) is not Recorded.QUEUED:
+            return None
+        instant_s = present_s(connection, clock_s)
+        key = reporting.key_of(connection, definition, Window.of(definition.window, instant_s))
+        charges.set_slot(connection, key, Slot.AWAITED)
+        connection.execute(_RELEASE, (math.floor(instant_s + HELD_S), *key))
+        return key
+
+    def _run(self, each: _Provided, function: Callable[[], object], call: _Asked) -> None:
+        """Call a function, and keep the randomized form of what it returns."""
+        randomized: Randomized | None = None
+        try:
+            randomized = self._randomized(each.definition, function, call)
+        except BaseException as error:  # noqa: BLE001 it would be printed with its frames, which hold the answer
+            warn("the function that provides %s raised %s", each.definition.name, type(error).__name__)
+        with self._changed:
+            call.randomized = None if call.is_over else randomized
+            call.has_returned, each.is_running = True, False
+            self._changed.notify_all()
+
+    def _randomized(self, definition: Metric, function: Callable[[], object], call: _Asked) -> Randomized | None:
+        answer = function()
+        if call.is_over:
+            return None
+        encode = _none(definition)
+        if answer is not None or definition.fill is None:
+            encode = partial(self._encode, definition, answer)
+        del answer
+        return self._schedule.randomize(definition, encode, self._read_secret, self._clock.instant_or_zero)
+
+    def _encode(self, definition: Metric, answer: object, coins: Coins) -> Any:  # noqa: ANN401 a symbol, or a vector
+        return self._mistakes.valid(
+            definition, partial(definition.encode, answer, coins), partial(definition.draw, coins)
+        )
+
+    def _read_secret(self) -> Any:  # noqa: ANN401 the schedule's
+        return self._ledger_thread.run(self._schedule.learn_secret, LEDGER_DEADLINE_S, begin=READ)
+
+    def _conclude(self, each: _Provided) -> None:
+        """Let what a call has returned replace the symbol, or nothing."""
+        with self._changed:
+            if each.call is None:
+                return
+            definition, call = self._over(each)
+            if not call.has_returned:
+                warn("the function that provides %s took more than %d s", definition.name, CALL_S)
+        self._store(definition, call, LEDGER_DEADLINE_S)
+
+    def _store(self, definition: Metric, call: _Asked, timeout_s: float) -> None:
+        """Replace the symbol, also if another process holds the ledger for a while."""
+        with contextlib.suppress(LedgerError):
+            work = partial(self._replace, definition=definition, call=call)
+            self._ledger_thread.run_or_leave(work, timeout_s, lambda _: None)
+
+    def _over(self, each: _Provided) -> tuple[Metric, _Asked]:
+        """End a call: nothing that it returns from now on is used."""
+        call, each.call = each.call, None
+        assert call is not None  # noqa: S101 the callers have looked
+        call.is_over = True
+        return each.definition, call
+
+    def _replace(self, connection: sqlite3.Connection, definition: Metric, call: _Asked) -> None:
+        if not self._schedule.agreement.takes(definition.name):
+            return
+        if charges.slot(connection, call.key) is not Slot.AWAITED:
+            return  # the user opted out meanwhile
+        randomized = call.randomized
+        if randomized is None:
+            randomized = self._schedule.randomize(
+                definition, _none(definition), partial(self._schedule.learn_secret, connection)
+            )
+        if not isinstance(randomized, SymbolOfWindow) or randomized.window.text == call.key[2]:
+            symbol = symbol_of(connection, definition, randomized, self._coins)
+            queue.replace_symbol(connection, Report(*call.key, symbol))
+        charges.set_slot(connection, call.key, Slot.REPORTED)
+
+
+def _none(definition: Metric) -> Callable[[Coins], Any]:
+    """Return what makes the input of no answer: what fills silence in, otherwise a random input."""
+    return definition.draw if definition.fill is None else partial(definition.encode, definition.fill.answer)

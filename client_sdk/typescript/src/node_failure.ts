@@ -1,0 +1,48 @@
+/** Why a collector could not be used, as Node tells it: pages, which learn less, do not ship these words. */
+
+import { causeOf, explain, FAILURES } from "./failure.js";
+
+/** What Node tells beside what browsers do. */
+export const NODE_FAILURES = {
+  untrusted: [
+    "its certificate is not trusted",
+    "use one that is valid today, for this host name, and from an authority that this machine trusts",
+  ],
+  tls: ["the TLS handshake failed", "check the scheme and the port, and which TLS versions both sides allow"],
+  unknown_name: ["its host name cannot be resolved", "correct the name in the URL, or check this machine's DNS"],
+  refused: ["nothing listens at its address", "start it, or correct the host and port in the URL"],
+  no_route: ["this machine has no route to it", "check this machine's network"],
+  not_http: ["it does not answer in HTTP", "correct the port in the URL: another program listens there"],
+  broken: ["the connection broke off", "try again; if it happens again, see its log"],
+  redirect: ["it redirects, which is not followed", "use the URL to which it redirects"],
+  other: ["the connection failed", "see the logs of both sides"],
+} as const;
+
+export type Failure = keyof typeof FAILURES | keyof typeof NODE_FAILURES;
+
+const CODES: readonly (readonly [RegExp, Failure])[] = [
+  [/CERT|UNABLE_TO|CHAIN/, "untrusted"],
+  [/_SSL_|EPROTO/, "tls"],
+  [/ENOTFOUND|EAI_/, "unknown_name"],
+  [/REFUSED/, "refused"],
+  [/UNREACH|ENETDOWN/, "no_route"],
+  [/TIME/i, "timeout"],
+  [/HPE_|HTTPParser/, "not_http"],
+  [/RESET|EPIPE|_SOCKET/, "broken"],
+  [/redirect/, "redirect"],
+];
+
+/** Return the cause of a status, or of an error of fetch, which wraps others. */
+export function causeInNode(failure: unknown): Failure {
+  if (typeof failure === "number") return causeOf(failure);
+  const { name, code, cause, message } = (failure ?? {}) as Partial<Error & { code: unknown }>;
+  const inner = cause ? causeInNode(cause) : "other";
+  if (inner !== "other") return inner;
+  const known = typeof code === "string" ? code : `${name} ${message}`;
+  return CODES.find(([pattern]) => pattern.test(known))?.[1] ?? "other";
+}
+
+/** Return what is wrong with the collector and what to do about it. */
+export function explainInNode(failure: unknown): string {
+  return explain(failure, { ...FAILURES, ...NODE_FAILURES }[causeInNode(failure)]);
+}
