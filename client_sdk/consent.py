@@ -390,8 +390,8 @@ def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[s
 
 def _on_terminal(registry: Registry, names: tuple[str, ...], say: Sentences, language: str) -> bool | None:
     """Ask on the terminal until the user says yes or no; None if they end the input."""
-    lines = "\n".join(words(registry, names, say))
-    sys.stderr.write(f"{lines}\n")
+    lines = [*words(registry, names, say), f"{say('consent.more')}: {say('consent.reveals')}"]
+    sys.stderr.write("\n".join([*lines, ""]))
     answers = {say(f"consent.{answer}"): answer for answer in ("yes", "no", "more")}
     while True:
         sys.stderr.write(f"{say('consent.may')} [{'/'.join(answers)}] ")

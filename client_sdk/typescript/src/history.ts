@@ -57,7 +57,7 @@ function row(parent: HTMLElement, cell: "th" | "td", texts: readonly string[]): 
   }
 }
 
-function add(parent: HTMLElement, name: string, text = ""): HTMLElement {
+export function add(parent: HTMLElement, name: string, text = ""): HTMLElement {
   const made = document.createElement(name);
   made.textContent = text;
   parent.append(made);

@@ -5,8 +5,9 @@ import { HearsayError } from "./errors.js";
 import { FileStore } from "./file.js";
 import { Telemetry as Base, type Options } from "./telemetry.js";
 
+export * as consent from "./consent_node.js";
 export type { CompiledRegistry } from "./compiled.js";
-export type { Consent } from "./consent.js";
+export type { Consent, Decision } from "./decision.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export { explain } from "./failure.js";
 export type { Strata } from "./metric.js";
