@@ -78,7 +78,7 @@ function replace(folder: string, text: string): void {
 export function terminal(statement?: string): Prompt {
   return (registry, names, language) => {
     const { stdin, stderr } = process;
-    if (!stdin.isTTY || !stderr.isTTY) return undefined;
+    if (!stdin.isTTY || !stderr.isTTY || !isInForeground()) return undefined;
     const say = sentencesIn(registry, language);
     const link = statement === undefined ? [] : [`${say("consent.reveals")}: ${statement}`];
     const [yes, no] = [say("consent.yes"), say("consent.no")];
@@ -95,4 +95,14 @@ export function terminal(statement?: string): Prompt {
       lines.on("close", () => resolve(undefined));
     });
   };
+}
+
+/** Whether this program may read from its terminal; in the background, the system would stop it. Only Linux tells. */
+function isInForeground(): boolean {
+  try {
+    const [, , group, , , foreground] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)!.split(" ");
+    return group === foreground;
+  } catch {
+    return true;
+  }
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -74,11 +74,18 @@ test("a choice is stored as in Python, and decides until it cannot be read", asy
   }
 });
 
+test("a choice that cannot be stored leaves nothing", async () => {
+  const given = settings();
+  await mkdir(join(given.dataDir, "consent.json"), { recursive: true });
+  assert.throws(() => consent.choose(PLAIN, { ...given, consent: true }), { code: "EISDIR" });
+  assert.deepEqual(await readdir(given.dataDir), ["consent.json"]);
+});
+
 test("a new question is asked about once, whatever the answer is", async () => {
   const [given, later] = [settings(), registry(["a", "b"])];
   consent.choose(PLAIN, { ...given, consent: true });
   const asked: (readonly string[])[] = [];
-  const prompt = (_: unknown, names: readonly string[]) => asked.push(names) < 0;
+  const prompt = (_: unknown, names: readonly string[]) => (asked.push(names), false);
   for (let start = 0; start < 2; start++) {
     const { consent: agreed, withheld } = await consent.ask(later, { ...given, prompt });
     assert.deepEqual([agreed, withheld], [true, ["b"]]);
@@ -86,6 +93,22 @@ test("a new question is asked about once, whatever the answer is", async () => {
   assert.deepEqual(asked, [["b"]]);
   consent.choose(later, { ...given, consent: true });
   assert.deepEqual(consent.current(later, given).withheld, []);
+  consent.choose(later, { ...given, consent: false });
+  assert.equal(consent.current(later, given).consent, false);
+});
+
+test("a question whose delta is higher is asked about again", () => {
+  const [given, { metrics, ...others }] = [settings(), PLAIN];
+  const costing = (attos: string) => ({ ...others, metrics: { a: { ...metrics["a"]!, attos } } });
+  consent.choose(costing("2"), { ...given, consent: true });
+  assert.deepEqual(["1", "2", "3"].map((attos) => consent.current(costing(attos), given).withheld), [[], [], ["a"]]);
+});
+
+test("a purpose is shown in the language of the user, if the app has translated it", () => {
+  const { de, ...others } = PLAIN.sentences;
+  const sentences = { ...others, de: { ...de, "purpose.a": "Wird es benutzt?" } };
+  const lines = ["de", "en"].map((language) => consent.words({ ...PLAIN, sentences }, ["a"], language)[1]);
+  assert.deepEqual(lines, ["  a: Wird es benutzt?", "  a: Is it used?"]);
 });
 
 test("a user who does not choose, or whose choice does not fit on the disk, is asked again", async () => {
@@ -151,12 +174,13 @@ test("a suppressed run changes no byte, sends nothing and sets no timer, wheneve
   const before = await contents(dataDir);
   nowS += DAY_S;
   const { mock } = context.mock.method(globalThis, "setTimeout");
-  for (const start of [SILENT, false, true]) {
+  for (const start of [SILENT, SUPPRESSED, false, true]) {
     const telemetry = new Telemetry(asked, { ...options, consent: start });
-    telemetry.consent = SILENT; // before the storage has answered
+    if (typeof start === "boolean") telemetry.consent = SILENT; // before the storage has answered
     assert.equal(telemetry.consent, SUPPRESSED);
-    assert.deepEqual([await telemetry.record("b", true), await telemetry.count("clicks")], ["suppressed", "suppressed"]);
-    assert.deepEqual([await telemetry.flush(), telemetry.problem], ["suppressed", undefined]);
+    for (const name of ["b", "unheard"]) assert.equal(await telemetry.record(name, true), "suppressed");
+    assert.deepEqual([await telemetry.count("clicks"), await telemetry.flush()], ["suppressed", "suppressed"]);
+    assert.equal(telemetry.problem, undefined);
     await telemetry.history();
     assert.deepEqual(await contents(dataDir), before);
   }
@@ -185,8 +209,8 @@ test("each system has its folder for a whole machine", () => {
 });
 
 /** Let a program ask, on a terminal of its own or without one; return what it shows. */
-async function shown(dataDir: string, typed: string, { language = "en", hasTerminal = true, variables = {} } = {}): Promise<string> {
-  const asking = [process.execPath, join(PACKAGE, "dist/test/asking.js"), dataDir, language];
+async function shown(dataDir: string, typed: string, { language = "en", hasTerminal = true, shell = [] as string[], variables = {} } = {}): Promise<string> {
+  const asking = [...shell, process.execPath, join(PACKAGE, "dist/test/asking.js"), dataDir, language];
   const onTerminal = [join(BIN, "python"), "-c", "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))", ...asking];
   const [command, ...args] = hasTerminal ? onTerminal : asking;
   const program = spawn(command!, args, { env: { ...process.env, ...variables }, timeout: 60_000 });
@@ -216,9 +240,13 @@ test("a user who ends the input has not decided", async () => {
   await assert.rejects(stat(dataDir), { code: "ENOENT" });
 });
 
-test("nothing is asked without a terminal, or in a suppressed run", async () => {
+test("nothing is asked without a terminal, in its background, or in a suppressed run", async () => {
   const { dataDir } = settings();
   assert.equal(await shown(dataDir, "yes\n", { hasTerminal: false }), "-> false undecided\n");
+  if (process.platform === "linux") {
+    const shell = ["sh", "-mc", '"$0" "$@" & wait $!'];
+    assert.ok((await shown(dataDir, "yes\n", { shell })).endsWith("-> false undecided\n"));
+  }
   const text = await shown(dataDir, "yes\n", { variables: { CI: "1" } });
   assert.ok(text.endsWith("-> null ci\n") && !text.includes("agree"), text);
 });
