@@ -424,7 +424,7 @@ def _on_terminal(
     registry: Registry, say: Sentences, language: str, _: tuple[str, ...], lines: tuple[str, ...]
 ) -> bool | None:
     """Ask on the terminal until the user says yes or no; None if they end the input."""
-    text = "\n".join(lines)
+    text = "\n".join([*lines, f"{say('consent.more')}: {say('consent.reveals')}"])
     sys.stderr.write(f"{text}\n")
     answers = {say(f"consent.{answer}"): answer for answer in ("yes", "no", "more")}
     while True:

@@ -1,7 +1,8 @@
 """The vectors' definitions as `hearsay-client compile` writes them, for the TypeScript SDK's tests.
 
 ``python -m tests.support.typescript FILE`` writes them, and beside them ``said.json``: what Python
-says to users, which the SDK must say, too.
+says to users, which the SDK must say, too, and ``choices.json``: what Python stores and says of
+choices.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import json
 import sys
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from client_sdk.commands.compile import compiled, refusal
+from client_sdk import consent
+from client_sdk.commands.compile import compiled, document_of, refusal
+from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule
 from client_sdk.labels import reported
 from client_sdk.protocol import Registry
 from client_sdk.protocol.sentences import SHIPPED, shipped
@@ -58,8 +62,49 @@ def said() -> dict[str, Any]:
     return {"sentences": texts, "reports": reports, "numbers": numbers}
 
 
+CONSENTS: dict[Rule, tuple[Consent, ...]] = {
+    Rule.VARIABLE: (True, SUPPRESSED),
+    Rule.CHOICE: (True, False, frozenset({"usage", "crashes"})),
+    Rule.UNDECIDED: (False,),
+}
+"""What a rule may decide; the others suppress."""
+
+
+def choices() -> dict[str, Any]:
+    """Return the registries of choices by definition, and what Python stores and says of one."""
+    asked = vectors("consent")["standings"]
+    definitions = {asked["definition"], *(case["definition"] for case in asked["cases"])}
+    registries = {each: document_of(Registry.parse(each), "node") for each in definitions}
+    registry = Registry.parse(asked["definition"])
+    with TemporaryDirectory() as folder:
+        consent.choose(registry, consent=True, collector=asked["collector"], data_dir=folder)
+        stored = (Path(folder) / consent.FILE_NAME).read_text(encoding="utf-8")
+    says = {language: registry.sentences(language) for language in SHIPPED}
+    statuses = []
+    for rule in Rule:
+        for consented in CONSENTS.get(rule, (SUPPRESSED,)):
+            decision = Decision(consented, rule, asked["day"], withheld=frozenset("b"))
+            words = {language: list(consent.status(registry, decision, say)) for language, say in says.items()}
+            fields = decision._asdict() | {"consent": in_json(consented), "withheld": ["b"]}
+            statuses.append({"decision": fields, "words": words})
+    asks = []
+    for rule in (Rule.UNDECIDED, Rule.CHOICE, Rule.CHANGED):
+        decision = Decision(SUPPRESSED, rule, asked["day"], undecided=tuple(registry.metrics))
+        words = {
+            language: list(consent.words(registry, decision, asked["collector"], say)) for language, say in says.items()
+        }
+        asks.append({"decision": decision._asdict() | {"consent": None, "withheld": []}, "words": words})
+    return {"registries": registries, "stored": stored, "statuses": statuses, "asked": asks}
+
+
+def in_json(consented: Consent) -> object:
+    """Return a consent as the SDK has it: there, null suppresses."""
+    return sorted(consented) if isinstance(consented, frozenset) else None if consented is SUPPRESSED else consented
+
+
 if __name__ == "__main__":
     path = Path(sys.argv[1])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(compiled_vectors()), encoding="utf-8")
+    path.with_name("choices.json").write_text(json.dumps(choices()), encoding="utf-8")
     path.with_name("said.json").write_text(json.dumps(said()), encoding="utf-8")

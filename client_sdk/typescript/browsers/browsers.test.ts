@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "puppeteer-core";
-import type { Telemetry } from "../src/index.js";
+import type { CompiledRegistry, Decision, Telemetry } from "../src/index.js";
 import { Collector } from "./collector.js";
 import { BROWSERS, PATIENCE_MS, Proxy, Site, browserOf, freePort, killed } from "./site.js";
 
@@ -26,7 +26,8 @@ ${Array.from({ length: QUESTIONS }, (_, n) => `[metric.m${n}]\npurpose = "Is it 
 `;
 
 declare const app: {
-  registry: { metrics: Record<string, { edition: string }> };
+  registry: CompiledRegistry;
+  consent: typeof import("../src/consent.js");
   open(days?: number, options?: object): Telemetry;
   telemetry: Telemetry;
   historyElement: typeof import("../src/index.js").historyElement;
@@ -221,6 +222,77 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
       assert.deepEqual(await other.evaluate(() => app.telemetry.history()), []);
       await Promise.all([page.close(), other.close()]);
     });
+
+    /** Ask a user of one question, who does what they do; return what is decided. */
+    async function ask(page: Page, act?: () => Promise<void>): Promise<Decision> {
+      await page.bringToFront();
+      const decided = page.evaluate(() => {
+        const registry = { ...app.registry, metrics: { m0: app.registry.metrics["m0"]! } };
+        return app.consent.ask(registry, { collector: "https://x", prompt: app.consent.dialog("/statement") });
+      });
+      if (act) await page.waitForFunction(() => document.querySelector("dialog")?.open);
+      await act?.();
+      return decided;
+    }
+
+    test("the dialog presets no answer, and asks once until the user chooses", async () => {
+      const page = await visit();
+      const undecided = await ask(page, async () => {
+        await page.keyboard.press("Enter");
+        const [label, focused, ...buttons] = await page.$eval("dialog[open]", (dialog) => [
+          dialog.getAttribute("aria-label")!,
+          document.activeElement!.textContent!,
+          ...Array.from(dialog.querySelectorAll("button"), ({ outerHTML }) => outerHTML),
+        ]);
+        assert.equal(label, "acme would like to ask your device:");
+        assert.equal(focused, label);
+        assert.deepEqual(buttons, ["yes", "no"].map((answer) => `<button value="${answer}">${answer}</button>`));
+        assert.equal(await page.$eval("dialog li", (item) => item.textContent), "m0: Is it used?");
+        assert.equal(await page.$eval("dialog a", (link) => link.getAttribute("href")), "/statement");
+        await page.keyboard.press("Escape");
+      });
+      assert.equal(undecided.rule, "undecided");
+      assert.deepEqual(await page.evaluate(() => [{ ...localStorage }, document.querySelector("dialog")]), [{}, null]);
+      for (const answer of [false, true]) {
+        const decision = await ask(page, () => page.click(`dialog button[value=${answer ? "yes" : "no"}]`));
+        assert.deepEqual([decision.consent, decision.rule], [answer, "choice"]);
+        await page.evaluate(() => app.open().forget());
+        assert.deepEqual(await ask(page), decision);
+        await page.evaluate(() => localStorage.clear());
+      }
+      await page.close();
+    });
+
+    for (const [setting, value, by] of [["doNotTrack", "1", "Do Not Track"], ["globalPrivacyControl", true, "Global Privacy Control"]] as const) {
+      test(`a user whose browser says ${by} is asked nothing, and what is stored stays as it is`, async () => {
+        const page = await browser.newPage();
+        page.setDefaultTimeout(PATIENCE_MS);
+        await page.evaluateOnNewDocument((name, value) => Object.defineProperty(navigator, name, { value }), setting, value);
+        await page.goto(site.origin);
+        await page.waitForFunction(() => "app" in window);
+        const decision = await ask(page);
+        assert.deepEqual([decision.consent, decision.rule, decision.by], [null, "do_not_track", by]);
+        const [before, outcomes, after] = await page.evaluate(async (decision) => {
+          const stored = () => new Promise((resolve) => {
+            indexedDB.open("hearsay acme").onsuccess = ({ target }) => {
+              const database = (target as IDBOpenDBRequest).result;
+              const reading = database.transaction("state").objectStore("state").getAll();
+              reading.onsuccess = () => resolve([JSON.stringify(reading.result), { ...localStorage }]);
+              database.close();
+            };
+          });
+          await app.telemetry.record("m0", true);
+          const before = await stored();
+          const telemetry = app.open(1, { consent: decision });
+          const outcomes = [await telemetry.record("m1", true), await telemetry.flush()];
+          return [before, outcomes, await stored()];
+        }, decision);
+        assert.deepEqual(outcomes, ["suppressed", "suppressed"]);
+        assert.ok(JSON.stringify(before).includes("latestS"));
+        assert.deepEqual(after, before);
+        await page.close();
+      });
+    }
 
     test("a wiped storage reports nothing in the window in which it was wiped", async () => {
       const page = await visit();

@@ -55,7 +55,11 @@ export async function bundled(contents: string, folder = PACKAGE): Promise<strin
     bundle: true,
     format: "esm",
     write: false,
-    alias: { "hearsay-ldp": `${PACKAGE}dist/src/index.js`, "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js` },
+    alias: {
+      "hearsay-ldp": `${PACKAGE}dist/src/index.js`,
+      "hearsay-ldp/consent": `${PACKAGE}dist/src/consent.js`,
+      "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js`,
+    },
   });
   return result.outputFiles[0]!.text;
 }
@@ -93,12 +97,13 @@ export class Site {
   async bundle(registry: string, collector: string): Promise<void> {
     const script = `
       import { Telemetry, historyElement } from "hearsay-ldp";
+      import * as consent from "hearsay-ldp/consent";
       import registry from ${JSON.stringify(registry)};
       const open = (days = 0, options = {}) => new Telemetry(registry, {
         collector: ${JSON.stringify(collector)}, consent: true, sends: false,
         clock: () => ${Math.floor(Date.now() / 1000)} + days * 86400, ...options,
       });
-      window.app = { open, historyElement, registry, telemetry: open() };
+      window.app = { open, consent, historyElement, registry, telemetry: open() };
     `;
     this.files.set("/app.js", await bundled(script));
     this.files.set("/framing", `${PAGE}<iframe src="http://localhost:${this.port}/"></iframe>`);

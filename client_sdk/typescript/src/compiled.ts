@@ -39,6 +39,8 @@ export interface CompiledMetric {
   readonly integers: Integers;
   /** The edition of its reports; of those without a listed stratum, if it has strata. */
   readonly edition: string;
+  /** A digest of what a user agrees to with the question, beside what a report costs. */
+  readonly terms: string;
   /** The edition of each public stratum, such as `platform=ios`. */
   readonly strata?: Readonly<Record<string, string>>;
   /** The charge of a report: billionths of epsilon, and units of 10^-18 of delta. */

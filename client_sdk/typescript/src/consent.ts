@@ -1,19 +1,63 @@
-/** What the user has agreed to: everything, nothing, or some purposes. */
+/**
+ * The consent kit in pages: a dialog, and the choice in `localStorage`, which outlives `forget`.
+ *
+ *     telemetry.consent = await ask(registry, { collector });
+ */
 
-import { HearsayError } from "./errors.js";
+import type { Answer, Prompt } from "./deciding.js";
+import { add } from "./history.js";
+import { kit } from "./kit.js";
 
-/** True for everything, false for nothing, or the purposes whose questions may be asked. */
-export type Consent = boolean | readonly string[];
+export * from "./deciding.js";
 
-/** Return what a host says that the user has agreed to; a text is no list of its letters. */
-export function consentOf(value: unknown): Consent {
-  if (typeof value === "boolean") return value;
-  if (!Array.isArray(value)) throw new HearsayError('consent must be true, false or a list of purposes');
-  return value.length > 0 && [...value];
+export const { current, choose, ask } = /* @__PURE__ */ kit<{ readonly collector: string }>(({ app }) => {
+  const { doNotTrack, globalPrivacyControl } = (globalThis.navigator ?? {}) as Navigator & { globalPrivacyControl?: boolean };
+  return {
+    environment: {
+      ...(doNotTrack === "1" && { "Do Not Track": "1" }),
+      ...(globalPrivacyControl && { "Global Privacy Control": "1" }),
+    },
+    files: [],
+    read: () => localStorage.getItem(keyOf(app)),
+    write: (text) => localStorage.setItem(keyOf(app), text),
+  };
+}, /* @__PURE__ */ dialog());
+
+function keyOf(app: string): string {
+  return `hearsay ${app} consent`;
 }
 
-/** Whether the user has agreed to all purposes of a question. Nobody agrees by name to one that has none. */
-export function covers(consent: Consent, purposes: readonly string[] | undefined): boolean {
-  if (typeof consent === "boolean") return consent;
-  return purposes?.every((purpose) => consent.includes(purpose)) ?? false;
+/**
+ * Return a prompt that shows a modal dialog with two equal buttons. Neither has the focus, and Escape chooses neither.
+ *
+ * It links to the address of the app's `statement`, if there is one.
+ */
+export function dialog(statement?: string): Prompt {
+  return (names, [wants, ...lines], say, language) => {
+    const shown = add(document.body, "dialog") as HTMLDialogElement;
+    shown.lang = language;
+    shown.setAttribute("aria-label", wants!);
+    const form = add(shown, "form") as HTMLFormElement;
+    form.method = "dialog";
+    const heading = add(form, "h2", wants);
+    heading.tabIndex = -1;
+    const list = add(form, "ul");
+    for (const line of lines.splice(0, names.length)) add(list, "li", line.trim());
+    for (const line of lines) add(form, "p", line);
+    if (statement !== undefined) {
+      const link = add(add(form, "p"), "a", say("consent.reveals")) as HTMLAnchorElement;
+      link.href = statement;
+      link.target = "_blank";
+    }
+    add(form, "p", say("consent.may"));
+    for (const answer of ["yes", "no"]) (add(form, "button", say(`consent.${answer}`)) as HTMLButtonElement).value = answer;
+    shown.showModal();
+    heading.focus(); // a browser would choose the first button, and Enter would press it
+    return new Promise<Answer>((resolve) => {
+      shown.addEventListener("close", () => {
+        shown.remove();
+        resolve({ yes: true, no: false }[shown.returnValue]);
+      });
+    });
+  };
 }

@@ -44,12 +44,8 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Take a path, which means the same folder wherever the program goes later. */
   constructor(folder: string) {
-    if (typeof folder !== "string" || /^(~[/\\]|~?$)|\0/.test(folder)) {
-      throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
-    }
-    this.#folder = resolve(folder);
+    this.#folder = folderOf(folder);
   }
 
   async exists(): Promise<boolean> {
@@ -154,6 +150,14 @@ export class FileStore implements Store {
   }
 }
 
+/** Return a path that means the same folder wherever the program goes later. */
+export function folderOf(path: string): string {
+  if (typeof path !== "string" || /^(~[/\\]|~?$)|\0/.test(path)) {
+    throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
+  }
+  return resolve(path);
+}
+
 /** Write a file, or only wait until a file or folder is on the disk. */
 async function durable(path: string, flags: "wx" | "r", text?: string): Promise<void> {
   const file = await open(path, flags, 0o600);
@@ -190,6 +194,6 @@ function rethrown(error: unknown): never {
   throw codeOf(error) === undefined ? error : new HearsayError((error as Error).message);
 }
 
-function codeOf(error: unknown): unknown {
+export function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }

@@ -15,8 +15,12 @@ interface Shown {
   forget(): Promise<void>;
 }
 
-/** Return an element with a table of the history, a button that opts out, and a line that says what happened. */
-export async function historyElement(telemetry: Shown, language = "en"): Promise<HTMLElement> {
+/**
+ * Return an element with a table of the history, a button that opts out, and a line that says what happened.
+ *
+ * `whenForgotten` is called after the user has opted out, such as to store that choice.
+ */
+export async function historyElement(telemetry: Shown, language = "en", whenForgotten?: () => void): Promise<HTMLElement> {
   const say = telemetry.sentences(language);
   const section = document.createElement("section");
   section.lang = language;
@@ -37,7 +41,7 @@ export async function historyElement(telemetry: Shown, language = "en"): Promise
   const button = add(section, "button", say("history.forget"));
   button.setAttribute("type", "button");
   button.addEventListener("click", () => {
-    void telemetry.forget().then(
+    void telemetry.forget().then(whenForgotten).then(
       () => {
         table.remove();
         button.remove();
@@ -57,7 +61,7 @@ function row(parent: HTMLElement, cell: "th" | "td", texts: readonly string[]): 
   }
 }
 
-function add(parent: HTMLElement, name: string, text = ""): HTMLElement {
+export function add(parent: HTMLElement, name: string, text = ""): HTMLElement {
   const made = document.createElement(name);
   made.textContent = text;
   parent.append(made);

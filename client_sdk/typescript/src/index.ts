@@ -7,7 +7,7 @@ import { Telemetry as Base, type Flushed, type Options } from "./telemetry.js";
 import type { Store } from "./state.js";
 
 export type { CompiledRegistry } from "./compiled.js";
-export type { Consent } from "./consent.js";
+export type { Consent, Decision } from "./decision.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export { historyElement, type HistoryEntry } from "./history.js";
 export type { Strata } from "./metric.js";

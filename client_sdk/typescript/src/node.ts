@@ -6,8 +6,9 @@ import { FileStore } from "./file.js";
 import { explainInNode } from "./node_failure.js";
 import { Telemetry as Base, type Options } from "./telemetry.js";
 
+export * as consent from "./consent_node.js";
 export type { CompiledRegistry } from "./compiled.js";
-export type { Consent } from "./consent.js";
+export type { Consent, Decision } from "./decision.js";
 export { HearsayError, OutsideDomainError, UnknownMetricError } from "./errors.js";
 export type { Strata } from "./metric.js";
 export type { HistoryEntry } from "./history.js";

@@ -2,7 +2,7 @@
 
 import { pick, systemCoins, type Coins } from "./coins.js";
 import type { CompiledRegistry } from "./compiled.js";
-import { consentOf, covers, type Consent } from "./consent.js";
+import { SUPPRESSED, consentOf, covers, type Consent, type Decision } from "./decision.js";
 import { HearsayError, UnknownMetricError } from "./errors.js";
 import { explain } from "./failure.js";
 import type { HistoryEntry } from "./history.js";
@@ -24,6 +24,8 @@ export type Recorded =
   /** The ledger is new: what was spent in this window before a wipe is not known. */
   | "first_window"
   | "no_consent"
+  /** The environment or the machine suppresses telemetry. */
+  | "suppressed"
   /** The collector has stopped this question for all devices. */
   | "stopped"
   | "expired"
@@ -45,6 +47,7 @@ export type Flushed =
   /** The collector's address answered, but did not take everything. */
   | "refused"
   | "no_consent"
+  | "suppressed"
   | "unavailable";
 
 /** What is spent and what may be, in epsilon. */
@@ -66,8 +69,11 @@ export interface Options {
    * and answer in the collector's name: this is for networks of your own.
    */
   readonly allowPlainHttp?: boolean;
-  /** What the user has agreed to: everything, or purposes such as `["usage"]`. Nothing is stored or sent before. */
-  readonly consent?: Consent;
+  /**
+   * What the user has agreed to: everything, or purposes such as `["usage"]`; or what `ask` or `current` of the consent
+   * kit decides. Nothing is stored or sent before.
+   */
+  readonly consent?: Consent | Decision;
   /** This device's values of the registry's public variables. They are sent in the clear. */
   readonly strata?: Strata;
   /** The secret of an upload key, if the collector asks for one. */
@@ -129,6 +135,9 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   readonly #explain: (failure: unknown) => string;
   readonly #clock: () => number;
   #consent: Consent = false;
+  /** The questions that the user has not agreed to, and those among them that were declined: what they left goes. */
+  #withheld: readonly string[] = [];
+  #declined: readonly string[] = [];
   /** How often the app gave an invalid answer or an unknown name. The store must not tell of it. */
   #mistakes: Record<string, number> = {};
   readonly #told = new Set<string>();
@@ -158,7 +167,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         throw new HearsayError(`the registry has no public variable ${variable}`);
       }
     }
-    this.consent = options.consent ?? false;
+    const { consent = false } = options;
+    this.consent = consent;
   }
 
   /** What went wrong at the latest use or upload, and what to do; undefined if nothing did. */
@@ -169,15 +179,19 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /**
    * What the user has agreed to. Setting it to false stops everything; `forget` also erases.
    *
-   * What waits of a purpose that is not in a new list is dropped, whatever it is set to next.
+   * What waits of a purpose that is not in a new list is dropped, whatever it is set to next. It is null while telemetry
+   * is suppressed.
    */
   get consent(): Consent {
     return this.#consent;
   }
 
-  set consent(consent: Consent) {
+  set consent(given: Consent | Decision) {
+    const { consent = given, withheld = [], undecided = [] } = Object(given) as Partial<Decision>;
     const agreesAnew = !this.#consent;
     this.#consent = consentOf(consent);
+    this.#withheld = withheld;
+    this.#declined = withheld.filter((name) => !undecided.includes(name));
     if (!this.#consent) return;
     // An agreement is noted at once, in this one transaction: a later one would undo what another tab has been told
     // since. Without a ledger there is nothing to note, and none is made.
@@ -331,14 +345,22 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   /** Return the question of a call; or why nothing is recorded, whatever the answer is. */
   #ready(name: string, answer: unknown, counts = false): Metric | Recorded {
     const { strict } = this.#options;
-    if (!this.#consent && !strict) return "no_consent";
+    if (!this.#consent && !strict) return this.#refusal;
     const metric = this.#metric(name);
     if (!metric) return this.#mistake("unknown");
     if (counts && !metric.compiled.persist) {
       return this.#mistake("unknown", new HearsayError(`${name} is no count with persist = true; use record`));
     }
     if (strict && metric.encode(answer, systemCoins()) === undefined) throw metric.mistake;
-    return covers(this.#consent, metric.compiled.consent) ? metric : "no_consent";
+    return this.#takes(metric) ? metric : this.#refusal;
+  }
+
+  #takes({ name, compiled }: Metric): boolean {
+    return covers(this.#consent, compiled.consent) && !this.#withheld.includes(name);
+  }
+
+  get #refusal(): "no_consent" | "suppressed" {
+    return this.#consent === SUPPRESSED ? "suppressed" : "no_consent";
   }
 
   /** Count a mistake of the app and tell of it once; if this is strict, throw it. */
@@ -370,7 +392,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   #report(state: State, metric: Metric, symbol: number, window: Window, day: number, releaseS?: number): Recorded {
     const { compiled, name, edition } = metric;
     const { consent } = compiled;
-    if (!covers(this.#consent, consent)) return "no_consent";
+    if (!this.#takes(metric)) return this.#refusal;
     const report = { metric: name, edition, window: window.text, symbol, consent, releaseS };
     if (isStopped(state, report)) return "stopped";
     if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
@@ -393,11 +415,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   async #transact<T>(
     work: (state: State, nowS: number) => T,
     agreesAnew = false,
-  ): Promise<T | "no_consent" | "unavailable"> {
-    if (!this.#consent) return "no_consent";
+  ): Promise<T | "no_consent" | "suppressed" | "unavailable"> {
+    if (!this.#consent) return this.#refusal;
     const agreed = this.#consent;
     try {
-      return await this.#options.store.transact<T | "no_consent" | "unavailable">((found) => {
+      return await this.#options.store.transact<T | "no_consent" | "suppressed" | "unavailable">((found) => {
         const clockS = this.#clock();
         const state = found ?? fresh(Math.floor(clockS / DAY_S));
         if (state.version !== 1) throw new HearsayError("it is of another version");
@@ -411,7 +433,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         this.#trouble = undefined;
         // What was left out is dropped, however late the storage answers, and whatever the user has said meanwhile.
         this.#withdraw(state, agreed);
-        if (!this.#consent) return [state, "no_consent"];
+        if (!this.#consent) return [this.#consent === false ? state : undefined, this.#refusal];
         name(state, this.#registry);
         this.#reportCounts(state, nowS);
         const result = work(state, nowS);
@@ -439,7 +461,8 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (!state.sent?.reports.every(isCovered)) delete state.sent;
   }
 
-  readonly #coveredBy = (agreed: Consent) => ({ consent }: Purposed) => covers(agreed, consent);
+  readonly #coveredBy = (agreed: Consent) => ({ metric, consent }: Purposed) =>
+    covers(agreed, consent) && !this.#declined.includes(metric);
 
   /** Report the counts whose window has ended; they are paid for on its last day. */
   #reportCounts(state: State, nowS: number): void {
@@ -447,7 +470,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       const { metric: name, edition, count } = counted;
       const window = parseWindow(counted.window)!;
       const pastS = nowS - window.endDay * DAY_S;
-      if (pastS < 0) continue;
+      if (pastS < 0 || (pastS < GRACE_S && this.#withheld.includes(name))) continue;
       state.counts = state.counts.filter((other) => other !== counted);
       let outcome: Recorded = "expired";
       if (this.#registry.metrics[name]?.edition === edition && pastS < GRACE_S) {
@@ -467,7 +490,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
 
   /** Send what waits; unless hurried, only what is not to be sent again later. */
   protected async send(hurried: boolean): Promise<Flushed> {
-    if (!this.#consent) return "no_consent";
+    if (!this.#consent) return this.#refusal;
     const alone = this.#options.alone ?? ((task) => task());
     return alone(async () => {
       let result: Flushed = "nothing_waiting";

@@ -6,6 +6,7 @@
 
 import type { Mechanism } from "../src/channel.js";
 import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
+import { SUPPRESSED, chosen, decide, standing, status, words, type Decision } from "../src/deciding.js";
 import { MalformedError } from "../src/errors.js";
 import { meaning } from "../src/meaning.js";
 import { sentencesIn, written } from "../src/sentences.js";
@@ -27,12 +28,20 @@ export interface Vectors {
   readonly uploads: Json;
   readonly verdicts: Json;
   readonly stopped: Json;
+  readonly consent: Json;
   readonly compiled: Readonly<Record<string, CompiledMetric | string>>;
   /** What Python says: the sentences of each language, and reports in words. */
   readonly said: {
     readonly sentences: CompiledRegistry["sentences"];
     readonly reports: readonly { definition: string; symbol: number; words: Readonly<Record<string, string>> }[];
     readonly numbers: readonly { number: [string, string]; decimals: number; words: Readonly<Record<string, string>> }[];
+  };
+  /** The registries of choices by definition; a choice as Python stores it, and what Python says of decisions. */
+  readonly choices: {
+    readonly registries: Readonly<Record<string, CompiledRegistry>>;
+    readonly stored: string;
+    readonly statuses: readonly { decision: Decision; words: Readonly<Record<string, readonly string[]>> }[];
+    readonly asked: readonly { decision: Decision; words: Readonly<Record<string, readonly string[]>> }[];
   };
 }
 
@@ -137,6 +146,38 @@ export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promis
     for (const { header, stopped: read } of stopped) same(decodeStopped(header), read);
     same(decodeStopped(), []);
   },
+
+  "the first rule that applies decides as in the vectors"({ consent }) {
+    const nothing = { withheld: [], undecided: [] };
+    const stored: Readonly<Record<string, Decision>> = {
+      none: { consent: false, rule: "undecided", by: "", ...nothing },
+      yes: { consent: true, rule: "choice", by: consent.standings.day, ...nothing },
+      no: { consent: false, rule: "choice", by: consent.standings.day, ...nothing },
+    };
+    for (const each of consent.decisions) {
+      const decision = decide(each.environment, each.files, stored[each.stored]!, each.variable ?? undefined);
+      same([decision.rule, decision.by], [each.rule, each.by]);
+      same(decision.consent, suppressing(each.consent));
+    }
+  },
+
+  "a stored choice covers what the vectors say"({ consent: { standings }, choices: { registries } }) {
+    const host = (collector: string) => new URL(collector).hostname;
+    for (const each of standings.cases) {
+      const choice = chosen(each.chosen, registries[standings.definition]!, host(standings.collector));
+      const decision = standing(choice, registries[each.definition]!, host(each.collector));
+      same([decision.rule, decision.consent], [each.rule, suppressing(each.consent)]);
+      same([decision.withheld, decision.undecided].map((names) => [...names].sort()), [each.withheld, each.undecided]);
+    }
+  },
+
+  "users are asked, and told what is decided, in Python's words"({ consent: { standings }, choices }) {
+    const registry = choices.registries[standings.definition]!;
+    for (const language of ["de", "en"]) {
+      for (const said of choices.asked) same(words(registry, said.decision, "a.example", language), said.words[language]);
+      for (const said of choices.statuses) same(status(registry, said.decision, language), said.words[language]);
+    }
+  },
 };
 
 /** Compare the symbol of scripted coins, and what they were asked for. */
@@ -156,6 +197,11 @@ function given(answer: Json): unknown {
 function same(found: unknown, expected: unknown): void {
   const [left, right] = [sorted(found), sorted(expected)];
   if (left !== right) throw new Error(`${left} where the vectors have ${right}`);
+}
+
+/** Return a consent of the vectors as the SDK has it. */
+function suppressing(consent: Json): Json {
+  return consent === "suppressed" ? SUPPRESSED : consent;
 }
 
 /** Return JSON with the members of each object sorted by name. */

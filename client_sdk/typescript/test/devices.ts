@@ -18,6 +18,7 @@ const COIN: CompiledMetric = {
   mechanism: "randomized-response",
   integers: { keep_numerator: String(3n << 62n) },
   edition: "e40f8e3e3027",
+  terms: "used",
   nanos: "1000000000",
   attos: "0",
 };
@@ -30,6 +31,7 @@ export const CLICKS: CompiledMetric = {
   mechanism: "one-bit",
   integers: { keep_numerator: String(3n << 62n) },
   edition: "0123456789ab",
+  terms: "how many",
   nanos: "1000000000",
   attos: "0",
   persist: true,

@@ -1,15 +1,15 @@
 /** What a kill cannot show, because the system keeps what was written: which steps of a commit wait for the disk. */
 
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import files from "node:fs";
 import fs from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
-const folder = mkdtempSync(join(tmpdir(), "hearsay-durable-"));
-after(() => rmSync(folder, { recursive: true }));
+const folder = files.mkdtempSync(join(tmpdir(), "hearsay-durable-"));
+after(() => files.rmSync(folder, { recursive: true }));
 
 const steps: string[] = [];
 let isFull = false;
@@ -22,6 +22,9 @@ fs.open = async (...given: Parameters<typeof open>) => {
   return file;
 };
 fs.link = (...given: Parameters<typeof link>) => link(...given).then(() => void steps.push(`link ${named(given[1])}`));
+const { fsyncSync, renameSync } = files;
+files.fsyncSync = (file) => (fsyncSync(file), void steps.push("sync"));
+files.renameSync = (from, to) => (renameSync(from, to), void steps.push(`rename ${named(to)}`));
 syncBuiltinESMExports();
 
 test("a commit is on the disk before it gets its name, and its name before it is acknowledged", async () => {
@@ -46,4 +49,12 @@ test("a disk that is full keeps the state as it was, and nothing of the one that
   isFull = false;
   assert.deepEqual(await fs.readdir(folder), before);
   await store.transact((state) => [state!, undefined]);
+});
+
+test("a choice is on the disk before it takes the place of an earlier one", async () => {
+  const { consent } = await import("../src/node.js");
+  const { registry } = await import("./devices.js");
+  steps.length = 0;
+  consent.choose(registry(["a"]), { collector: "https://collector.example.com", dataDir: folder, consent: true });
+  assert.deepEqual(steps, ["sync", "rename ./consent.json"]);
 });

@@ -37,7 +37,7 @@ const EVIDENCE = { en: "Weak.", de: "Schwach." };
 async function shownIn(
   context: TestContext,
   language: "en" | "de",
-  { reported = ["true"] as readonly string[], forget = async () => undefined as void } = {},
+  { reported = ["true"] as readonly string[], forget = async () => undefined as void, whenForgotten = () => {} } = {},
 ): Promise<FakeElement> {
   const page = globalThis as { document?: unknown };
   context.after(() => delete page.document);
@@ -45,7 +45,7 @@ async function shownIn(
   const texts = { ...SAID.sentences[language], evidence: EVIDENCE[language] };
   const sentences = (asked: string) => sentencesIn({ sentences: { [language]: texts } }, asked);
   const history = async (): Promise<HistoryEntry[]> => [{ ...ENTRY, reported: reported[0] }];
-  return (await historyElement({ history, sentences, forget }, language)) as unknown as FakeElement;
+  return (await historyElement({ history, sentences, forget }, language, whenForgotten)) as unknown as FakeElement;
 }
 
 /** Return all texts of an element and of those within it. */
@@ -54,8 +54,8 @@ function texts({ textContent, children }: FakeElement): string[] {
 }
 
 /** Show a history, press its button, and return what is said. */
-async function saidAfterForget(context: TestContext, forget: () => Promise<void>): Promise<string> {
-  const shown = await shownIn(context, "en", { forget });
+async function saidAfterForget(context: TestContext, forget: () => Promise<void>, whenForgotten = () => {}): Promise<string> {
+  const shown = await shownIn(context, "en", { forget, whenForgotten });
   await shown.children.find(({ name }) => name === "button")!.click();
   return shown.children.find(({ name }) => name === "p")!.textContent;
 }
@@ -81,5 +81,8 @@ test("of a question that the registry lacks, the symbol is shown and nothing is 
 
 test("who erases the history is told that it is erased, or that it is not", async (context) => {
   assert.match(await saidAfterForget(context, async () => undefined), /^Erased/);
-  assert.match(await saidAfterForget(context, () => Promise.reject(new Error("full"))), /could not be erased/);
+  const fails = () => Promise.reject(new Error("full"));
+  assert.match(await saidAfterForget(context, fails, () => assert.fail("called too early")), /could not be erased/);
+  const isFull = () => { throw new Error("full"); }; // the choice is not stored
+  assert.match(await saidAfterForget(context, async () => undefined, isFull), /could not be erased/);
 });

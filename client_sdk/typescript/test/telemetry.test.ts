@@ -515,7 +515,7 @@ test("consent by purpose covers the questions whose purposes were agreed to", as
   assert.deepEqual(await outcomes(), ["already_recorded", "already_recorded", "queued"]);
   device.telemetry.consent = [];
   assert.equal(device.telemetry.consent, false);
-  for (const wrong of ["usage", 1, null]) assert.throws(() => (device.telemetry.consent = wrong as never), HearsayError);
+  for (const wrong of ["usage", 1, {}, { consent: "usage" }]) assert.throws(() => (device.telemetry.consent = wrong as never), HearsayError);
 });
 
 test("who withdraws a purpose takes back what waits of it, and nothing else, in every state of an upload", async () => {

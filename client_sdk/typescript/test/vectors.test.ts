@@ -37,6 +37,9 @@ test("each check fails if a vector says something else", async () => {
     ({ uploads }) => (uploads.find((each: { canonical?: boolean }) => each.canonical).upload.upload = "0"),
     ({ verdicts }) => (verdicts.malformed.at(-1).place = "elsewhere"),
     ({ stopped }) => stopped.at(-1).stopped.push("a:0123456789ab"),
+    ({ consent }) => (consent.decisions.at(-1).consent = "suppressed"),
+    ({ consent }) => consent.standings.cases[0].withheld.push("a"),
+    ({ choices }) => (choices.statuses.at(-1).words.de[0] += "!"),
   ];
   const checks = Object.values(CHECKS);
   assert.equal(changes.length, checks.length);

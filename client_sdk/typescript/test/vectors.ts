@@ -13,13 +13,14 @@ function written(name: string): Json {
   return JSON.parse(readFileSync(new URL(`../${name}.json`, import.meta.url), "utf8"));
 }
 
-const FILES = ["coins", "invalid", "editions", "windows", "uploads", "verdicts", "stopped"] as const;
+const FILES = ["coins", "invalid", "editions", "windows", "uploads", "verdicts", "stopped", "consent"] as const;
 
 /** The vectors that concern a device, and their questions as `python -m tests.support.typescript` has compiled them. */
 export const VECTORS: Vectors = {
-  ...(Object.fromEntries(FILES.map((name) => [name, read(name)])) as Omit<Vectors, "compiled" | "said">),
+  ...(Object.fromEntries(FILES.map((name) => [name, read(name)])) as Omit<Vectors, "compiled" | "said" | "choices">),
   compiled: written("compiled"),
   said: written("said"),
+  choices: written("choices"),
 };
 
 /** What Python says to users. */

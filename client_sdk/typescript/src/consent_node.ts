@@ -1,0 +1,106 @@
+/**
+ * The consent kit in Node: a question on the terminal, and the choice in a file beside the ledger, which outlives
+ * `forget`.
+ */
+
+import { randomUUID } from "node:crypto";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Prompt } from "./deciding.js";
+import { codeOf, folderOf } from "./file.js";
+import { kit } from "./kit.js";
+
+export * from "./deciding.js";
+
+/** The file in `dataDir` that keeps the choice. */
+const FILE_NAME = "consent.json";
+
+interface NodeSettings {
+  readonly collector: string;
+  /** The app's folder, as a `Telemetry` gets it. */
+  readonly dataDir: string;
+  /** The app's own variable, such as NOTES_TELEMETRY: 1 agrees to everything for a run, anything else suppresses it. */
+  readonly variable?: string;
+}
+
+export const { current, choose, ask } = kit<NodeSettings>((_, { dataDir }) => {
+  const folder = folderOf(dataDir);
+  return {
+    environment: process.env,
+    files: machineFiles().filter(mayExist),
+    read: () => readFileSync(join(folder, FILE_NAME), "utf8"),
+    write: (text) => replace(folder, text),
+  };
+}, terminal());
+
+/** Return the files that turn telemetry off for a whole machine, by platform. */
+export function machineFiles(platform: string = process.platform, environment = process.env): readonly string[] {
+  const linux = "/etc/hearsay/disabled";
+  if (platform === "win32") return [`${environment["PROGRAMDATA"] ?? "C:\\ProgramData"}\\Hearsay\\disabled`];
+  return platform === "darwin" ? ["/Library/Application Support/Hearsay/disabled", linux] : [linux];
+}
+
+/** Whether there is a file, or a folder that this user may not read. */
+function mayExist(file: string): boolean {
+  try {
+    statSync(file);
+    return true;
+  } catch (error) {
+    return !["ENOENT", "ENOTDIR"].includes(String(codeOf(error)));
+  }
+}
+
+/** Replace the stored choice, completely or not at all. */
+function replace(folder: string, text: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const draft = join(folder, `${FILE_NAME}.${randomUUID()}`);
+  try {
+    const file = openSync(draft, "wx", 0o600);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(draft, join(folder, FILE_NAME));
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * Return a prompt that asks on the terminal until the user types yes or no in full, and not at all without one.
+ *
+ * A user who ends the input has not decided. It names the address of the app's `statement`, if there is one.
+ */
+export function terminal(statement?: string): Prompt {
+  return (_, lines, say) => {
+    const { stdin, stderr } = process;
+    if (!stdin.isTTY || !stderr.isTTY || !isInForeground()) return undefined;
+    const link = statement === undefined ? [] : [`${say("consent.reveals")}: ${statement}`];
+    const [yes, no] = [say("consent.yes"), say("consent.no")];
+    const may = `${say("consent.may")} [${yes}/${no}] `;
+    stderr.write([...lines, ...link, may].join("\n"));
+    const input = createInterface({ input: stdin });
+    return new Promise((resolve) => {
+      input.on("line", (line) => {
+        const typed = line.trim().toLowerCase();
+        if (typed !== yes && typed !== no) return void stderr.write(`${say("consent.type")}\n${may}`);
+        resolve(typed === yes);
+        input.close();
+      });
+      input.on("close", () => resolve(undefined));
+    });
+  };
+}
+
+/** Whether this program may read from its terminal; in the background, the system would stop it. Only Linux tells. */
+function isInForeground(): boolean {
+  try {
+    const [, , group, , , foreground] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)!.split(" ");
+    return group === foreground;
+  } catch {
+    return true;
+  }
+}
