@@ -135,7 +135,7 @@ test("a question that is withheld is off, the others go on, and nothing that it 
   await device.telemetry.count("clicks");
   device.nowS += DAY_S;
   const left = structuredClone(device.store.state!);
-  const decision: Decision = { ...NOTHING, consent: ["usage"], rule: "choice", withheld: ["b", "clicks"] };
+  const decision: Decision = { ...NOTHING, consent: ["usage"], rule: "choice", withheld: ["b", "clicks"], undecided: ["b", "clicks"] };
   const telemetry = device.open({ consent: decision });
   assert.deepEqual([await telemetry.record("b", true), await telemetry.count("clicks")], ["no_consent", "no_consent"]);
   assert.equal(await telemetry.record("a", true), "queued");
@@ -225,7 +225,7 @@ async function shown(dataDir: string, typed: string, { language = "en", hasTermi
 test("it asks on a terminal once, and takes yes and no alone", async () => {
   const [{ dataDir }, other] = [settings(), settings()];
   const text = await shown(dataDir, "\ny\nmaybe\nyes\n");
-  assert.ok(text.includes("acme would like to ask your device:\n  a: Is it used?\n"), text);
+  assert.ok(text.includes("acme would like to report your answers to these questions:\n  a: Is it used?\n"), text);
   assert.ok(text.includes("What a year of answers can reveal: https://acme.example/statement\n"), text);
   assert.equal(text.split("Do you agree? [yes/no]").length, 5, text);
   assert.ok(text.endsWith("-> true choice\n"), text);
