@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from client_sdk.answers.budget_alerts import WARN_AT, BudgetWatch, OnBudget
 from client_sdk.answers.consent import consent_of, covers
@@ -55,6 +55,14 @@ class Telemetry(Counting, Consenting):
     <Recorded.QUEUED: 'queued'>
     """
 
+    def __new__(cls, *_: object, trial: bool = False, **__: object) -> Self:
+        """Return one that is also a `client_sdk.trial.Trial`, if this is a trial."""
+        if trial:
+            from client_sdk.trial import Trial  # noqa: PLC0415 40 ms, for developers alone
+
+            cls = type("TrialTelemetry", (Trial, cls), {})  # noqa: PLW0642 the class to make one of
+        return object.__new__(cls)
+
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
         self,
         registry: Registry | str | Path,
@@ -72,6 +80,7 @@ class Telemetry(Counting, Consenting):
         sender: Literal["thread", "process"] = "thread",
         strata: Mapping[str, str] | None = None,
         strict: bool = False,
+        trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
@@ -98,19 +107,18 @@ class Telemetry(Counting, Consenting):
                 Its ``post(body)`` returns a `client_sdk.Reply`, or None if nothing came back.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
-                soon after the report that spent it. What it raises is logged. Nothing is sent while
-                it runs.
+                soon after the report that spent it. It holds up uploads; its errors are logged.
             warn_at: those fractions.
             sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
-                within a few minutes and works by HTTP only. It suits commands that run for a
-                second.
+                within minutes and works by HTTP only, for commands that run for a second.
             strata: this device's values of the registry's public variables, such as
                 ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
                 that are counted by them; a value that the registry does not list counts as others.
             strict: whether a call raises for a mistake of the app, such as an answer outside its
-                domain. This is for tests: in the hands of users, the error would tell of the
-                answer.
+                domain. This is for tests: to users, the error would tell of the answer.
+            trial: whether to ask and send at once, and show each answer on standard error: for
+                developers, with ``hearsay-collector serve --trial``.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
@@ -120,7 +128,8 @@ class Telemetry(Counting, Consenting):
                 ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0,
                 or is above 1; if ``coins`` are given without a ``transport``; if ``sender`` is
                 neither of the two, or is a process without a ``data_dir`` or with a ``transport``;
-                or if ``strata`` names a variable that the registry lacks.
+                if ``strata`` names a variable that the registry lacks; or if a ``trial`` has a
+                collector on another machine, without HEARSAY_TRIAL=1 in the environment.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of texts; if
                 ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
@@ -162,6 +171,8 @@ class Telemetry(Counting, Consenting):
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
         self._start(agreed)
+
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined] # the signature that is shown
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue its report: one report per metric and window.

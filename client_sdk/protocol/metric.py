@@ -51,6 +51,7 @@ class Metric:
             together.
         stratum: the stratum of the reports of this definition, as the device sends it in the clear;
             empty for all others.
+        is_trial: whether its reports are those of a trial (`registry.trial`).
         edition: hex digest of what a report means.
         editions: the editions of all strata: that of the others, then in the order of ``strata``.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
@@ -74,6 +75,7 @@ class Metric:
     is_sensitive: bool = False
     strata: tuple[str, ...] = ()
     stratum: str = ""
+    is_trial: bool = False
     edition: str = field(init=False)
     editions: tuple[str, ...] = field(init=False)
     epsilon_nanos: int = field(init=False)
@@ -184,15 +186,16 @@ def _edition(metric: Metric, stratum: str) -> str:
 
     Purpose, owner, expiry, unit, consent, sensitivity and the list of strata are not part of it:
     editing them must not redraw anything. The stratum of a report is, so that each stratum has
-    tallies of its own. Consent decides whether there is a report, and never what it says.
+    tallies of its own; so is a trial. Consent decides whether there is a report, not what it says.
     """
-    meaning = {
+    meaning: dict[str, object] = {
         "schema": 1,
         "kind": metric.kind.name,
         "domain": definition(metric),
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),
-    } | ({"stratum": stratum} if stratum else {})
+    }
+    meaning |= ({"stratum": stratum} if stratum else {}) | ({"trial": True} if metric.is_trial else {})
     canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:EDITION_DIGITS]

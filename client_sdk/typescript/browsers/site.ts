@@ -55,7 +55,11 @@ export async function bundled(contents: string, folder = PACKAGE): Promise<strin
     bundle: true,
     format: "esm",
     write: false,
-    alias: { "hearsay-ldp": `${PACKAGE}dist/src/index.js`, "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js` },
+    alias: {
+      "hearsay-ldp": `${PACKAGE}dist/src/index.js`,
+      "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js`,
+      "hearsay-ldp/trial": `${PACKAGE}dist/src/trial.js`,
+    },
   });
   return result.outputFiles[0]!.text;
 }

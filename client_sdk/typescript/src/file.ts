@@ -44,12 +44,12 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
-  /** Take a path, which means the same folder wherever the program goes later. */
-  constructor(folder: string) {
+  /** Take a path, which means the same folder wherever the program goes later, and perhaps a folder within it. */
+  constructor(folder: string, within = "") {
     if (typeof folder !== "string" || /^(~[/\\]|~?$)|\0/.test(folder)) {
       throw new HearsayError("dataDir must be the path of a folder of the app, as a text and without ~");
     }
-    this.#folder = resolve(folder);
+    this.#folder = resolve(folder, within);
   }
 
   async exists(): Promise<boolean> {

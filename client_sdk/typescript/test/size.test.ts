@@ -26,14 +26,14 @@ test("everything is at most 13.3 KB", async () => {
   assert.ok(bytes <= 13_300, `${bytes}`);
 });
 
-test("booleans, categories and means of numbers, with their words, are at most 8.3 KB", async () => {
+test("booleans, categories and means of numbers, with their words, are at most 8.4 KB", async () => {
   const bytes = await gzipped(`
     export { Telemetry } from "hearsay-ldp";
     export { boolean, category, number } from "hearsay-ldp/spec";
     export { randomizedResponse, kAryRandomizedResponse, optimalMean } from "hearsay-ldp/spec";
   `);
   console.log(`boolean, category, number: ${bytes} bytes`);
-  assert.ok(bytes <= 8_300, `${bytes}`);
+  assert.ok(bytes <= 8_400, `${bytes}`);
 });
 
 test("nothing that a page must not use is in the bundle", async () => {
