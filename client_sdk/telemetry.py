@@ -41,13 +41,11 @@ class Telemetry(Counting, Consenting):
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
     time is over, and both say by their result what happened. Once made, it raises for no answer and
     no name, unless it is ``strict``; only what is done for the user, such as `forget`, raises a
-    `LedgerError` if it fails. Any thread may use it; so may parent
-    and child after a fork, and several processes on one ``data_dir``. Nothing is recorded, stored
-    or sent without consent. A start without it also ends what a helper of an earlier program sends;
-    a request that has begun ends by itself.
+    `LedgerError` if it fails. Any thread may use it; so may parent and child after a fork, and
+    several processes on one ``data_dir``. Nothing is recorded, stored or sent without consent. A
+    start without it also ends what an earlier program's helper sends, but for a request under way.
 
-    It is a context manager: leaving the context closes it. Dropping the object closes it, too,
-    without waiting for anything.
+    As a context manager it closes itself. Dropping it closes it, too, and waits for nothing.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
@@ -85,8 +83,7 @@ class Telemetry(Counting, Consenting):
         """Start; reports left over from an earlier run are sent in the background.
 
         Args:
-            registry: the app's questions and ceilings, or the path of their file, such as
-                ``metrics.toml``.
+            registry: the app's questions and ceilings, or the path of their file.
             collector: the collector's URL.
             data_dir: a directory that only this app uses, on a local file system. It holds the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
@@ -96,13 +93,10 @@ class Telemetry(Counting, Consenting):
                 registry is among them. A question without a purpose needs True. What waits of a
                 purpose that is not in the set is dropped, whatever ``consent`` is set to later.
             clock: returns Unix seconds.
-            coins: the source of randomness; anything but the default is for tests, and needs a
-                ``transport``, too.
-            upload_key: the secret that the collector requires of this app; the same on every
-                device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine. Anybody
-                on the way can then read and answer what is sent: this is for networks of your own.
-                An http URL of this machine is always allowed.
+            coins: the source of randomness; another one is for tests, which give a ``transport``.
+            upload_key: the secret that the collector requires, the same on every device.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine: in your
+                own network, because anybody on the way can then read and answer what is sent.
             transport: how uploads travel; HTTP by default. Only the default sends ``upload_key``.
                 Its ``post(body)`` returns a `client_sdk.Reply`, or None if nothing came back.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
@@ -112,13 +106,11 @@ class Telemetry(Counting, Consenting):
             sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
                 within minutes and works by HTTP only, for commands that run for a second.
-            strata: this device's values of the registry's public variables, such as
-                ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
-                that are counted by them; a value that the registry does not list counts as others.
+            strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
+                in the clear; a value that the registry does not list counts as others.
             strict: whether a call raises for a mistake of the app, such as an answer outside its
                 domain. This is for tests: to users, the error would tell of the answer.
-            trial: whether to ask and send at once, and show each answer on standard error: for
-                developers, with ``hearsay-collector serve --trial``.
+            trial: whether to ask and send at once, and show answers on standard error.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.

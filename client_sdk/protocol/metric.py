@@ -39,18 +39,14 @@ class Metric:
             window ends. None if there is none.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
         has_no_answer: whether the last input stands for no answer, as which silence is reported.
-        persist: whether the count of a window, or the days of use, are kept on disk and survive the
-            process.
-        retention_days: how many days the collector keeps a tally after the grace of its window;
-            None if it keeps it for good.
+        persist: whether the count of a window, or the days of use, are kept on disk.
+        retention_days: for how many days the collector keeps a closed tally; None for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
         consent: the purposes that the user must all have agreed to; empty if only an agreement to
             everything will do.
         is_sensitive: whether a stricter limit holds for its epsilon (`registry.limits`).
-        strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
-            together.
-        stratum: the stratum of the reports of this definition, as the device sends it in the clear;
-            empty for all others.
+        strata: the names of its public strata, such as "platform=ios"; empty if it has none.
+        stratum: that of the reports of this definition, sent in the clear; empty for all others.
         is_trial: whether its reports are those of a trial (`registry.trial`).
         edition: hex digest of what a report means.
         editions: the editions of all strata: that of the others, then in the order of ``strata``.
