@@ -192,7 +192,7 @@ def test_embedding_serving_and_reporting_work_as_the_pages_say(
     registry = folder / "metrics.toml"
     lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
     in_the_first_weeks = "".join(line for line in lines if not line.startswith("strategy"))
-    registry.write_text(in_the_first_weeks, encoding="utf-8")  # as the page says for trying it out
+    registry.write_text(in_the_first_weeks, encoding="utf-8")  # so that each week is asked
     (embedding,) = (sample for sample in samples("python") if EXAMPLE_COLLECTOR in sample)
     names = {"__file__": str(folder / "app.py"), "app_data_dir": folder / "app-data", "user_said_yes": True}
     exec(embedding.replace(EXAMPLE_COLLECTOR, f"http://{address}"), names)  # noqa: S102 the page's own sample
