@@ -139,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
         subparser.add_argument("--data-dir", required=True, metavar="DIR", help="The app's data directory.")
         subparser.set_defaults(command=command)
     showing = commands.choices["show"]
+    showing.add_argument("--all", action="store_true", help="Show every report, ceiling, reason and edition.")
     showing.add_argument("--pending", action="store_true", help="Show only what is waiting: why, and until when.")
     showing.add_argument("--json", action="store_true", help="Print a JSON object, for programs.")
     showing.add_argument("--follow", action="store_true", help="Keep running, and show changes until interrupted.")
@@ -166,10 +167,13 @@ def _language(text: str) -> str:
 def _show(path: Path, arguments: argparse.Namespace) -> Iterator[str]:
     def read() -> list[str]:
         with contextlib.closing(show.open_copy(path)) as connection:
-            view = show.look(connection, time(), arguments.language)
+            is_plain = not (arguments.all or arguments.json)
+            view = show.look(connection, time(), arguments.language, is_plain=is_plain)
         if arguments.json:
             return [show.pending_as_json(view) if arguments.pending else show.as_json(view)]
-        return list(show.pending_as_text(view) if arguments.pending else show.as_text(view))
+        if arguments.pending:
+            return list(show.pending_as_text(view))
+        return list(show.everything_as_text(view) if arguments.all else show.as_text(view))
 
     return show.followed(read) if arguments.follow else iter(read())
 

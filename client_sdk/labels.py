@@ -9,6 +9,7 @@ from client_sdk.ledger.registries import unpacked
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.sentences import ENGLISH, Sentences, sentences_in
 from client_sdk.results import HistoryEntry, PendingReport
 
@@ -18,8 +19,9 @@ Entry = TypeVar("Entry", HistoryEntry, PendingReport)
 class Labeler:
     """Finds the question of a report in registries, and reads no more of them than it needs."""
 
-    def __init__(self, packed: Iterable[bytes], registry: Registry | None = None) -> None:
-        """Take the registries that a ledger keeps, and one to ask before them."""
+    def __init__(self, packed: Iterable[bytes], registry: Registry | None = None, app: str = "") -> None:
+        """Take the registries that a ledger keeps, one to ask before them, and the ledger's app."""
+        self._app = app
         self._unread = iter(packed)
         self._metrics: dict[tuple[str, str], Metric] = {}
         self.latest: Registry | None = None
@@ -52,9 +54,11 @@ class Labeler:
         """Read the next registry, the latest first; return whether there was one."""
         for packed in self._unread:
             try:
-                self._learn(Registry.parse(unpacked(packed)))
+                registry = Registry.parse(unpacked(packed))
             except RegistryError:  # a later version of the SDK wrote it
                 continue
+            tried = in_trial(registry)
+            self._learn(tried if tried.app == self._app else registry)
             return True
         return False
 

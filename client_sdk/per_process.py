@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
+from client_sdk.decision import SUPPRESSED
 from client_sdk.host import exits, forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
     from client_sdk.answers.budget_alerts import BudgetWatch
     from client_sdk.answers.provider import Provider
+    from client_sdk.protocol.registry.registry import Registry
+    from client_sdk.results import OnBudget
     from client_sdk.sending.helper import Helper
 
 REQUEST_DEADLINE_S = 0.3
@@ -143,3 +146,44 @@ class Processes:
             watch=self._watch,
         )
         return Process(ledger_thread, uploader, Losses(), Mistakes())
+
+
+def watch_of(registry: Registry, on_budget: OnBudget | None, warn_at: Sequence[float]) -> BudgetWatch | None:
+    """Return what calls back when fractions of the budget are spent; None if nobody wants to know.
+
+    Raises:
+        TypeError, ValueError: if the fractions are none.
+
+    """
+    if on_budget is None:
+        return None
+    from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 1 ms
+
+    return BudgetWatch(registry, on_budget, warn_at)
+
+
+def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
+    sender: str,
+    path: Path | None,
+    app: str,
+    schedule: Schedule,
+    collector: str,
+    upload_key: str | None,
+    *,
+    allow_plain_http: bool,
+) -> Helper | None:
+    """Return the process that sends after the program; None if a thread sends, or nothing is sent.
+
+    Raises:
+        ValueError: if the sender is neither, or a process has no file to send from.
+
+    """
+    if sender == "thread":
+        return None
+    if sender != "process" or path is None:
+        raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
+    if schedule.agreement.consent is SUPPRESSED:
+        return None
+    from client_sdk.sending.helper import Helper  # noqa: PLC0415 3 ms
+
+    return Helper(path, app, collector, upload_key, allow_plain_http, schedule.agreement.groups)

@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
+from math import ceil
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,6 +30,7 @@ from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.stopped import Question
+from client_sdk.protocol.wire.verdict import Refusal
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
 if TYPE_CHECKING:
@@ -36,6 +39,12 @@ if TYPE_CHECKING:
 
 DIGITS = 9
 """Decimals of a privacy loss, which is charged in billionths."""
+
+SHOWN = 8
+"""How many reports people see at first, the latest ones."""
+
+PLAIN = ("along", "against", "symbol", "texts")
+"""Words of a report that a user cannot read: people get others in their place."""
 
 LOOK_EVERY_S = 1.0
 """How often a follower looks at the ledger: as often as a developer who waits would."""
@@ -72,8 +81,12 @@ class LedgerView(NamedTuple):
     evidence: str
 
 
-def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) -> LedgerView:
+def look(
+    connection: sqlite3.Connection, now_s: float, language: str = ENGLISH, *, is_plain: bool = False
+) -> LedgerView:
     """Read the ledger in one transaction, which nobody else waits for.
+
+    If plain, what was reported is said in words alone.
 
     Raises:
         LanguageError: if there are no sentences in the language.
@@ -81,10 +94,13 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
     """
     connection.execute("BEGIN")
     try:
-        labels = Labeler(registries.kept(connection))
+        (app,) = connection.execute("SELECT app FROM device").fetchone()
+        labels = Labeler(registries.kept(connection), app=app)
         labels.read()
         say = labels.sentences(language)
-        waiting, left = labels.label(pending(connection, now_s), say), labels.label(status.history(connection), say)
+        words = Sentences(dict(say.texts) | {f"reported.{key}": say(f"show.plain.{key}") for key in PLAIN})
+        named = partial(labels.label, say=words if is_plain else say)
+        waiting, left = named(pending(connection, now_s)), named(status.history(connection))
         return LedgerView(
             history=left,
             may_be_erased=erase.may_have_erased(connection),
@@ -94,7 +110,7 @@ def look(connection: sqlite3.Connection, now_s: float, language: str = ENGLISH) 
             budget=_budget(connection, labels.latest, now_s),
             dropped=status.dropped(connection),
             stopped=stops.stopped(connection),
-            problem=status.latest_problem(connection),
+            problem=_problem(status.latest_problem(connection), say),
             say=say,
             evidence=_evidence(left, labels, say),
         )
@@ -110,6 +126,15 @@ def _evidence(left: Sequence[HistoryEntry], labels: Labeler, say: Sentences) -> 
     return evidence(known, say) if known else ""
 
 
+def _problem(problem: LatestProblem | None, say: Sentences) -> LatestProblem | None:
+    """Return a problem in the reader's language, if it is a refusal."""
+    sentence = "" if problem is None else problem.sentence
+    refusal = next((each for each in Refusal if sentence.endswith(each.sentence)), None)
+    if problem is None or refusal is None:
+        return problem
+    return problem._replace(sentence=say.texts.get(f"problem.{refusal}") or say.code("outcome", refusal))
+
+
 def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: float) -> BudgetStatus | None:
     if registry is None:
         return None
@@ -118,16 +143,45 @@ def _budget(connection: sqlite3.Connection, registry: Registry | None, now_s: fl
 
 
 def as_text(view: LedgerView) -> Iterator[str]:
+    """Yield what matters as lines for people: about twenty."""
+    say = view.say
+    yield from _history(view, view.history[-SHOWN:])
+    if len(view.history) > SHOWN:
+        yield say("show.earlier", reports=len(view.history) - SHOWN)
+    if view.budget is not None and view.budget.lifetime_ceiling > 0:
+        part = Fraction(view.budget.lifetime_spent) / Fraction(view.budget.lifetime_ceiling)
+        yield say("show.part", percent=say.number(Fraction(ceil(100 * part))))
+    yield say("show.waiting", reports=view.waiting)
+    if view.dropped:
+        yield say("show.lost", reports=sum(view.dropped.values()))
+    if view.stopped:
+        yield say("show.ended", questions=", ".join(dict.fromkeys(name for name, _ in view.stopped)))
+    yield from _latest_problem(view)
+    yield say("show.all")
+
+
+def _history(view: LedgerView, entries: Sequence[HistoryEntry]) -> Iterator[str]:
+    """Yield a table of reports that have left, and how much one of them says."""
+    say = view.say
+    if not entries:
+        yield say("show.erased" if view.may_be_erased else "history.nothing")
+        return
+    heads = tuple(say(f"history.{head}") for head in ("question", "window", "reported", "outcome"))
+    rows = [(each.metric, each.window, each.label, say.code("outcome", each.outcome)) for each in entries]
+    yield from _table([heads, *rows])
+    yield ""
+    yield f"{say('history.randomized')} {view.evidence}"
+
+
+def _latest_problem(view: LedgerView) -> Iterator[str]:
+    if view.problem is not None:
+        yield view.say("show.problem", instant=_instant(view.problem.at_s), sentence=view.problem.sentence)
+
+
+def everything_as_text(view: LedgerView) -> Iterator[str]:
     """Yield everything as lines for people."""
     say = view.say
-    if view.history:
-        heads = tuple(say(f"history.{head}") for head in ("question", "window", "reported", "outcome"))
-        rows = [(each.metric, each.window, each.label, say.code("outcome", each.outcome)) for each in view.history]
-        yield from _table([heads, *rows])
-        yield ""
-        yield f"{say('history.randomized')} {view.evidence}"
-    else:
-        yield say("show.erased" if view.may_be_erased else "history.nothing")
+    yield from _history(view, view.history)
     yield say("show.spent", epsilon=_loss(view.spent, say))
     if view.budget is not None:
         yield from _ceilings(view.budget, say)
@@ -137,8 +191,7 @@ def as_text(view: LedgerView) -> Iterator[str]:
         yield say("show.dropped", reason=say.code("outcome", reason), reports=reports)
     for question, edition in view.stopped:
         yield say("show.stopped", question=question, edition=edition)
-    if view.problem is not None:
-        yield say("show.problem", instant=_instant(view.problem.at_s), sentence=view.problem.sentence)
+    yield from _latest_problem(view)
 
 
 def pending_as_text(view: LedgerView) -> Iterator[str]:

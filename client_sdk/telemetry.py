@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
-from client_sdk.decision import SUPPRESSED, Consent, Decision
+from client_sdk.decision import Consent, Decision
 from client_sdk.host import exits
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
 from client_sdk.ledger.file import FILE_NAME
-from client_sdk.per_process import Processes
+from client_sdk.per_process import Processes, helper_of, watch_of
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
@@ -40,19 +40,25 @@ class Telemetry(Providing, Consenting):
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
     time is over, and both say by their result what happened. Once made, it raises for no answer and
     no name, unless it is ``strict``; only what is done for the user, such as `forget`, raises a
-    `LedgerError` if it fails. Any thread may use it; so may parent
-    and child after a fork, and several processes on one ``data_dir``. Nothing is recorded, stored
-    or sent without consent. A start without it also ends what a helper of an earlier program sends;
-    a request that has begun ends by itself.
+    `LedgerError` if it fails. Any thread may use it; so may parent and child after a fork, and
+    several processes on one ``data_dir``. Nothing is recorded, stored or sent without consent. A
+    start without it also ends what an earlier program's helper sends, but for a request under way.
 
-    It is a context manager: leaving the context closes it. Dropping the object closes it, too,
-    without waiting for anything.
+    As a context manager it closes itself. Dropping it closes it, too, and waits for nothing.
 
     >>> url = "https://telemetry.example.com"
     >>> with Telemetry("metrics.toml", collector=url, data_dir=None, consent=True) as telemetry:
     ...     telemetry.record("dark_mode", True)
     <Recorded.QUEUED: 'queued'>
     """
+
+    def __new__(cls, *_: object, trial: bool = False, **__: object) -> Self:
+        """Return one that is also a `client_sdk.trial.Trial`, if this is a trial."""
+        if trial:
+            from client_sdk.trial import Trial  # noqa: PLC0415 40 ms, for developers alone
+
+            cls = type("TrialTelemetry", (Trial, cls), {})  # noqa: PLW0642 the class to make one of
+        return object.__new__(cls)
 
     def __init__(  # noqa: PLR0913 what varies between hosts, named by the caller
         self,
@@ -71,12 +77,12 @@ class Telemetry(Providing, Consenting):
         sender: Literal["thread", "process"] = "thread",
         strata: Mapping[str, str] | None = None,
         strict: bool = False,
+        trial: bool = False,  # noqa: ARG002 of `__new__`
     ) -> None:
         """Start; reports left over from an earlier run are sent in the background.
 
         Args:
-            registry: the app's questions and ceilings, or the path of their file, such as
-                ``metrics.toml``.
+            registry: the app's questions and ceilings, or the path of their file.
             collector: the collector's URL.
             data_dir: a directory that only this app uses, on a local file system. It holds the
                 ledger's file and is made if it is missing. None keeps everything in memory: the
@@ -88,30 +94,24 @@ class Telemetry(Providing, Consenting):
                 what `client_sdk.consent.ask` or ``current`` decides; only these read the
                 environment and the user's stored choice.
             clock: returns Unix seconds.
-            coins: the source of randomness; anything but the default is for tests, and needs a
-                ``transport``, too.
-            upload_key: the secret that the collector requires of this app; the same on every
-                device.
-            allow_plain_http: whether ``collector`` may be an http URL of another machine. Anybody
-                on the way can then read and answer what is sent: this is for networks of your own.
-                An http URL of this machine is always allowed.
+            coins: the source of randomness; another one is for tests, which give a ``transport``.
+            upload_key: the secret that the collector requires, the same on every device.
+            allow_plain_http: whether ``collector`` may be an http URL of another machine: in your
+                own network, because anybody on the way can then read and answer what is sent.
             transport: how uploads travel; HTTP by default. Only the default sends ``upload_key``.
                 Its ``post(body)`` returns a `client_sdk.Reply`, or None if nothing came back.
             on_budget: called with a fraction and a `BudgetStatus` when that fraction of the
                 lifetime budget is spent: once per fraction and process, in the thread that uploads,
-                soon after the report that spent it. What it raises is logged. Nothing is sent while
-                it runs.
+                soon after the report that spent it. It holds up uploads; its errors are logged.
             warn_at: those fractions.
             sender: who sends what waits when the program exits. ``"thread"``: nobody; the next
                 program does when it starts. ``"process"``: a detached helper process, which ends
-                within a few minutes and works by HTTP only. It suits commands that run for a
-                second.
-            strata: this device's values of the registry's public variables, such as
-                ``{"platform": "ios"}``. They are sent in the clear beside the reports of questions
-                that are counted by them; a value that the registry does not list counts as others.
+                within minutes and works by HTTP only, for commands that run for a second.
+            strata: this device's public variables, such as ``{"platform": "ios"}``. They are sent
+                in the clear; a value that the registry does not list counts as others.
             strict: whether a call raises for a mistake of the app, such as an answer outside its
-                domain. This is for tests: in the hands of users, the error would tell of the
-                answer.
+                domain. This is for tests: to users, the error would tell of the answer.
+            trial: whether to ask and send at once, and show answers on standard error.
 
         Raises:
             RegistryError: if ``registry`` is the path of a file with mistakes, or of none.
@@ -121,7 +121,8 @@ class Telemetry(Providing, Consenting):
                 ``upload_key`` is not printable ASCII without blanks; if a fraction is not above 0,
                 or is above 1; if ``coins`` are given without a ``transport``; if ``sender`` is
                 neither of the two, or is a process without a ``data_dir`` or with a ``transport``;
-                or if ``strata`` names a variable that the registry lacks.
+                if ``strata`` names a variable that the registry lacks; or if a ``trial`` has a
+                collector on another machine, without HEARSAY_TRIAL=1 in the environment.
             TypeError: if ``registry`` is neither a registry nor a path; if ``data_dir`` is neither
                 None nor a path; if ``consent`` is neither a bool nor a set of texts; if
                 ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
@@ -141,27 +142,17 @@ class Telemetry(Providing, Consenting):
         self._closed = False
         self._schedule = Schedule(registry, coins)
         self._schedule.agreement.take(consent)
-        watch = None
-        if on_budget is not None:
-            from client_sdk.answers.budget_alerts import BudgetWatch  # noqa: PLC0415 1 ms
-
-            watch = BudgetWatch(registry, on_budget, warn_at)
-        helper = None
-        if sender == "process" and self._path is not None and transport is None:
-            if agreed is not SUPPRESSED:  # no process is started, and nothing is looked up at the end
-                from client_sdk.sending.helper import Helper  # noqa: PLC0415 3 ms
-
-                groups = self._schedule.agreement.groups
-                helper = Helper(self._path, registry.app, collector, upload_key, allow_plain_http, groups)
-        elif sender != "thread":
-            raise ValueError('sender must be "thread", or "process" with a data_dir and without a transport')
+        where = None if transport else self._path
+        helper = helper_of(
+            sender, where, registry.app, self._schedule, collector, upload_key, allow_plain_http=allow_plain_http
+        )
         self._processes = Processes(
             self._path,
             registry.app,
             self._transport,
             self._clock,
             self._schedule,
-            watch=watch,
+            watch=watch_of(registry, on_budget, warn_at),
             helper=helper,
         )
         self._recorder = Recorder(self._processes, self._schedule, self._clock)
@@ -170,6 +161,8 @@ class Telemetry(Providing, Consenting):
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
         self._start(agreed)
+
+    __new__.__wrapped__ = __init__  # type: ignore[attr-defined] # the signature that is shown
 
     def record(self, metric: str, value: object) -> Recorded:
         """Perturb an answer and queue its report: one report per metric and window.

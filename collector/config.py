@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from client_sdk.protocol.registry import history
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.window import GRACE_S
 from collector.errors import OptionError, require, require_option
 from collector.log import LogFormat
@@ -66,7 +69,8 @@ class CollectorConfig:
             empty.
         cors_origins: origins of web pages that may report, such as ``https://app.example.com``.
         grace_s: seconds after its end during which a window still takes reports.
-        snapshot_interval_s: least number of seconds between two looks at open windows.
+        snapshot_interval_s: least number of seconds between two looks at open windows; 0 in a
+            trial only.
         durability: what an acknowledgement promises.
         copies: how many replicas have acknowledged reports on disk if it is ``replicated``, from 1
             to 5.
@@ -79,6 +83,8 @@ class CollectorConfig:
         metrics_bind: address and port to serve Prometheus metrics on, or None.
         store_memory_bytes: how much memory the embedded store may use, or None for half of the
             machine's.
+        is_trial: whether to count the reports of trials, and no others. Its store is one of its
+            own, and open windows are shown at any time.
 
     """
 
@@ -102,6 +108,7 @@ class CollectorConfig:
     allows_unknown_editions: bool = False
     metrics_bind: tuple[str, int] | None = None
     store_memory_bytes: int | None = None
+    is_trial: bool = False
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
@@ -120,7 +127,7 @@ class CollectorConfig:
             0 <= self.grace_s <= MAX_GRACE_S, f"--grace must be from 0 to {MAX_GRACE_S} seconds, not {self.grace_s}"
         )
         require_option(
-            1 <= self.snapshot_interval_s <= MAX_SNAPSHOT_INTERVAL_S,
+            (not self.is_trial) <= self.snapshot_interval_s <= MAX_SNAPSHOT_INTERVAL_S,
             f"--snapshot-interval must be from 1 to {MAX_SNAPSHOT_INTERVAL_S} seconds, not {self.snapshot_interval_s}",
         )
         require_option(1 <= self.workers <= 64, f"--workers must be from 1 to 64, not {self.workers}")  # noqa: PLR2004 said in the docstring
@@ -135,6 +142,16 @@ class CollectorConfig:
                 _is_origin(origin),
                 f"--cors-origin must look like https://app.example.com, lower case and without a path, not {origin!r}",
             )
+
+    def read_registry(self) -> Registry:
+        """Return the definitions, with their history.
+
+        Raises:
+            RegistryError: if a file cannot be used.
+
+        """
+        registry = history.read(self.registry)
+        return in_trial(registry) if self.is_trial else registry
 
     @property
     def promise(self) -> Promise:

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
-from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.api.registry_document import registry_document
@@ -206,7 +205,7 @@ class Reloader:
     def __init__(
         self,
         served: Served,
-        registry: Path,
+        read_registry: Callable[[], Registry],
         access: Path | None,
         publish: Callable[[Served], None],
         admit: Callable[[Registry], frozenset[str]],
@@ -215,7 +214,7 @@ class Reloader:
 
         Args:
             served: the present state, as read from the files.
-            registry: the file of definitions.
+            read_registry: reads the definitions; raises a HearsayError if they cannot be used.
             access: the access file, or None.
             publish: called with each new state.
             admit: makes the store ready for a registry before it is published, and returns the
@@ -224,7 +223,7 @@ class Reloader:
 
         """
         self.served = served
-        self._registry = registry
+        self._read_definitions = read_registry
         self._access = access
         self._publish = publish
         self._admit = admit
@@ -265,7 +264,7 @@ class Reloader:
         self._stamp = stamp
 
     def _read_registry(self, served: Served) -> Served:
-        new = history.read(self._registry)
+        new = self._read_definitions()
         require_additive(served.registry, new)
         once = self._admit(new)
         known = f"the registry, with {plural(len(new.former), 'former question')},"

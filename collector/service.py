@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from granian.constants import Interfaces
 
-from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
@@ -107,7 +106,7 @@ def serve(config: CollectorConfig) -> None:
     configure(config.log_format)
     # until the workers run: all files are being read anyway
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    served = Served(history.read(config.registry), access_of(config))
+    served = Served(config.read_registry(), access_of(config))
     address = resolve(config.host)
     require_free_address(address, config.port)
     place = str(config.data_dir.absolute()) if config.redis_url is None else "the store of --redis"
@@ -117,6 +116,7 @@ def serve(config: CollectorConfig) -> None:
         require_free_address(address, config.port)
         former = plural(len(served.registry.former), "former question")
         metrics = f"with {plural(len(served.registry.metrics), 'metric')} and {former}"
+        metrics = f"for a trial, {metrics}" if config.is_trial else metrics
         words = f"{metrics}, on {place}, {_windows(running.store)}"
         announce_when_ready(config.host, config.port, words, config.log_format)
         run_workers(
@@ -171,7 +171,9 @@ def running_store(config: CollectorConfig, registry: Registry) -> Iterator[Runni
         agree_on_app(store.shards, registry.app, renames=config.renames_app)
         if not config.allows_unknown_editions:
             require_known_editions(store, registry, grace_s=config.grace_s)
-        elif lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s):
+        elif not config.is_trial and (
+            lost := lost_editions(store, registry, now_s=time.time(), grace_s=config.grace_s)
+        ):
             _log.warning("%s; it starts all the same, because of %s", lost_words(lost), ALLOWING)
         once = admit(store, registry)
         yield RunningStore(store, partial(open_store, layout=store.layout), look_after, restarts, once)
@@ -226,7 +228,7 @@ def chores(config: CollectorConfig, running: RunningStore, served: Served) -> It
     store = running.store
     served = replace(served, once=running.once)
     board = Board.with_state(served)
-    reloader = Reloader(served, config.registry, config.access_file, board.post, partial(_readmit, config, store))
+    reloader = Reloader(served, config.read_registry, config.access_file, board.post, partial(_readmit, config, store))
     retention = Retention(RedisRetirement(store), lambda: reloader.served.registry, grace_s=config.grace_s)
     memory_used = MemoryWatch(lambda: store.shards.ask_servers(memory_of))
     look_at_clocks = ClockWatch(lambda: store.shards.ask_servers(clock_ahead_s))

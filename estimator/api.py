@@ -19,7 +19,7 @@ from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_base_url, is_readable_on_the_way
 from estimator.errors import MissingLibraryError
 from estimator.report.model_file import read_model_file
-from estimator.report.report import make_report
+from estimator.report.report import definitions_of, make_report
 from estimator.results.report import Request, Selection
 from estimator.shown_report import ShownReport
 from estimator.tallies.fetch import Fetched, checked_token, fetch, token_of_environment
@@ -148,6 +148,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         installs=installs,
         asked=asked,
     )
+    definitions = definitions_of(definitions, fetched.tallies)
     report = make_report(definitions, fetched.tallies, selection, request)
     return replace(ShownReport.from_report(report), snapshot_at=fetched.snapshot_at)
 

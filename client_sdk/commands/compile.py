@@ -25,6 +25,7 @@ from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.same_file import replaced, replaces_another_kind
 from client_sdk.protocol.sentences import PURPOSE, languages
 from client_sdk.protocol.wire.stopped import encode
@@ -58,6 +59,10 @@ UNKNOWN: Final = "evidence.unknown"
 HOW: Final = "statement.how"
 """The sentence on randomizing, with which users are asked."""
 
+TRIAL: Final = (
+    "a trial: its reports count in `hearsay-collector serve --trial` alone; compile without --trial to ship\n"
+)
+
 HEAD: Final = "// Written by `hearsay-client compile` from the registry: do not edit.\n"
 
 
@@ -68,26 +73,31 @@ class Target(StrEnum):
     NODE = "node"
 
 
-def compile_registry(path: Path, target: Target, output: Path | None, *, check: bool) -> Outcome:
+def compile_registry(
+    path: Path, target: Target, output: Path | None, *, check: bool, is_trial: bool = False
+) -> Outcome:
     """Write the module and its types, or compare them with what is there.
 
-    Without a file, return the module.
+    Without a file, return the module. That of a trial asks everything in every window, tells of
+    each step, and is refused for no ceiling or strategy: those are not the trial's.
 
     Raises:
         RegistryError: if the registry cannot be used.
 
     """
     registry = Registry.read(path)
-    problems = tuple(f"{path}: {problem}" for problem in refusals(registry, target))
+    refused = refused_metrics(registry) if is_trial else refusals(registry, target)
+    problems = tuple(f"{path}: {problem}" for problem in refused)
     if problems:
         return Outcome(problems=problems)
+    registry = in_trial(registry) if is_trial else registry
     module = module_of(registry, target)
     if output is None:
         return Outcome(module)
     files = {output: module, output.with_suffix(".d.ts"): types_of(registry)}
     if check:
         return _compared(files, path)
-    return _write(files, path, _promise(registry.budget, target))
+    return _write(files, path, TRIAL if is_trial else _promise(registry.budget, target))
 
 
 def _write(files: dict[Path, str], registry: Path, promise: str) -> Outcome:
@@ -108,12 +118,17 @@ def refusals(registry: Registry, target: Target) -> Iterator[str]:
     """Yield a sentence for everything that a target cannot keep its promises for."""
     if registry.budget.strategy is not Strategy.SPLIT:
         yield f'[budget] strategy = "{registry.budget.strategy}" needs a secret, and this SDK keeps none; remove it'
+    yield from refused_metrics(registry)
+    if target is Target.WEB:
+        yield from _unstated_year(registry.budget)
+
+
+def refused_metrics(registry: Registry) -> Iterator[str]:
+    """Yield a sentence for every question that the SDK does not take."""
     for name, metric in registry.metrics.items():
         reason = refusal(metric)
         if reason is not None:
             yield f"metric.{name}: {reason}"
-    if target is Target.WEB:
-        yield from _unstated_year(registry.budget)
 
 
 def refusal(metric: Metric) -> str | None:
@@ -170,9 +185,11 @@ def module_of(registry: Registry, target: str) -> str:
     kinds = sorted({kind for metric in metrics for kind in kinds_of(metric.kind)})
     document = json.dumps(document_of(registry, target), ensure_ascii=False, indent=1)
     functions = ", ".join(map(function_of, [*kinds, *mechanisms]))
-    tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}"
+    is_trial = any(metric.is_trial for metric in metrics)
+    telling = 'import { trial } from "hearsay-ldp/trial";\n' if is_trial else ""
+    tables = f"kinds: {_table(kinds)}, mechanisms: {_table(mechanisms)}{', trial' if is_trial else ''}"
     return (
-        f'{HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n\n'
+        f'{HEAD}import {{ {functions} }} from "hearsay-ldp/spec";\n{telling}\n'
         f"const questions = {document};\n\nexport default {{ ...questions, {tables} }};\n"
     )
 

@@ -83,6 +83,7 @@ def add_to(commands: Subparsers) -> None:
         "--output", metavar="FILE.js", type=Path, help="The file to write.  [default: standard output]"
     )
     compiling.add_argument("--check", action="store_true", help="Only check whether the file is up to date.")
+    compiling.add_argument("--trial", action="store_true", help="Compile for a trial, whose steps the console shows.")
     of_schema = commands.add_parser("schema", usage="%(prog)s [OPTIONS]", help=_SCHEMA, description=_SCHEMA)
     of_schema.set_defaults(work=lambda _: schema())
     testing = commands.add_parser("selftest", usage="%(prog)s [OPTIONS]", help=_SELFTEST, description=_SELFTEST)
@@ -132,7 +133,8 @@ def _app_name(text: str) -> str:
 def _compile(given: argparse.Namespace) -> Outcome:
     if given.check and given.output is None:
         given.refuse("--check needs the file of --output")
-    return compile_registry(given.registry, Target(given.target), given.output, check=given.check)
+    target = Target(given.target)
+    return compile_registry(given.registry, target, given.output, check=given.check, is_trial=given.trial)
 
 
 def _selftest(given: argparse.Namespace) -> Outcome:

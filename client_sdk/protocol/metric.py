@@ -39,18 +39,15 @@ class Metric:
             window ends. None if there is none.
         fill: what is reported for a window in which nothing was recorded; None if nothing is.
         has_no_answer: whether the last input stands for no answer, as which silence is reported.
-        persist: whether the count of a window, or the days of use, are kept on disk and survive the
-            process.
-        retention_days: how many days the collector keeps a tally after the grace of its window;
-            None if it keeps it for good.
+        persist: whether the count of a window, or the days of use, are kept on disk.
+        retention_days: for how many days the collector keeps a closed tally; None for good.
         unit: what its numbers count or measure, such as ms; empty if nothing is named.
         consent: the purposes that the user must all have agreed to; empty if only an agreement to
             everything will do.
         is_sensitive: whether a stricter limit holds for its epsilon (`registry.limits`).
-        strata: the names of its public strata, such as "platform=ios"; empty if reports are counted
-            together.
-        stratum: the stratum of the reports of this definition, as the device sends it in the clear;
-            empty for all others.
+        strata: the names of its public strata, such as "platform=ios"; empty if it has none.
+        stratum: that of the reports of this definition, sent in the clear; empty for all others.
+        is_trial: whether its reports are those of a trial (`registry.trial`).
         edition: hex digest of what a report means.
         editions: the editions of all strata: that of the others, then in the order of ``strata``.
         epsilon_nanos: the most that one report reveals, whatever was reported before, in
@@ -74,6 +71,7 @@ class Metric:
     is_sensitive: bool = False
     strata: tuple[str, ...] = ()
     stratum: str = ""
+    is_trial: bool = False
     edition: str = field(init=False)
     editions: tuple[str, ...] = field(init=False)
     epsilon_nanos: int = field(init=False)
@@ -184,15 +182,16 @@ def _edition(metric: Metric, stratum: str) -> str:
 
     Purpose, owner, expiry, unit, consent, sensitivity and the list of strata are not part of it:
     editing them must not redraw anything. The stratum of a report is, so that each stratum has
-    tallies of its own. Consent decides whether there is a report, and never what it says.
+    tallies of its own; so is a trial. Consent decides whether there is a report, not what it says.
     """
-    meaning = {
+    meaning: dict[str, object] = {
         "schema": 1,
         "kind": metric.kind.name,
         "domain": definition(metric),
         "window": metric.window.value,
         "mechanism": metric.channel.name,
         "integers": dict(metric.channel.integers),
-    } | ({"stratum": stratum} if stratum else {})
+    }
+    meaning |= ({"stratum": stratum} if stratum else {}) | ({"trial": True} if metric.is_trial else {})
     canonical = json.dumps(meaning, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:EDITION_DIGITS]

@@ -50,7 +50,7 @@ TELLS: Final = {"record": "recorded", "count": "counted", "active": "used"}
 WIDTH: Final = 80
 """The columns of a paragraph."""
 
-COMMANDS: Final = ("hearsay-client show --data-dir DIR", "hearsay-client forget --data-dir DIR")
+COMMANDS: Final = ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR")
 """What reads and erases the list of what left a device."""
 
 

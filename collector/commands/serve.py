@@ -29,6 +29,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @click.command(
     epilog=examples(
         "hearsay-collector serve --registry metrics.toml",
+        "hearsay-collector serve --trial",
         "hearsay-collector serve --registry metrics.toml --bind 0.0.0.0:8080 --access access.toml",
     )
 )
@@ -77,6 +78,12 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @log_format_option
 @store_memory_option
 @click.option("--metrics-bind", metavar="HOST:PORT", help="The address of Prometheus metrics.  [default: none]")
+@click.option(
+    "--trial",
+    "is_trial",
+    is_flag=True,
+    help="Count only reports of Telemetry(…, trial=True), in a store of its own, and show open windows at any time.",
+)
 def serve(
     bind: str,
     metrics_bind: str | None,
@@ -91,6 +98,9 @@ def serve(
     """
     from collector.service import serve as run  # noqa: PLC0415 saves the other commands 114 ms
 
+    if settings["is_trial"]:
+        settings |= {"snapshot_interval_s": 0, "allows_unknown_editions": True}
+        settings["data_dir"] /= "trial"
     host, port = parse_bind(bind)
     metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
     token = read_secret(TOKEN_VARIABLE, read_token_file)

@@ -142,7 +142,8 @@ class TallyStore(Protocol):
         (differencing).
 
         Args:
-            interval_s: seconds until the next look may be taken.
+            interval_s: seconds until the next look may be taken; 0 in a trial, which has nothing to
+                hide.
             left_out: the windows to leave out: those that are closed, and any others.
             now_s: Unix seconds, the time of a look that is taken now.
 

@@ -35,7 +35,7 @@ from estimator.output_files import is_not_ours, write_whole
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alerts import Alert, judged, read_alert
 from estimator.report.model_file import as_model_file, check_model
-from estimator.report.report import make_report
+from estimator.report.report import definitions_of, make_report
 from estimator.results.report import EstimateReport, Selection
 from estimator.tallies.tally import Tally
 
@@ -119,6 +119,7 @@ def report(  # noqa: PLR0913 one argument an option
     expressions = [read_alert(definitions, text) for text in alerts]
     _check_metrics(definitions, names, form, expressions, [name for name, _, _ in ranges])
     received, snapshot_at = read_tallies(definitions, collector, tallies, selection)
+    definitions = definitions_of(definitions, received)
     chosen = [tally for tally in received if not names or tally.metric in names]
     with progress("estimating", len(chosen)) as advance:
         estimated = make_report(definitions, chosen, selection, request, advance)

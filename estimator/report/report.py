@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.ratios import MOST_VALUES
@@ -40,6 +41,23 @@ MOST_NUMBERS: Final = 2**25
 """The most numbers in a report: some gigabytes as text. One window of every question is always
 estimated.
 """
+
+
+def definitions_of(registry: Registry, tallies: Sequence[Tally]) -> Registry:
+    """Return the definitions of what was counted: those of a trial if the tallies are of one.
+
+    Raises:
+        TalliesError: if the tallies are of both.
+
+    """
+    of_trial = in_trial(registry)
+    real, tried = (
+        any(definitions.asked_as(tally.metric, tally.edition) is not None for tally in tallies)
+        for definitions in (registry, of_trial)
+    )
+    if real and tried:
+        raise TalliesError("some tallies are of a trial and others are not; report them apart")
+    return of_trial if tried else registry
 
 
 def make_report(
@@ -94,6 +112,7 @@ def make_report(
         changes=changes_of(estimated, registry.metrics) if request.pool else (),
         effects=effects_of(estimated, undivided),
         highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
+        is_trial=any(metric.is_trial for metric in undivided.metrics.values()),
     )
 
 

@@ -249,6 +249,14 @@ def test_a_second_look_at_open_windows_shows_what_the_first_one_did(store: Tally
     assert store.open_snapshot(3600, store.closed_windows(), NOON + 60) == first
 
 
+def test_without_an_interval_every_look_shows_the_present(store: TallyStore) -> None:
+    looks = []
+    for _ in range(2):
+        store.count(judged(upload()))
+        looks += [tally.counts for tally in store.open_snapshot(0, store.closed_windows(), NOON)]
+    assert looks == [(0, 1), (0, 2)]
+
+
 def test_a_window_that_closes_after_the_look_is_no_longer_shown_as_open(store: TallyStore) -> None:
     store.count(judged(upload()))
     assert len(list(store.open_snapshot(3600, store.closed_windows(), NOON))) == 1

@@ -164,6 +164,16 @@ def test_two_answers_of_any_kind_that_are_reported_alike_leave_the_same_bytes(na
     where, twin = differ(tmp_path / "world", [registry_of([name])], life(name))
     assert where is None
     assert twin.seen[-1]["uploads"]
+    assert {seen["printed"] for seen in twin.seen} == {b""}
+
+
+@pytest.mark.parametrize("name", ["dark_mode", "startup_ms", "crashes", "constant"])
+def test_a_trial_differs_in_what_it_prints_and_in_nothing_else(name: str, tmp_path: Path) -> None:
+    where, twin = differ(tmp_path / "world", [registry_of([name])], life(name), trial=True)
+    assert where is None
+    assert twin.seen[-1]["uploads"]
+    first = answers_of(name)[0] if name != "crashes" else 1
+    assert f"hearsay trial: {name}: {str(first).lower()} " in str([seen["printed"] for seen in twin.seen])
 
 
 def test_the_kinds_and_mechanisms_are_all_there() -> None:

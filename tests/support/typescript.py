@@ -19,6 +19,7 @@ from client_sdk.commands.compile import compiled, document_of, refusal
 from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule
 from client_sdk.labels import reported
 from client_sdk.protocol import Registry
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.sentences import SHIPPED, shipped
 from tests.support.vectors import vectors
 
@@ -30,7 +31,8 @@ def compiled_vectors() -> dict[str, Any]:
     invalid = vectors("invalid")
     listed = (*coins["answers"], *coins["kinds"], *vectors("editions"), *invalid["answers"], *invalid["added"])
     for vector in listed:
-        metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+        registry = Registry.parse(vector["definition"])
+        metric = (in_trial(registry) if vector.get("trial") else registry).metric(vector["metric"])
         outcomes[vector["definition"]] = refusal(metric) or compiled(metric)
     return outcomes
 
@@ -45,7 +47,9 @@ def said() -> dict[str, Any]:
     for definition, outcome in compiled_vectors().items():
         if isinstance(outcome, str):
             continue
-        (metric,) = (each for each in Registry.parse(definition).metrics.values() if compiled(each) == outcome)
+        registry = Registry.parse(definition)
+        asked = (*registry.metrics.values(), *in_trial(registry).metrics.values())
+        (metric,) = (each for each in asked if compiled(each) == outcome)
         for symbol in sorted({place * (metric.channel.symbols - 1) // SYMBOLS for place in range(SYMBOLS + 1)}):
             words = {language: reported(metric, symbol, shipped(language)) for language in SHIPPED}
             reports.append({"definition": definition, "symbol": symbol, "words": words})

@@ -29,10 +29,10 @@ export class Collector {
   #process: ChildProcess | undefined;
 
   /** Write the registry, and return its compiled module. */
-  compile(toml: string): string {
+  compile(toml: string, ...options: string[]): string {
     const [registry, output] = [join(this.folder, "metrics.toml"), join(this.folder, "hearsay.js")];
     writeFileSync(registry, toml);
-    execFileSync(join(BIN, "hearsay-client"), ["compile", "--registry", registry, "--target", "web", "--output", output]);
+    execFileSync(join(BIN, "hearsay-client"), ["compile", "--registry", registry, "--target", "web", "--output", output, ...options]);
     return output;
   }
 
@@ -51,10 +51,10 @@ export class Collector {
   }
 
   /** Start, or start again after `kill`, with the same data. */
-  async start(origin: string, port: number, toml: string): Promise<void> {
+  async start(origin: string, port: number, toml: string, ...more: string[]): Promise<void> {
     writeFileSync(join(this.folder, "metrics.toml"), toml);
     const options = ["serve", "--registry", "metrics.toml", "--bind", `127.0.0.1:${port}`, "--data-dir", "data"];
-    const other = ["--cors-origin", origin, "--snapshot-interval", "1"];
+    const other = ["--cors-origin", origin, "--snapshot-interval", "1", ...more];
     this.#process = spawn(join(BIN, "hearsay-collector"), [...options, ...other], {
       cwd: this.folder,
       env: ENVIRONMENT,

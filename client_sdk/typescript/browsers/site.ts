@@ -59,6 +59,7 @@ export async function bundled(contents: string, folder = PACKAGE): Promise<strin
       "hearsay-ldp": `${PACKAGE}dist/src/index.js`,
       "hearsay-ldp/consent": `${PACKAGE}dist/src/consent.js`,
       "hearsay-ldp/spec": `${PACKAGE}dist/src/spec.js`,
+      "hearsay-ldp/trial": `${PACKAGE}dist/src/trial.js`,
     },
   });
   return result.outputFiles[0]!.text;

@@ -2,6 +2,7 @@
 
 import type { Integers, Mechanism } from "./channel.js";
 import type { Kinds, Vectors } from "./kinds/kind.js";
+import type { Trial } from "./trial.js";
 
 export type WindowKind = "day" | "week" | "month";
 
@@ -75,4 +76,6 @@ export interface CompiledRegistry<Answers = Record<string, unknown>, Counts = st
   /** The mechanisms and kinds that the questions use, by name. */
   readonly mechanisms: Readonly<Record<string, Mechanism>>;
   readonly kinds: Kinds;
+  /** What tells a developer of each step, in a module of `compile --trial`. */
+  readonly trial?: Trial;
 }

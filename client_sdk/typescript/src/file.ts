@@ -44,8 +44,9 @@ export class FileStore implements Store {
   readonly #folder: string;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(folder: string) {
-    this.#folder = folderOf(folder);
+  /** Take a path, which means the same folder wherever the program goes later, and perhaps a folder within it. */
+  constructor(folder: string, within = "") {
+    this.#folder = resolve(folderOf(folder), within);
   }
 
   async exists(): Promise<boolean> {

@@ -2,8 +2,11 @@
 
 import type { CompiledMetric } from "./compiled.js";
 
-/** Return the canonical text whose SHA-256 begins with the edition, or with that of a stratum: what a report means. */
-export function meaning(metric: CompiledMetric, stratum?: string): string {
+/**
+ * Return the canonical text whose SHA-256 begins with the edition, or with that of a stratum: what a report means. That
+ * of a trial says so, and is counted apart.
+ */
+export function meaning(metric: CompiledMetric, stratum?: string, trial = false): string {
   return canonical({
     schema: 1,
     kind: metric.kind,
@@ -12,6 +15,7 @@ export function meaning(metric: CompiledMetric, stratum?: string): string {
     mechanism: metric.mechanism,
     integers: Object.fromEntries(Object.entries(metric.integers).map(([name, value]) => [name, whole(value)])),
     ...(stratum === undefined ? {} : { stratum }),
+    ...(trial ? { trial } : {}),
   });
 }
 

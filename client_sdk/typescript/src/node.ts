@@ -24,6 +24,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     if (registry?.target !== "node") {
       throw new HearsayError("the registry is not for Node: give what a module of compile --target node exports as default");
     }
-    super(registry, { ...options, explain: explainInNode, store: new FileStore(options?.dataDir) });
+    const store = new FileStore(options?.dataDir, registry.trial && "trial");
+    super(registry, { ...options, explain: explainInNode, store });
   }
 }

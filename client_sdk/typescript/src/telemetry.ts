@@ -157,6 +157,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
       if (registry.mechanisms[mechanism] && registry.kinds[kind]) continue;
       throw new HearsayError(`${name} is of another version; compile the registry again`);
     }
+    registry.trial?.require(options.collector);
     this.#registry = registry;
     this.#options = options;
     this.#coins = options.coins ?? systemCoins();
@@ -206,18 +207,22 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
    */
   async record<Name extends keyof Answers & string>(name: Name, answer: Answers[Name]): Promise<Recorded> {
     const metric = this.#ready(name, answer);
-    if (!(metric instanceof Metric)) return metric;
+    const { trial } = this.#registry;
+    if (!(metric instanceof Metric)) return trial?.refused(name, metric) ?? metric;
     const symbol = metric.perturb(answer, this.#coins, () => this.#mistake("invalid", metric.mistake));
-    return this.#recording((state, nowS) => {
+    const recorded = await this.#recording((state, nowS) => {
       const window = windowOf(metric.compiled.window, nowS);
       return this.#report(state, metric, symbol, window, Math.floor(nowS / DAY_S));
     });
+    await trial?.recorded(this, metric, answer, symbol, recorded);
+    return recorded;
   }
 
   /** Add to the count of the present window, which is reported when the window has ended. */
   async count(name: Counts, by = 1): Promise<Recorded> {
     const metric = this.#ready(name, by, true);
     if (!(metric instanceof Metric)) return metric;
+    if (this.#registry.trial) return this.record(name as never, by as never); // as if the window ended with the first call
     const { compiled } = metric;
     const { consent, edition } = compiled;
     const added = metric.addend(by, this.#coins, () => this.#mistake("invalid", metric.mistake));
@@ -249,6 +254,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   ): Promise<void> {
     const metric = this.#metric(name);
     if (!metric) return void this.#mistake("unknown");
+    if (this.#registry.trial) return void (await this.record(name, (await answer()) as Answers[Name]));
     clearTimeout(this.#provided.get(metric)?.timer);
     const provided: Provided = { metric, answer };
     this.#provided.set(metric, provided);
@@ -396,7 +402,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
     const report = { metric: name, edition, window: window.text, symbol, consent, releaseS };
     if (isStopped(state, report)) return "stopped";
     if (compiled.expires! < dayText(window.firstDay)) return "expired"; // not if it has no last day
-    const skipsFirst = this.#registry.target === "web";
+    const skipsFirst = this.#registry.target === "web" && !this.#registry.trial;
     const charged = charge(state, [name, compiled], window, day, this.#registry.budget, skipsFirst);
     if (charged !== "charged") return charged;
     enqueue(state, report);
@@ -502,6 +508,7 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
         if (!next.reports.every(this.#coveredBy(this.#consent))) continue; // the user took an agreement back meanwhile
         const reply = await this.#post(encodeUpload({ upload: next.id, reports: next.reports }));
         const concluded = await this.#transact((state, nowS) => conclude(state, next.id, reply, nowS, this.#coins));
+        await this.#registry.trial?.sent(this, next.reports);
         if (typeof concluded === "string") return concluded;
         const [outcome, refusal] = concluded;
         if (outcome === "waiting") {

@@ -28,7 +28,7 @@ export async function edited(registry: CompiledRegistry<unknown, unknown>): Prom
   const found: string[] = [];
   for (const [name, metric] of Object.entries(registry.metrics)) {
     const editions = [[undefined, metric.edition], ...Object.entries(metric.strata ?? {})] as const;
-    const digests = await Promise.all(editions.map(([stratum]) => digest(meaning(metric, stratum))));
+    const digests = await Promise.all(editions.map(([stratum]) => digest(meaning(metric, stratum, !!registry.trial))));
     if (editions.some(([, edition], place) => edition !== digests[place])) found.push(name);
   }
   return found;

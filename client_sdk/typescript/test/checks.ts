@@ -89,7 +89,7 @@ export const CHECKS: Readonly<Record<string, (vectors: Vectors) => void | Promis
       const metric = metricOf(compiled, vector.definition);
       if (!metric) continue;
       const { edition, mechanism, integers, nanos } = metric.compiled;
-      const said = { edition, mechanism, integers, meaning: meaning(metric.compiled), symbols: metric.channel.symbols };
+      const said = { edition, mechanism, integers, meaning: meaning(metric.compiled, undefined, vector.trial), symbols: metric.channel.symbols };
       for (const [part, value] of Object.entries(said)) same(value, vector[part]);
       same(nanos, vector.epsilon_nanos);
       same(await digest(vector.meaning), edition);

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { CompiledRegistry } from "../src/compiled.js";
+import type { CompiledMetric, CompiledRegistry } from "../src/compiled.js";
 import { OutsideDomainError } from "../src/errors.js";
 import { edited } from "../src/testing.js";
+import { trial } from "../src/trial.js";
 import { shake256 } from "../src/mechanisms/shake.js";
 import { registry } from "./devices.js";
-import { metricFor } from "./checks.js";
+import { metricFor, type Json } from "./checks.js";
 import { ScriptedCoins } from "./scripted.js";
-import { questions } from "./vectors.js";
+import { VECTORS, questions } from "./vectors.js";
 
 test("SHAKE-256 is that of Node, at every length around its block", () => {
   for (let length = 0; length < 290; length++) {
@@ -36,9 +37,14 @@ test("an answer outside the domain has no input, and any input of the channel ta
 });
 
 test("a compiled file that somebody edited is found, whatever edition was changed", async () => {
-  const metrics = Object.fromEntries(questions.map((question, place) => [`m${place}`, question]));
+  const { definition } = VECTORS.editions.find((vector: Json) => vector.trial);
+  const tried = VECTORS.compiled[definition] as CompiledMetric;
+  const real = questions.filter((question) => question !== tried);
+  const metrics = Object.fromEntries(real.map((question, place) => [`m${place}`, question]));
   const asking = { ...registry([]), metrics };
   assert.deepEqual(await edited(asking), []);
+  assert.deepEqual(await edited({ ...asking, metrics: { tried }, trial }), []);
+  assert.deepEqual(await edited({ ...asking, metrics: { tried } }), ["tried"]);
   const first = { ...metrics["m0"]!, strata: { "platform=ios": metrics["m0"]!.edition } };
   const second = { ...metrics["m1"]!, domain: { ...metrics["m1"]!.domain, max_items: 99 } };
   assert.deepEqual(await edited({ ...asking, metrics: { ...metrics, m0: first, m1: second } }), ["m0", "m1"]);

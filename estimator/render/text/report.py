@@ -68,6 +68,8 @@ LIKELIEST_FOOTNOTE = """\
 likeliest: maximum likelihood among what is possible; biased near the limits.
 """
 
+TRIAL = "A trial: these are the reports of whoever tried the app out. No real report is among them.\n"
+
 NOTHING = (
     "There is nothing to report: no window that was asked for has a tally. --preliminary shows open windows, too;\n"
     "a file then needs the body of /v1/tallies?preliminary=1.\n"
@@ -148,6 +150,7 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
     ]
     together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
     together += [composed_lines(report.composed)] if report.composed else []
+    blocks = [_note(TRIAL), *blocks] if report.is_trial else blocks
     return style.shown("\n".join([*blocks, *together, "".join(note for note, applies in notes.items() if applies)]))
 
 

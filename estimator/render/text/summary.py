@@ -11,6 +11,7 @@ from estimator.render.text.report import (
     NOTHING,
     NOTHING_SKIPPED,
     PRELIMINARY_FOOTNOTE,
+    TRIAL,
     bar_ends,
     central_line,
     composed_lines,
@@ -52,7 +53,7 @@ SHOWN_WINDOWS = 10
 
 HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --verbose shows all"
 
-NEXT_LOOK = "the next look comes after --snapshot-interval, an hour by default."
+NEXT_LOOK = "; the next look comes after --snapshot-interval, an hour by default"
 
 POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what any answers make likely."
 
@@ -86,6 +87,8 @@ def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
 
 def _heading(report: EstimateReport, common: str | None, style: Style) -> Iterator[str]:
     """Yield what every figure is, and the window where it is the same for all."""
+    if report.is_trial:
+        yield from _wrapped(TRIAL, style)
     together = ", all of a question together" if report.simultaneous else ""
     words = HEADING.format(confidence=report.confidence, together=together)
     yield from _wrapped(words if common is None else f"Window {common}; {words}", style)
@@ -311,7 +314,7 @@ def _notes(report: EstimateReport, style: Style) -> Iterator[str]:
         yield from _wrapped(PRELIMINARY_FOOTNOTE, style)
         if report.snapshot_at is not None:
             at = f"{report.snapshot_at:%Y-%m-%d %H:%M:%S}"
-            note = f"Open windows are shown as they were at {at} UTC; {NEXT_LOOK}"
+            note = f"Open windows are shown as they were at {at} UTC{'' if report.is_trial else NEXT_LOOK}."
             yield from _wrapped(note, style)
 
 

@@ -203,7 +203,13 @@ class Twin:
     """
 
     def __init__(
-        self, world: World, registries: Sequence[Registry], first: Twin | None, *, sender: str = "thread"
+        self,
+        world: World,
+        registries: Sequence[Registry],
+        first: Twin | None,
+        *,
+        sender: str = "thread",
+        trial: bool = False,
     ) -> None:
         self.seen: list[Seen] = []
         self.errors: set[str] = set()
@@ -214,6 +220,7 @@ class Twin:
         self._installed = registries[0]
         self._side = 0 if first is None else 1
         self._sender = sender
+        self._trial = trial
         self._consent: Consent = True
         self._transport = ScriptedTransport()
         self._gate = threading.Event()
@@ -223,6 +230,7 @@ class Twin:
         with self._world.lived_in(), self.randomness.scripted(), pytest.MonkeyPatch.context() as patch:
             patch.setattr(telemetry, "_SYSTEM_COINS", self.randomness.other)
             patch.setattr(telemetry, "HttpTransport", lambda *_, **__: self._transport)
+            patch.setenv("HEARSAY_TRIAL", "1")
             for name, arguments in (("start", (True, 0)), *steps, ("end", ())):
                 result = self._outcome(name, arguments)
                 self.seen.append(
@@ -267,6 +275,7 @@ class Twin:
             clock=self._world.clock,
             coins=self.randomness.other,
             sender=self._sender,  # type: ignore[arg-type] # one of the two
+            trial=self._trial,
         )
 
     def end(self) -> None:
@@ -364,14 +373,15 @@ def differ(
     sender: str = "thread",
     is_declared: bool = False,
     apart_from: Sequence[str] = (),
+    trial: bool = False,
 ) -> tuple[str | None, Twin]:
     """Return where twins differ who live through one history, or None; and the first of them.
 
-    What is seen under the names ``apart_from`` may differ.
+    What is seen under the names ``apart_from`` may differ, and in a trial what is printed.
     """
-    first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender)
+    first = Twin(World(folder, NOON, is_declared=is_declared), registries, None, sender=sender, trial=trial)
     first.live(steps)
-    second = Twin(World(folder, NOON, is_declared=is_declared), registries, first, sender=sender)
+    second = Twin(World(folder, NOON, is_declared=is_declared), registries, first, sender=sender, trial=trial)
     second.live(steps)
     failure = first.randomness.failure or second.randomness.failure
     if failure:
@@ -380,6 +390,6 @@ def differ(
     if outside:
         return f"written outside: {outside[0]}", first
     for seen in (*first.seen, *second.seen):
-        for name in apart_from:
+        for name in (*apart_from, *(["printed"] if trial else [])):
             del seen[name]
     return difference(first.seen, second.seen), first

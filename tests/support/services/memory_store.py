@@ -86,8 +86,8 @@ class MemoryStore:
 
     def open_snapshot(self, interval_s: int, left_out: frozenset[str], now_s: float) -> Snapshot:
         self._require_up()
-        assert interval_s > 0
-        if self._snapshot is None:
+        assert interval_s >= 0
+        if self._snapshot is None or interval_s == 0:
             self._snapshot = Snapshot(int(now_s), tuple(self._tallies()))
         return self._snapshot.without(left_out)
 

@@ -51,8 +51,7 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
     used: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli, "time", lambda: NOON)
-    assert main(["show", "--data-dir", str(used)]) == 0
-    assert capsys.readouterr().out == (
+    table = (
         "Question   When        What was reported  What became of it\n"
         "dark_mode  2026-11-20  true               accepted\n"
         "system     2026-11-20  macos              refused: the period is closed\n"
@@ -60,13 +59,26 @@ def test_show_says_what_left_what_it_cost_and_what_was_dropped(
         "What was reported was drawn at random around your answer. One report is weak evidence. The question that "
         "reveals the most is dark_mode, where about 75 of 100 reports say the truth, and nobody can be sure that yours "
         "does.\n"
+    )
+    problem = "Latest problem (2026-11-20 12:00 UTC): refused: the period is closed\n"
+    assert main(["show", "--data-dir", str(used)]) == 0
+    assert capsys.readouterr().out == (
+        f"{table}"
+        "Spent: 53 % of what this device may ever give away.\n"
+        "Waiting to be sent or answered: 0\n"
+        "Not sent, or not counted: 1\n"
+        f"{problem}"
+        "All reports, limits and reasons: hearsay-client show --all\n"
+    )
+    assert main(["show", "--data-dir", str(used), "--all"]) == 0
+    assert capsys.readouterr().out == (
+        f"{table}"
         f"Privacy loss spent so far: epsilon {shipped().number(Fraction(spent(used)), 9)}\n"
         f"  in 2026-11-20: {shipped().number(Fraction(spent(used)), 9)} of 2.5\n"
         f"  in this device's life: {shipped().number(Fraction(spent(used)), 9)} of 4\n"
         "Waiting to be sent or answered: 0\n"
         "Dropped (refused: the period is closed): 1\n"
-        "Latest problem (2026-11-20 12:00 UTC): the collector refused a report: "
-        f"{Refusal.WINDOW_CLOSED.sentence}\n"
+        f"{problem}"
     )
 
 
@@ -74,7 +86,7 @@ def test_show_speaks_the_readers_language(
     used: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli, "time", lambda: NOON)
-    assert main(["show", "--data-dir", str(used), "--language", "de"]) == 0
+    assert main(["show", "--data-dir", str(used), "--all", "--language", "de"]) == 0
     out = capsys.readouterr().out
     assert "dark_mode  2026-11-20  ja                  angenommen\n" in out
     assert "system     2026-11-20  macos               abgelehnt: Der Zeitraum ist abgeschlossen\n" in out

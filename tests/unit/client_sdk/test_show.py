@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from client_sdk import Recorded, show
+from client_sdk import Recorded, Registry, show
 from client_sdk.cli import main
 from client_sdk.ledger import device, outbox, registries, status
 from client_sdk.ledger.file import FILE_NAME, open_file
 from client_sdk.protocol import Refusal
+from client_sdk.protocol.sentences import SHIPPED, shipped
 from tests.support.devices.clients import (
     DAY_S,
     NOON,
@@ -23,6 +24,7 @@ from tests.support.devices.clients import (
     REGISTRY,
     ScriptedTransport,
     SetClock,
+    accept,
     all_bytes,
     ask,
     nothing,
@@ -31,18 +33,47 @@ from tests.support.devices.clients import (
     rows,
     telemetry,
 )
+from tests.support.devices.definitions import TEXT, registry_text
 from tests.support.laws.coins import ScriptedCoins
 
 Capture = pytest.CaptureFixture[str]
 
 
 def shown(data_dir: Path, capsys: Capture, *options: str) -> str:
-    assert main(["show", "--data-dir", str(data_dir), *options]) == 0
+    assert main(["show", "--data-dir", str(data_dir), *(options or ["--all"])]) == 0
     return capsys.readouterr().out
 
 
 def as_json(data_dir: Path, capsys: Capture) -> Any:
     return json.loads(shown(data_dir, capsys, "--json"))
+
+
+@pytest.mark.parametrize("language", SHIPPED)
+def test_people_see_twenty_lines_in_words_however_much_there_is(language: str, tmp_path: Path, capsys: Capture) -> None:
+    word, clock = Registry.parse(registry_text(word=TEXT)), SetClock()
+    for _ in range(12):
+        clock.now_s += DAY_S
+        with telemetry(tmp_path, registry=word, clock=clock, transport=ScriptedTransport(accept)) as device:
+            device.record("word", "abc")
+            device.flush(timeout_s=60)
+    say, out = shipped(language), shown(tmp_path, capsys, "--language", language)
+    assert len(out.splitlines()) <= 20
+    assert out.count(say("show.plain.texts")) == 8
+    assert say("show.earlier", reports=4) in out
+    assert word.metric("word").edition not in out
+    assert shown(tmp_path, capsys, "--all").count("3,541 cells") == 12
+
+
+@pytest.mark.parametrize("refusal", [*(each for each in Refusal if each.retryable), Refusal.WINDOW_CLOSED])
+def test_a_refusal_is_explained_to_users_in_their_language(refusal: Refusal, tmp_path: Path, capsys: Capture) -> None:
+    with telemetry(tmp_path, transport=ScriptedTransport(refuse(refusal))) as device:
+        device.record("dark_mode", value=True)
+        device.flush(timeout_s=60)
+        assert refusal.sentence in str(device.problem)
+    for language in SHIPPED:
+        say, out = shipped(language), shown(tmp_path, capsys, "--language", language)
+        words = say(f"problem.{refusal}") if refusal.retryable else say.code("outcome", refusal)
+        assert f"{say('show.problem', instant='2026-11-20 12:00 UTC', sentence=words)}\n" in out
 
 
 def test_what_was_never_sent_is_said_with_its_label_and_its_last_hour(tmp_path: Path, capsys: Capture) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import resource
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
+from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.history import Release, with_former
 from collector import live_config
 from collector.access import Access, load_access, parse_access
@@ -43,7 +45,9 @@ class Files:
         self.access.write_text(KEY)
         self.published: list[Served] = []
         served = Served(REGISTRY, load_access(self.access))
-        self.reloader = Reloader(served, self.registry, self.access, self.published.append, has_room)
+        self.reloader = Reloader(
+            served, partial(history.read, self.registry), self.access, self.published.append, has_room
+        )
 
     def look(self, *, requested: bool = False) -> None:
         self.reloader.look(requested=requested)
@@ -95,7 +99,7 @@ def test_the_store_is_ready_for_a_registry_before_any_worker_has_it(files: Files
 
     files.reloader = Reloader(
         files.reloader.served,
-        files.registry,
+        partial(history.read, files.registry),
         files.access,
         files.published.append,
         admit,
@@ -196,7 +200,9 @@ def test_the_last_key_for_uploads_may_go_where_the_file_keeps_them_closed(files:
 
 def test_open_uploads_stay_open_when_other_keys_change_and_may_be_closed(files: Files) -> None:
     access = parse_access(OPEN + READER)
-    files.reloader = Reloader(Served(REGISTRY, access), files.registry, files.access, files.published.append, has_room)
+    files.reloader = Reloader(
+        Served(REGISTRY, access), partial(history.read, files.registry), files.access, files.published.append, has_room
+    )
     files.access.write_text(OPEN + READER + key_entry("edge", "relay", "relay-secret"))
     files.look()
     assert (files.opens("relay-secret"), files.reloader.served.access.uploads_are_open) == (True, True)
@@ -223,7 +229,7 @@ def test_files_that_could_not_be_published_are_published_the_next_time(
 def test_a_collector_without_a_file_of_keys_keeps_its_token(files: Files) -> None:
     served = Served(REGISTRY, Access.of_token("token"))
     files.registry.write_text(REGISTRY_TEXT + ADDED)
-    reloader = Reloader(served, files.registry, None, files.published.append, has_room)
+    reloader = Reloader(served, partial(history.read, files.registry), None, files.published.append, has_room)
     reloader.look(requested=True)
     assert reloader.served.access is served.access
     assert "tabs" in reloader.served.registry.metrics
@@ -234,7 +240,9 @@ def test_a_registry_without_room_in_the_store_changes_nothing(files: Files, capl
         raise ConfigError(f"{len(registry.metrics)} tallies do not fit")
 
     served = files.reloader.served
-    files.reloader = Reloader(served, files.registry, files.access, files.published.append, refuse)
+    files.reloader = Reloader(
+        served, partial(history.read, files.registry), files.access, files.published.append, refuse
+    )
     files.registry.write_text(REGISTRY_TEXT + ADDED)
     files.look(requested=True)
     assert files.reloader.served.registry is served.registry

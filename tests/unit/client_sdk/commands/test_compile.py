@@ -15,6 +15,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
+from client_sdk.protocol.registry.trial import in_trial
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 
@@ -42,6 +43,21 @@ def run(tmp_path: Path, text: str, *options: str) -> int:
     path = tmp_path / "metrics.toml"
     path.write_text(text, encoding="utf-8")
     return main(["compile", "--registry", str(path), *options])
+
+
+def test_a_trial_is_compiled_whatever_strategy_and_year_say_and_no_other_module_tells_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paced = f'{HEAD}strategy = "pace"\n{DARK_MODE}expires = 2036-12-31\n'
+    assert run(tmp_path, paced, "--target", "web") == 1
+    assert run(tmp_path, paced, "--target", "web", "--trial") == 0
+    module = capsys.readouterr().out
+    assert 'import { trial } from "hearsay-ldp/trial";' in module
+    assert in_trial(Registry.parse(paced)).metric("dark_mode").edition in module
+    assert run(tmp_path, f"{paced}fill_in = true\n", "--target", "web", "--trial") == 1
+    capsys.readouterr()
+    assert run(tmp_path, HEAD + YEAR + DARK_MODE, "--target", "web") == 0
+    assert "trial" not in capsys.readouterr().out
 
 
 def test_the_module_holds_every_question_as_integers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -67,7 +67,7 @@ def test_the_page_is_in_plain_words() -> None:
     assert not [letter for letter in page if "GREEK" in unicodedata.name(letter, "")]
     for word in ("epsilon", "delta", "differential", "mechanism", "nanos"):
         assert word not in page.lower()
-    for command in ("hearsay-client show --data-dir DIR", "hearsay-client forget --data-dir DIR"):
+    for command in ("hearsay-client show --all --data-dir DIR", "hearsay-client forget --data-dir DIR"):
         assert command in page
 
 

@@ -36,6 +36,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.models.model import CrossedModel, Model
+from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.vector import Vector
 from tests.support.laws.coins import ScriptedCoins
@@ -138,7 +139,8 @@ def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
 
 @pytest.mark.parametrize("vector", EDITIONS, ids=named)
 def test_a_definition_has_the_edition_mechanism_integers_and_charge_of_the_vector(vector: dict[str, Any]) -> None:
-    metric = Registry.parse(vector["definition"]).metric(vector["metric"])
+    registry = Registry.parse(vector["definition"])
+    metric = (in_trial(registry) if vector.get("trial") else registry).metric(vector["metric"])
     assert metric.edition == vector["edition"]
     assert metric.channel.name == vector["mechanism"]
     assert metric.channel.symbols == vector["symbols"]

@@ -1,0 +1,182 @@
+"""A trial of an app: what becomes of each answer, told on standard error while it happens.
+
+This is for developers, and the only part of the SDK that shows true answers. It shows them on
+standard error alone: never by ``logging``, which may lead to a file or another machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from client_sdk import show
+from client_sdk.consenting import Consenting
+from client_sdk.counting import Counting
+from client_sdk.host.files import app_folder
+from client_sdk.labels import Labeler
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.sentences import ENGLISH
+from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
+from client_sdk.protocol.wire.verdict import Refusal
+from client_sdk.results import Flushed, FlushOutcome, HistoryEntry, LedgerError, PendingReport, Recorded, ReportOutcome
+
+FOLDER: Final = "trial"
+"""The folder of a trial's ledger, within the app's."""
+
+VARIABLE: Final = "HEARSAY_TRIAL"
+"""The variable that allows a collector on another machine, if it is 1."""
+
+ANSWER_S: Final = 5.0
+"""How long an answer waits for that of the collector."""
+
+START_S = 10.0
+"""For how long from its start on a device tries again: the collector may be starting, too."""
+
+AGAIN_S: Final = 0.2
+
+
+class Trial(Counting, Consenting):
+    """The part of a `client_sdk.Telemetry` that asks and sends at once, and tells it.
+
+    It comes before `Telemetry` in the order of classes, whose methods it calls. The ledger lies in
+    a folder of its own, and reports count in a trial's collector alone.
+    """
+
+    def __init__(
+        self,
+        registry: Registry | str | Path,
+        *,
+        collector: str,
+        data_dir: str | Path | None,
+        **options: Any,  # noqa: ANN401 Telemetry's
+    ) -> None:
+        """Start, as `Telemetry` does.
+
+        Raises:
+            ValueError: if the collector is on another machine, and HEARSAY_TRIAL is not 1; or as
+                `Telemetry` does.
+            RegistryError, TypeError: as `Telemetry` does.
+
+        """
+        is_allowed = os.environ.get(VARIABLE) == "1" or not is_base_url(collector) or is_on_this_machine(collector)
+        if not is_allowed:  # what is no URL is refused as always
+            raise ValueError(
+                "trial=True is for a collector on this machine, such as http://127.0.0.1:8080, because users must not "
+                f"run it: leave it out, or set the environment variable {VARIABLE} to 1"
+            )
+        registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+        folder = app_folder(data_dir)
+        self._folder = None if folder is None else folder / FOLDER
+        self._told: dict[object, str | None] = {}
+        self._patient_until_s = time.monotonic() + START_S
+        super().__init__(in_trial(registry), collector=collector, data_dir=self._folder, **options)  # type: ignore[call-arg] # Telemetry's
+
+    def record(self, metric: str, value: object) -> Recorded:
+        """Do as `Telemetry.record`, wait for the collector's answer, and tell each step."""
+        mistake = self._mistake(metric, value, "record")
+        recorded: Recorded = super().record(metric, value)  # type: ignore[misc] # Telemetry's
+        if mistake is not None:
+            _say(f"{metric}: {mistake}")
+        # an answer that waits in memory reaches the ledger before the question what is there
+        entry = self._latest(metric) if recorded in (Recorded.QUEUED, Recorded.WAITING) else None
+        if entry is None:
+            _say(f"{metric}: {recorded}{self._hint(recorded)}")
+            return recorded
+        epsilon = as_float(self._registry.metric(metric).epsilon_nanos)
+        _say(f"{metric}: {_shown(value)} → {entry.label} (randomized at epsilon {epsilon:.3g})")
+        _say(f"{metric}: charged epsilon {epsilon:.3g}, queued for {entry.window}")
+        self.flush(ANSWER_S)
+        return recorded
+
+    def count(self, metric: str, by: int = 1) -> Recorded:
+        """Report at once, as if the window ended with the first call."""
+        return self._reported(metric, by, "count") or super().count(metric, by)
+
+    def active(self, metric: str) -> Recorded:
+        """Report at once, as if the window ended with the first call."""
+        return self._reported(metric, 1, "active") or super().active(metric)
+
+    def provide(self, metric: str, function: Callable[[], object]) -> None:
+        """Call the function at once, in this thread, and record what it returns."""
+        try:
+            answer = function()
+        except Exception as error:  # noqa: BLE001 any that a developer's function raises
+            _say(f"{metric}: the function raised {type(error).__name__}: {error}")
+            return
+        self.record(metric, answer)
+
+    def flush(self, timeout_s: float = ANSWER_S) -> Flushed:
+        """Do as `Telemetry.flush`, and tell what became of each report."""
+        while True:
+            flushed = super().flush(timeout_s)
+            self._tell()
+            if flushed.outcome is not FlushOutcome.OFFLINE or time.monotonic() >= self._patient_until_s:
+                return flushed
+            time.sleep(AGAIN_S)
+
+    def _tell(self) -> None:
+        """Tell what is new of each report, and of what went wrong."""
+        with contextlib.suppress(LedgerError):
+            for entry in self.history():
+                if self._is_new(entry[:3], entry.outcome):
+                    _say(f"{entry.metric}: {self._fate(entry)}")
+        if self._is_new("problem", self.problem) and self.problem:
+            _say(self.problem)
+
+    def _reported(self, metric: str, by: int, call: str) -> Recorded | None:
+        """Return what became of a report of what is added up; None if nothing can be."""
+        return self.record(metric, by) if isinstance(self._ready(metric, call), Metric) else None
+
+    def _latest(self, metric: str) -> HistoryEntry | PendingReport | None:
+        """Return the report that was just recorded; None if the ledger cannot be read."""
+        with contextlib.suppress(LedgerError):
+            nothing: list[PendingReport] = []
+            now_s = self._clock.instant_or_zero()
+            waiting = self._ask(lambda connection: show.pending(connection, now_s), empty=nothing)
+            labels = Labeler((), self._registry)
+            entries: list[HistoryEntry | PendingReport] = [
+                *self.history(),
+                *labels.label(waiting, self._registry.sentences(ENGLISH)),
+            ]
+            own = (entry for entry in entries if entry.metric == metric)
+            return max(own, key=lambda entry: entry.window, default=None)
+        return None
+
+    def _is_new(self, about: object, news: str | None) -> bool:
+        """Whether news are others than those that were told last."""
+        before, self._told[about] = self._told.get(about), news
+        return before != news
+
+    def _fate(self, entry: HistoryEntry) -> str:
+        """Return what became of a report that has left."""
+        if entry.outcome == ReportOutcome.UNANSWERED:
+            return f"sent for {entry.window}; no answer yet"
+        words = self._registry.sentences(ENGLISH).code("outcome", entry.outcome)
+        is_unknown = entry.outcome in (Refusal.UNKNOWN_METRIC, Refusal.UNKNOWN_EDITION)
+        hint = "; is it `hearsay-collector serve --trial`, with this registry?" if is_unknown else ""
+        return f"sent for {entry.window}; the collector's answer: {words}{hint}"
+
+    def _hint(self, recorded: Recorded) -> str:
+        if recorded is Recorded.ALREADY_RECORDED:
+            place = "make another Telemetry" if self._folder is None else f"delete {self._folder}"
+            return f": one report per window; to start over, {place}"
+        return f": {self.problem}" if recorded is Recorded.UNAVAILABLE else ""
+
+
+def _shown(value: object) -> str:
+    """Return an answer as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(Exception):  # there may be no standard error
+        sys.stderr.write(f"hearsay trial: {line}\n")
+        sys.stderr.flush()

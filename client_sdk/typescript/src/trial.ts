@@ -1,0 +1,75 @@
+/**
+ * A trial of an app: what becomes of each answer, told on the console while it happens.
+ *
+ * A module of `hearsay-client compile --trial` imports this; the bundle of a page for users has none of it. It is for
+ * developers, and the only part of the SDK that shows true answers.
+ */
+
+import { HearsayError } from "./errors.js";
+import type { HistoryEntry } from "./history.js";
+import type { Metric } from "./metric.js";
+import type { Say } from "./sentences.js";
+import type { Recorded } from "./telemetry.js";
+import type { Report } from "./wire.js";
+
+const HERE = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1])([:/]|$)/i;
+
+/** What a trial needs of a `Telemetry`. */
+interface Tried {
+  readonly problem: string | undefined;
+  flush(): Promise<unknown>;
+  history(): Promise<readonly HistoryEntry[]>;
+  sentences(language: string): Say;
+}
+
+export const trial = {
+  /** Refuse a collector on another machine, unless the environment of Node says HEARSAY_TRIAL=1: users must not run it. */
+  require(collector: string): void {
+    const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+    if (HERE.test(collector) || process?.env?.["HEARSAY_TRIAL"] === "1") return;
+    throw new HearsayError(
+      "a module of compile --trial is for a collector on this machine, such as http://127.0.0.1:8080, because users " +
+        "must not run it: compile without --trial, or, in Node, set the environment variable HEARSAY_TRIAL to 1",
+    );
+  },
+
+  /** Tell of an answer that was not taken. */
+  refused(name: string, recorded: Recorded): undefined {
+    say(`${name}: ${recorded}`);
+  },
+
+  /** Tell what became of an answer, and send its report at once. */
+  async recorded(device: Tried, metric: Metric, answer: unknown, symbol: number, recorded: Recorded): Promise<void> {
+    const { name, compiled } = metric;
+    if (recorded !== "queued") {
+      const hint = recorded === "already_recorded" ? ": one report per window; to start over, delete the storage" : "";
+      return say(`${name}: ${recorded}${hint}${recorded === "unavailable" ? `: ${device.problem}` : ""}`);
+    }
+    const epsilon = Number((Number(compiled.nanos) / 1e9).toPrecision(3));
+    say(`${name}: ${String(answer)} → ${metric.reported(symbol, device.sentences("en"))} (randomized at epsilon ${epsilon})`);
+    say(`${name}: charged epsilon ${epsilon}, queued for this ${compiled.window}`);
+    await device.flush();
+  },
+
+  /** Tell what the collector answered to an upload. */
+  async sent(device: Tried, reports: readonly Report[]): Promise<void> {
+    const entries = await device.history();
+    for (const { metric, edition, window } of reports) {
+      const entry = entries.find((each) => each.metric === metric && each.edition === edition && each.window === window);
+      const outcome = entry?.outcome ?? "unanswered";
+      if (outcome === "unanswered") {
+        say(`${metric}: sent for ${window}; no answer yet: ${device.problem}`);
+        continue;
+      }
+      const isUnknown = outcome === "unknown_metric" || outcome === "unknown_edition";
+      const hint = isUnknown ? "; is it `hearsay-collector serve --trial`, with this registry?" : "";
+      say(`${metric}: sent for ${window}; the collector's answer: ${device.sentences("en")(`outcome.${outcome}`)}${hint}`);
+    }
+  },
+};
+
+export type Trial = typeof trial;
+
+function say(line: string): void {
+  console.info(`hearsay trial: ${line}`);
+}

@@ -1,0 +1,133 @@
+"""A trial: asked and sent at once, told on standard error, and apart from everything real."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
+from client_sdk.protocol import Refusal
+from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
+from tests.support.devices.clients import ScriptedTransport, accept, refuse
+
+HERE = "http://127.0.0.1:8080"
+PACED = Registry.parse(
+    """
+schema = 1
+app.name = "acme"
+budget = { window = "week", per_window = 2.1, lifetime = 2.1, strategy = "pace" }
+[metric.dark_mode]
+purpose = "Is it used?"
+kind = "boolean"
+epsilon = "ln 3"
+expires = 2036-12-31
+[metric.taps]
+purpose = "How often?"
+kind = "count"
+max = 9
+statistic = "mean"
+epsilon = 1
+fill_in = true
+fill_value = 0
+expires = 2036-12-31
+"""
+)
+
+
+def trial(data_dir: Path | None = None, **options: object) -> Telemetry:
+    given = {"collector": HERE, "consent": True, "clock": FakeClock(), "transport": KeptUploads()} | options
+    return Telemetry(PACED, data_dir=data_dir, trial=True, **given)  # type: ignore[arg-type]
+
+
+def test_each_step_is_told_on_standard_error_while_it_happens(capsys: pytest.CaptureFixture[str]) -> None:
+    with trial() as telemetry:
+        assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
+        (entry,) = telemetry.history()
+        assert telemetry.record("dark_mode", value=False) is Recorded.ALREADY_RECORDED
+        assert telemetry.record("dark", value=True) is Recorded.UNKNOWN
+        telemetry.consent = False
+        assert telemetry.record("dark_mode", value=True) is Recorded.NO_CONSENT
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    randomized, charged, sent, again, unknown, *_, silent = (
+        line.removeprefix("hearsay trial: ") for line in shown.err.splitlines() if line.startswith("hearsay trial: ")
+    )
+    assert randomized == f"dark_mode: true → {entry.label} (randomized at epsilon 1.1)"
+    assert charged == "dark_mode: charged epsilon 1.1, queued for 2026-W27"
+    assert sent == "dark_mode: sent for 2026-W27; the collector's answer: accepted"
+    assert again.startswith("dark_mode: already_recorded: one report per window")
+    assert "it defines: dark_mode, taps" in unknown
+    assert silent == "dark_mode: no_consent"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (refuse(Refusal.UNKNOWN_EDITION), "serve --trial"),
+        (lambda _: None, "no answer yet"),
+    ],
+)
+def test_what_the_collector_answers_is_told(
+    answer: object, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("client_sdk.trial.START_S", 0.0)
+    transport = ScriptedTransport()
+    transport.answer(answer)  # type: ignore[arg-type] # pytest's parameters are untyped
+    with trial(transport=transport) as telemetry:
+        telemetry.record("dark_mode", value=True)
+    assert told in capsys.readouterr().err
+
+
+def test_a_collector_that_is_starting_is_waited_for() -> None:
+    transport = ScriptedTransport()
+    transport.answer(lambda _: None, lambda _: None, accept)
+    with trial(transport=transport) as telemetry:
+        telemetry.record("dark_mode", value=True)
+        assert [entry.outcome for entry in telemetry.history()] == ["accepted"]
+
+
+def test_every_window_is_asked_and_counts_are_reported_at_once(tmp_path: Path) -> None:
+    uploads, clock = KeptUploads(), FakeClock()
+    for week in range(3):
+        clock.now = clock.now.replace(day=1 + 7 * week)
+        with trial(tmp_path, transport=uploads, clock=clock) as telemetry:
+            assert telemetry.record("dark_mode", value=True) is Recorded.QUEUED
+            assert telemetry.count("taps", 3) is Recorded.QUEUED
+            assert telemetry.flush().outcome is FlushOutcome.NOTHING_WAITING
+    assert len(uploads.reports) == 6
+
+
+def test_neither_ledger_nor_edition_nor_app_is_that_of_real_reports(tmp_path: Path) -> None:
+    uploads = KeptUploads()
+    with trial(tmp_path, transport=uploads) as telemetry:
+        telemetry.record("dark_mode", value=True)
+    assert [path.parent.name for path in tmp_path.rglob("*.sqlite3")] == ["trial"]
+    tried = in_trial(PACED)
+    assert {edition for metric in tried.counted for edition in metric.editions}.isdisjoint(
+        edition for metric in PACED.counted for edition in metric.editions
+    )
+    assert [report.edition for report in uploads.reports] == [tried.metric("dark_mode").edition]
+    assert tried.app != PACED.app
+    assert in_trial(tried) is tried
+
+
+@pytest.mark.parametrize("collector", ["https://example.com", "http://10.0.0.1", "https://localhost.example.com"])
+def test_a_collector_on_another_machine_needs_a_variable(collector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEARSAY_TRIAL", raising=False)
+    with pytest.raises(ValueError, match="HEARSAY_TRIAL"):
+        trial(collector=collector)
+    monkeypatch.setenv("HEARSAY_TRIAL", "0")
+    with pytest.raises(ValueError, match="HEARSAY_TRIAL"):
+        trial(collector=collector)
+    monkeypatch.setenv("HEARSAY_TRIAL", "1")
+    trial(collector=collector).close()
+
+
+def test_an_app_in_a_trial_is_tested_as_any_other(tmp_path: Path) -> None:
+    with answers() as recorded, Telemetry(PACED, collector=HERE, data_dir=tmp_path, consent=True, trial=True) as app:
+        app.record("dark_mode", value=True)
+        app.count("taps", 2)
+    assert recorded == [Answer("dark_mode", value=True), Answer("taps", 2)]
+    assert not list(tmp_path.iterdir())
