@@ -150,7 +150,7 @@ test("a true count of a withheld question is not kept longer than it can be repo
   const device = new Device(registry(["a", "clicks"]));
   await device.telemetry.count("clicks");
   device.nowS += 5 * DAY_S;
-  const telemetry = device.open({ consent: { ...NOTHING, consent: true, rule: "choice", withheld: ["clicks"] } });
+  const telemetry = device.open({ consent: { ...NOTHING, consent: true, rule: "choice", withheld: ["clicks"], undecided: ["clicks"] } });
   await telemetry.record("a", true);
   assert.deepEqual([device.store.state!.counts, device.store.state!.dropped], [[], { expired: 1 }]);
 });
