@@ -183,13 +183,13 @@ def _check_locks(path: Path, _: Clocks) -> str:
                 _record(ledger, 1)
                 raise _BrokenError("two processes wrote to one ledger at a time")
             ledger.run(charges.lifetime_nanos, PATIENCE_S, begin="")  # reading waits for nobody
-            with detached.alone(_lock_of(path)) as is_alone:
-                if is_alone:
+            with detached.alone(_lock_of(path)) as held:
+                if held is not None:
                     raise _BrokenError("two processes hold the lock of one file")
             child.told.send("let go")
             child.hear()
-        with detached.alone(_lock_of(path)) as is_alone:
-            if not is_alone:
+        with detached.alone(_lock_of(path)) as held:
+            if held is None:
                 raise _BrokenError("the lock of a file outlives its process")
         _expect(Recorded.QUEUED, _record(ledger, 1))
     _sound(path, {0, 1})

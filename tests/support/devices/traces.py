@@ -292,10 +292,12 @@ class Helper:
     def __init__(self, started: list[dict[str, Any]], command: object, options: dict[str, Any]) -> None:
         self._given = b""
         environment = options.pop("env", None) or dict(os.environ)
+        options["pass_fds"] = len(options.get("pass_fds", ()))  # which number is free is the system's choice
         self._noted = {"command": command, "options": _plain(options), "environment": environment}
         started.append(self._noted)
         self.stdin = self
         self.returncode: int | None = None
+        self.pid = os.getpid()
 
     def __enter__(self) -> Self:
         return self
@@ -305,8 +307,9 @@ class Helper:
         self._given += given
 
     def __exit__(self, *_: object) -> None:
-        self._noted["input"] = self._given
-        self._noted["job"] = json.loads(self._given)["arguments"]
+        job = json.loads(self._given)
+        del job["arguments"]["held"]
+        self._noted["input"], self._noted["job"] = json.dumps(job), job["arguments"]
 
 
 def undeclared(path: Path, scratch: Path) -> bytes:

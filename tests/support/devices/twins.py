@@ -389,7 +389,6 @@ def differ(
     outside = [seen for seen in first.seen for events in seen.values() if "outside" in repr(events)]
     if outside:
         return f"written outside: {outside[0]}", first
-    for seen in (*first.seen, *second.seen):
-        for name in (*apart_from, *(["printed"] if trial else [])):
-            del seen[name]
-    return difference(first.seen, second.seen), first
+    unlike = {*apart_from, *(["printed"] if trial else [])}
+    seen, other = ([{key: each[key] for key in each.keys() - unlike} for each in life.seen] for life in (first, second))
+    return difference(seen, other), first

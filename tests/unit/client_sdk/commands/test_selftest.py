@@ -28,7 +28,7 @@ def replacing(owner: Any, name: str, value: object) -> Plant:
 FAULTS: dict[str, tuple[str, Plant, str]] = {
     "a lock of a file that always succeeds": (
         "locks",
-        replacing(detached, "_lock", lambda _: True),
+        replacing(detached, "_lock", lambda *_, **__: True),
         "two processes hold the lock of one file",
     ),
     "a lock of the ledger that always succeeds": (
