@@ -92,9 +92,11 @@ class TelemetryCommands:
 
     def forget(self) -> None:
         """Erase what is stored about answers; the choice stays."""
-        if path := self._ledger():
+        folder = Path(self.data_dir).absolute()
+        for path in (folder / ledger_file.FILE_NAME, folder / "trial" / ledger_file.FILE_NAME):
             try:
-                erase.forget(path)
+                if ledger_file.exists(path):
+                    erase.forget(path)
             except LedgerError as error:
                 sys.exit(f"Error: {error}")
         _say(self._asked()[1]("consent.forgotten"))

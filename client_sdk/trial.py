@@ -42,6 +42,9 @@ START_S = 10.0
 
 AGAIN_S: Final = 0.2
 
+_NOTHING: Final = object()
+"""An answer to no question."""
+
 
 class Trial(Counting, Consenting):
     """The part of a `client_sdk.Telemetry` that asks and sends at once, and tells it.
@@ -78,6 +81,15 @@ class Trial(Counting, Consenting):
         self._told: dict[object, str | None] = {}
         self._patient_until_s = time.monotonic() + START_S
         super().__init__(in_trial(registry), collector=collector, data_dir=self._folder, **options)  # type: ignore[call-arg] # Telemetry's
+        self._ordinary = registry
+        with contextlib.suppress(LedgerError):  # what an earlier run told is no news
+            self._told |= {entry[:3]: entry.outcome for entry in self.history()}
+
+    def statement(self, language: str = ENGLISH) -> str:
+        """Return the page of the app, with its own ceilings."""
+        from client_sdk.protocol.statement import statement  # noqa: PLC0415 3 ms
+
+        return statement(self._ordinary, language)
 
     def record(self, metric: str, value: object) -> Recorded:
         """Do as `Telemetry.record`, wait for the collector's answer, and tell each step."""
@@ -91,7 +103,8 @@ class Trial(Counting, Consenting):
             _say(f"{metric}: {recorded}{self._hint(recorded)}")
             return recorded
         epsilon = as_float(self._registry.metric(metric).epsilon_nanos)
-        _say(f"{metric}: {_shown(value)} → {entry.label} (randomized at epsilon {epsilon:.3g})")
+        shown = _shown(value) if mistake is None else "a random answer in its place"
+        _say(f"{metric}: {shown} → {entry.label} (randomized at epsilon {epsilon:.3g})")
         _say(f"{metric}: charged epsilon {epsilon:.3g}, queued for {entry.window}")
         self.flush(ANSWER_S)
         return recorded
@@ -105,12 +118,16 @@ class Trial(Counting, Consenting):
         return self._reported(metric, 1, "active") or super().active(metric)
 
     def provide(self, metric: str, function: Callable[[], object]) -> None:
-        """Call the function at once, in this thread, and record what it returns."""
+        """Call the function at once, in this thread, if answers are taken; record its result."""
+        ready = self._ready(metric, "record")
+        if not isinstance(ready, Metric):
+            _say(f"{metric}: {ready}{self._hint(ready)}")
+            return
         try:
             answer = function()
         except Exception as error:  # noqa: BLE001 any that a developer's function raises
-            _say(f"{metric}: the function raised {type(error).__name__}: {error}")
-            return
+            _say(f"{metric}: the function raised {type(error).__name__}")
+            answer = _NOTHING
         self.record(metric, answer)
 
     def flush(self, timeout_s: float = ANSWER_S) -> Flushed:
@@ -172,8 +189,11 @@ class Trial(Counting, Consenting):
 
 
 def _shown(value: object) -> str:
-    """Return an answer as people write it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """Return an answer as people write it, on one line."""
+    try:
+        return " ".join((str(value).lower() if isinstance(value, bool) else str(value)).split())
+    except Exception:  # noqa: BLE001 a number of too many digits, or any that an app's own type raises
+        return "an answer"
 
 
 def _say(line: str) -> None:

@@ -28,17 +28,37 @@ def read(place: Path) -> Registry | None:
         RegistryError: if a file has mistakes or cannot be read, or if there is no such revision.
 
     """
-    revision, colon, _ = place.as_posix().partition(":")
+    revision, colon, path = place.as_posix().partition(":")
     if place.exists() or not colon:
         return history.read(place)
+    if not path:
+        raise RegistryError(str(place), "names no file; write REVISION:FILE")
     if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}") is None:
         problem = "is no file, and git knows no such revision here; fetch the revision, or name another file"
         raise RegistryError(str(place), problem)
     text, beside = _in_git(place), history.path_of(place)
     if text is None:
+        _require_new(place, revision)
         return None
     releases = history.parsed(_in_git(beside) or "schema = 1", str(beside))
     return history.with_releases(Registry.parse_file(text, str(place)), releases, beside)
+
+
+def _require_new(place: Path, revision: str) -> None:
+    """Refuse a place that a revision lacks, if it has a file of that name elsewhere.
+
+    A gate that compares with nothing lets everything through: it must not do so for a wrong path.
+
+    Raises:
+        RegistryError: naming the files that may be meant.
+
+    """
+    listed = (_git("ls-tree", "-r", "--name-only", "-z", "--full-tree", revision) or b"").decode(errors="replace")
+    name = place.as_posix().partition(":")[2].rpartition("/")[2]
+    others = [path for path in listed.split("\0") if path.rpartition("/")[2] == name]
+    if others:
+        places = ", ".join(f"{revision}:{other}" for other in others[:3])
+        raise RegistryError(str(place), f"is not there; a path counts from the top of the repository: name {places}")
 
 
 def _in_git(place: Path) -> str | None:

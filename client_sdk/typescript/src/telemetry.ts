@@ -254,7 +254,11 @@ export class Telemetry<Answers = Record<string, unknown>, Counts extends string 
   ): Promise<void> {
     const metric = this.#metric(name);
     if (!metric) return void this.#mistake("unknown");
-    if (this.#registry.trial) return void (await this.record(name, (await answer()) as Answers[Name]));
+    if (this.#registry.trial) {
+      if (!this.#takes(metric)) return this.#registry.trial.refused(name, this.#refusal);
+      const given = await Promise.resolve().then(answer).catch(() => undefined);
+      return void (await this.record(name, given as Answers[Name]));
+    }
     clearTimeout(this.#provided.get(metric)?.timer);
     const provided: Provided = { metric, answer };
     this.#provided.set(metric, provided);

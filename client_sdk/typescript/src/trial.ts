@@ -5,6 +5,7 @@
  * developers, and the only part of the SDK that shows true answers.
  */
 
+import { systemCoins } from "./coins.js";
 import { HearsayError } from "./errors.js";
 import type { HistoryEntry } from "./history.js";
 import type { Metric } from "./metric.js";
@@ -46,7 +47,9 @@ export const trial = {
       return say(`${name}: ${recorded}${hint}${recorded === "unavailable" ? `: ${device.problem}` : ""}`);
     }
     const epsilon = Number((Number(compiled.nanos) / 1e9).toPrecision(3));
-    say(`${name}: ${String(answer)} → ${metric.reported(symbol, device.sentences("en"))} (randomized at epsilon ${epsilon})`);
+    const isValid = metric.encode(answer, systemCoins()) !== undefined;
+    const shown = isValid ? String(answer) : "a random answer in place of an invalid one";
+    say(`${name}: ${shown} → ${metric.reported(symbol, device.sentences("en"))} (randomized at epsilon ${epsilon})`);
     say(`${name}: charged epsilon ${epsilon}, queued for this ${compiled.window}`);
     await device.flush();
   },

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from client_sdk import consent
 from client_sdk.telemetry_commands import TelemetryCommands
-from tests.support.devices.clients import ask
+from tests.support.devices.clients import ask, rows
 from tests.support.devices.clients import telemetry as device_of
 
 REGISTRY = ask('[metric.used]\nkind = "boolean"\n')
@@ -62,6 +62,13 @@ def test_a_user_switches_it_on_reads_what_left_and_switches_it_off(run: Any, tmp
     with device_of(tmp_path, registry=REGISTRY, consent=False) as device:
         assert device.budget().lifetime_spent > 0
     assert "# What acme asks" in run("statement")
+
+
+def test_forget_erases_what_a_trial_left_too(run: Any, tmp_path: Path) -> None:
+    with device_of(tmp_path, registry=REGISTRY, collector="http://127.0.0.1:9", trial=True) as device:
+        device.record("used", value=True)
+    run("forget")
+    assert rows(tmp_path / "trial", "SELECT * FROM history UNION ALL SELECT * FROM history") == []
 
 
 def test_forget_keeps_the_choice(run: Any, tmp_path: Path) -> None:

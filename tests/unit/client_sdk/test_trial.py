@@ -131,3 +131,52 @@ def test_an_app_in_a_trial_is_tested_as_any_other(tmp_path: Path) -> None:
         app.count("taps", 2)
     assert recorded == [Answer("dark_mode", value=True), Answer("taps", 2)]
     assert not list(tmp_path.iterdir())
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    lines = capsys.readouterr().err.splitlines()
+    return [line.removeprefix("hearsay trial: ") for line in lines if line.startswith("hearsay trial: ")]
+
+
+@pytest.mark.parametrize("consent", [False, True])
+def test_a_provided_function_is_called_at_once_and_never_without_consent(
+    capsys: pytest.CaptureFixture[str], *, consent: bool
+) -> None:
+    calls: list[str] = []
+    with trial(consent=consent) as telemetry:
+        telemetry.provide("dark_mode", lambda: not calls.append("dark_mode"))  # type: ignore[func-returns-value] # true
+        telemetry.provide("unknown", lambda: calls.append("unknown"))
+    telemetry.provide("dark_mode", lambda: calls.append("closed"))
+    assert calls == (["dark_mode"] if consent else [])
+    first, *_, last = told(capsys)
+    assert first.startswith("dark_mode: true → " if consent else "dark_mode: no_consent")
+    assert last == "dark_mode: closed"
+
+
+def test_what_a_provided_function_raises_is_told_by_its_type_and_a_random_answer_is_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with trial() as telemetry:
+        telemetry.provide("dark_mode", lambda: 1 // 0)
+        assert len(telemetry.history()) == 1
+    raised, *others = told(capsys)
+    assert raised == "dark_mode: the function raised ZeroDivisionError"
+    assert any(line.startswith("dark_mode: a random answer in its place → ") for line in others)
+
+
+def test_an_answer_that_cannot_be_shown_is_recorded_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    with trial() as telemetry:
+        assert telemetry.count("taps", 10**5000) is Recorded.QUEUED
+    assert any(line.startswith("taps: an answer → ") for line in told(capsys))
+
+
+def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with trial(tmp_path) as telemetry:
+        telemetry.record("dark_mode", value=True)
+    capsys.readouterr()
+    with trial(tmp_path) as telemetry, Telemetry(PACED, collector=HERE, data_dir=None, consent=False) as ordinary:
+        telemetry.flush()
+        assert telemetry.statement() == ordinary.statement()
+    assert told(capsys) == []
