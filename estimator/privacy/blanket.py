@@ -184,6 +184,9 @@ ROUNDING = 1 + 2.0**-40
 errors.
 """
 
+FAR = 700.0
+"""The logarithm of more than f, whose power a float holds."""
+
 UNDERFLOW = 2.0**-1000
 """More than all terms together that a float holds as zero."""
 
@@ -313,7 +316,7 @@ class Shuffled:
         step = logarithms[:, :-1] + rising[:, 1:]
         most = np.fmin(chord, step).max(axis=1)
         slack = FIXED_ERROR + ERROR_PER_STEP * (np.abs(falling) + rising.max(axis=1))
-        within: Floats = np.exp(most + falling + slack)
+        within: Floats = np.exp(np.minimum(most + falling + slack, FAR))
         at_none = self._excess(epsilon, none)[:, 0]
         return np.minimum(within + self.tail * (at_none + excess[:, -1]), at_none)
 
@@ -334,9 +337,9 @@ class Shuffled:
         return excess
 
     def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
-        """Return a t for each K: by the normal law, about the slope of log f where it weighs most."""
-        unit = math.expm1(epsilon) / (math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon)))
-        unit = unit / np.sqrt(np.maximum(self.most, 1.0) / 4)
+        """Return a t for each K: by the normal law, the slope of log f where it weighs most."""
+        swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
+        unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
         tilt = np.zeros_like(self.most)
         for _ in range(4):
             weights = np.exp(-tilt[:, None] * values)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import comb
 
+import numpy as np
 import pytest
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.privacy import blanket as blanket_module
 from estimator.privacy.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
-from estimator.privacy.blanket import Blanket
+from estimator.privacy.blanket import ROUNDING, Blanket, Shuffled
 from tests.support.estimates.amplification_checks import (
     CHANNELS,
     LOCAL,
     check_channel,
+    check_corners,
     check_everything,
     check_exact,
     check_pairs,
@@ -110,6 +114,34 @@ def test_no_channel_reveals_more_than_the_bound(name: str, reports: int) -> None
 def test_no_pair_of_answers_reveals_more_than_the_bound(name: str) -> None:
     for reports in (1, 2, 3):
         check_pairs(CHANNELS[name], reports)
+
+
+@pytest.mark.parametrize(("buckets", "step"), [(512, 1e9), (1, 0.125), (2, 1e9)])
+@pytest.mark.parametrize("name", ["three values", "geometry", "narrow bands"])
+def test_no_bucket_and_no_node_makes_the_bound_too_small(
+    name: str, buckets: int, step: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blanket_module, "BUCKETS", buckets)
+    monkeypatch.setattr(blanket_module, "STEP", step)
+    for reports in (3, 8):
+        check_corners(Blanket.of_channel(CHANNELS[name]), reports)
+
+
+@pytest.mark.parametrize("step", [0.125, 1e9])
+def test_no_sum_between_two_nodes_is_forgotten(step: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The expectation over G is not below the sum over every G, whatever number K is apart."""
+    monkeypatch.setattr(blanket_module, "STEP", step)
+    reports, blanket = 200, Blanket.of_channel(CHANNELS["three values"])
+    shuffled, chance = Shuffled.among(reports, blanket), blanket.neither / blanket.rest
+    sums = np.arange(reports + 1)
+    rows = [[_mass(int(reports - apart), chance, others) for others in range(reports + 1)] for apart in shuffled.most]
+    for part in (0.0, 0.1, 0.3, 0.6):
+        every = (np.array(rows) * shuffled._excess(part, sums[None, :].astype(float))).sum(axis=1)
+        assert (shuffled._expected_excess(part) * ROUNDING >= every).all()
+
+
+def _mass(trials: int, chance: float, successes: int) -> float:
+    return comb(trials, successes) * chance**successes * (1 - chance) ** max(0, trials - successes)
 
 
 @pytest.mark.parametrize("name", MOST)

@@ -203,6 +203,22 @@ def check_pairs(channel: Channel, reports: int) -> None:
             assert pair_divergence(channel, reports, epsilon, pair) <= bound
 
 
+def check_corners(blanket: Blanket, reports: int) -> None:
+    """The bound is not below the sum over all kinds of symbols."""
+    odds = exp(blanket.local_epsilon).limit_denominator(10**12)
+    for part in PARTS[:-1]:
+        factor = exp(part * blanket.local_epsilon).limit_denominator(10**12)
+        kinds = [
+            (blanket.apart, odds - factor),
+            (blanket.apart, 1 - odds * factor),
+            (blanket.both, odds - odds * factor),
+            (blanket.neither, 1 - factor),
+        ]
+        exact = blanket_divergence(reports, [(Fraction(weight), value) for weight, value in kinds])
+        bound = shuffled_delta(reports, blanket, part * blanket.local_epsilon)
+        assert exact <= bound * (1 + 2**-39) + 2**-39  # the odds are rounded
+
+
 def sampled_law(channel: Channel, answers: Sequence[int], taking_part: int) -> Law:
     """Return the law of the tally of a random subset of a size."""
     mixed: Law = {}

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Channel
+from estimator.decoders.inversions import extreme_of
 from estimator.privacy import blanket
 from estimator.privacy.blanket import Blanket, Shuffled
 from estimator.statistics.arrays import Floats
@@ -16,7 +17,6 @@ RIGHT_DELTA = Shuffled.delta
 RIGHT_LEAST = blanket.least_positive
 RIGHT_LAW = Shuffled.among
 RIGHT_WEIGHT = blanket.blanket_weight
-RIGHT_EXTREME = blanket.extreme_of
 RIGHT_DRAG = blanket.drag
 
 
@@ -42,7 +42,7 @@ def _own_report_twice(honest: int, of_each: Blanket, tail: float) -> Shuffled:
 
 MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     "a blanket that weighs too much": _exchange("blanket_weight", _too_wide),
-    "a pair of answers that is not the worst": _exchange("extreme_of", lambda channel: RIGHT_EXTREME(channel) / 2),
+    "a pair of answers that is not the worst": _exchange("extreme_of", lambda channel: extreme_of(channel) / 2),
     "rounded down": _exchange("FIXED_ERROR", -blanket.FIXED_ERROR),
     "a result rounded down": _exchange("ROUNDING", 1 - 2.0**-40),
     "what all reports say alike counted twice": _exchange("drag", lambda *of: 2 * RIGHT_DRAG(*of)),
