@@ -7,10 +7,11 @@ beside them, because it follows from the same integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.channel import COIN_SCALE, Channel
 from estimator.decoders import (
     block_designs,
     exponential,
@@ -34,6 +35,10 @@ def _everything(_: Channel) -> float:
     return 1.0
 
 
+def _kept(channel: Any) -> Fraction:  # noqa: ANN401 a channel with a probability to keep
+    return Fraction(channel.keep_numerator, COIN_SCALE)
+
+
 class Inversion(NamedTuple):
     """What is done with the reports of a mechanism.
 
@@ -44,6 +49,8 @@ class Inversion(NamedTuple):
         blocks: the likelier symbols of each input, if a law has two probabilities.
         sampler: draws tallies where neither blocks nor the table of the law do.
         extreme: the largest probability that a report separates two answers by the whole epsilon.
+        likelier: the probability of the symbols that an answer makes likelier, if a law has two
+            probabilities for each symbol; the same for all answers. None for other laws.
         parts: the channels of which one is drawn, all with one chance; None if there are none.
 
     """
@@ -54,6 +61,7 @@ class Inversion(NamedTuple):
     blocks: Callable[[Any], Blocks] | None = None
     sampler: Callable[[Any], Sampler] | None = None
     extreme: Callable[[Any], float] = _everything
+    likelier: Callable[[Any], Fraction] | None = None
     parts: Callable[[Any], Sequence[Channel]] | None = None
 
 
@@ -63,16 +71,28 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
     "randomized-response": _ONE_BIT,
     "one-bit": _ONE_BIT,  # on the two ends of the range, whose high end is the mean
     "k-ary-randomized-response": Inversion(
-        randomized_response.k_ary_support, blocks=sampling.of_names, extreme=randomized_response.extreme
+        randomized_response.k_ary_support,
+        blocks=sampling.of_names,
+        extreme=randomized_response.extreme,
+        likelier=_kept,
     ),
     "cyclic-design": Inversion(
-        block_designs.cyclic_inverse, blocks=sampling.of_block_design, extreme=block_designs.cyclic_extreme
+        block_designs.cyclic_inverse,
+        blocks=sampling.of_block_design,
+        extreme=block_designs.cyclic_extreme,
+        likelier=_kept,
     ),
     "balanced-design": Inversion(
-        block_designs.balanced_inverse, blocks=sampling.of_block_design, extreme=block_designs.balanced_extreme
+        block_designs.balanced_inverse,
+        blocks=sampling.of_block_design,
+        extreme=block_designs.balanced_extreme,
+        likelier=_kept,
     ),
     "projective-geometry": Inversion(
-        projective_geometry.inverse, blocks=sampling.of_geometry, extreme=projective_geometry.extreme
+        projective_geometry.inverse,
+        blocks=sampling.of_geometry,
+        extreme=projective_geometry.extreme,
+        likelier=_kept,
     ),
     "exponential": Inversion(exponential.inverse),
     "laplace": Inversion(decoder=noise.laplace_decoder, law=noise.law),
@@ -82,12 +102,14 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
         law=square_wave.SquareWaveLaw,
         blocks=sampling.of_square_wave,
         extreme=square_wave.extreme,
+        likelier=lambda channel: Fraction(channel.width * channel.heavy, channel.total),
     ),
     "optimal-mean": Inversion(
         decoder=optimal_mean.decoder,
         law=optimal_mean.law,
         sampler=sampling.by_bands,
         extreme=optimal_mean.extreme,
+        likelier=lambda channel: Fraction(channel.width * channel.heavy, channel.band_total),
     ),
     "hierarchical": Inversion(
         decoder=hierarchical.decoder,

@@ -25,7 +25,7 @@ from fractions import Fraction
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
-from estimator.privacy.clones import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Clones
+from estimator.privacy.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blanket, Shuffled
 from estimator.results.metric import Central
 
 STEP = 2.0**-20
@@ -35,15 +35,14 @@ MOST_STEPS = 20
 """After this number of steps bisection goes on. Eight are usual from a thousand reports on."""
 
 
-def shuffled_epsilon(reports: int, local_epsilon: float, delta: float, *, dishonest: int = 0) -> float:
+def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
     """Return the epsilon of a tally at a delta, rounded up; never above that of one report.
 
-    See Feldman, McMillan & Talwar in `estimator.privacy.clones`. It holds for every channel whose
-    own delta is 0.
+    See `estimator.privacy.blanket`.
 
     Args:
         reports: in the tally, at least 1.
-        local_epsilon: lambda, the epsilon of one report, above 0.
+        blanket: of the channel of every report.
         delta: from 0 to 1. At 2**-100 and below no amplification can be shown.
         dishonest: the number of reports that may be made up, or known otherwise. The report in
             question is always honest.
@@ -54,22 +53,22 @@ def shuffled_epsilon(reports: int, local_epsilon: float, delta: float, *, dishon
     """
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must be from 0 to 1, not {delta}")
-    clones = _clones(reports, local_epsilon, dishonest)
-    at_zero = clones.delta(0.0)
+    shuffled = _shuffled(reports, blanket, dishonest)
+    at_zero = shuffled.delta(0.0)
     if at_zero <= delta:
         return 0.0
-    short, enough = _enclosed(clones, delta, at_zero)
-    low, high = 0.0, local_epsilon
+    short, enough = _enclosed(shuffled, delta, at_zero)
+    low, high = 0.0, blanket.local_epsilon
     while high - low > STEP * high:
         middle = (low + high) / 2
-        if middle >= enough or (middle > short and clones.delta(middle) <= delta):
+        if middle >= enough or (middle > short and shuffled.delta(middle) <= delta):
             high = middle
         else:
             low = middle
     return high
 
 
-def _enclosed(clones: Clones, delta: float, at_zero: float) -> tuple[float, float]:
+def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
     """Return an epsilon whose delta is too large, and a close one whose delta is not.
 
     Bisection needs two or three times as many steps. The logarithm of delta is nearly a straight
@@ -77,20 +76,20 @@ def _enclosed(clones: Clones, delta: float, at_zero: float) -> tuple[float, floa
     modified regula falsi method", the Illinois method).
 
     Args:
-        clones: the law.
+        shuffled: the law.
         delta: from 0 to 1.
         at_zero: the delta of an epsilon of 0, which is too large.
 
     """
     target = math.log(max(delta, UNDERFLOW))
-    short, enough = 0.0, clones.local_epsilon
+    short, enough = 0.0, shuffled.blanket.local_epsilon
     excess, lack = math.log(at_zero) - target, math.log(UNDERFLOW) - target - 1
     last = None
     for _ in range(MOST_STEPS):
         epsilon = enough * math.sqrt(((short / enough) ** 2 * lack - excess) / (lack - excess))
         if enough - short <= STEP * enough or not short < epsilon < enough:
             break
-        at_epsilon = clones.delta(epsilon)
+        at_epsilon = shuffled.delta(epsilon)
         above = math.log(at_epsilon) - target
         if at_epsilon <= delta:
             enough, lack = epsilon, min(above, -STEP)  # below 0, so that no difference is 0
@@ -103,18 +102,15 @@ def _enclosed(clones: Clones, delta: float, at_zero: float) -> tuple[float, floa
     return short, enough
 
 
-def shuffled_delta(
-    reports: int, local_epsilon: float, epsilon: float, *, dishonest: int = 0, tail: float = TAIL
-) -> float:
+def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest: int = 0, tail: float = TAIL) -> float:
     """Return the delta of a tally at an epsilon, rounded up.
 
     Args:
         reports: as for `shuffled_epsilon`.
-        local_epsilon: as for `shuffled_epsilon`.
+        blanket: as for `shuffled_epsilon`.
         epsilon: of the tally, at least 0.
         dishonest: as for `shuffled_epsilon`.
-        tail: a probability that is ignored on each side of the number of clones, and added to
-            delta.
+        tail: a probability that is ignored on each side of a sum over all reports, and allowed for.
 
     Raises:
         ValueError: naming the argument that is out of range.
@@ -122,10 +118,10 @@ def shuffled_delta(
     """
     if not epsilon >= 0:
         raise ValueError(f"epsilon must be at least 0, not {epsilon}")
-    return _clones(reports, local_epsilon, dishonest, tail).delta(epsilon)
+    return _shuffled(reports, blanket, dishonest, tail).delta(epsilon)
 
 
-def composed(tallies: Sequence[tuple[int, float]], delta: float) -> float:
+def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
     """Return the epsilon of several tallies together at a delta, rounded up.
 
     They may be those of the metrics in one upload. Each metric is tallied by itself, which shuffles
@@ -134,14 +130,14 @@ def composed(tallies: Sequence[tuple[int, float]], delta: float) -> float:
 
     If whole uploads were published in random order instead, one message would be all symbols of an
     upload. Their local epsilons would add up *before* the amplification,
-    ``shuffled_epsilon(uploads, sum, delta)``, usually to much more.
+    ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, usually to much more.
 
     Args:
-        tallies: the number of honest reports and the local epsilon of each.
+        tallies: the number of honest reports and the blanket of each.
         delta: of all of them together.
 
     """
-    parts = [shuffled_epsilon(reports, local, delta / len(tallies) / ROUNDING) for reports, local in tallies]
+    parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
     return math.fsum(parts) * ROUNDING
 
 
@@ -170,12 +166,12 @@ def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
     return epsilon, min(delta, rate * delta * ROUNDING)
 
 
-def _clones(reports: int, local_epsilon: float, dishonest: int, tail: float = TAIL) -> Clones:
+def _shuffled(reports: int, blanket: Blanket, dishonest: int, tail: float = TAIL) -> Shuffled:
     if reports < 1 or dishonest < 0:
         raise ValueError(f"reports must be at least 1, and of them 0 or more dishonest; not {reports} and {dishonest}")
-    if not 0 < local_epsilon < math.inf:
-        raise ValueError(f"the epsilon of one report must be above 0 and finite, not {local_epsilon}")
-    return Clones.of(max(1, reports - dishonest), local_epsilon, tail)
+    if not 0 < blanket.local_epsilon < math.inf:
+        raise ValueError(f"the epsilon of one report must be above 0 and finite, not {blanket.local_epsilon}")
+    return Shuffled.among(max(1, reports - dishonest), blanket, tail)
 
 
 def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
@@ -189,7 +185,7 @@ def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> C
     """
     if not closed or reports == 0 or metric.delta > 0:
         return None
-    return Central(delta, shuffled_epsilon(reports, as_float(metric.epsilon_nanos), delta))
+    return Central(delta, shuffled_epsilon(reports, Blanket.of_channel(metric.channel), delta))
 
 
 def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
@@ -206,7 +202,7 @@ def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | N
 
     """
     counted = [(metric, reports) for metric, reports in tallies if reports > 0]
-    pure = [(reports, as_float(metric.epsilon_nanos)) for metric, reports in counted if not metric.delta]
+    pure = [(reports, Blanket.of_channel(metric.channel)) for metric, reports in counted if not metric.delta]
     unamplified = [metric for metric, _ in counted if metric.delta]
     left = Fraction(delta) - sum(metric.delta for metric in unamplified)
     if not counted or left <= 0:

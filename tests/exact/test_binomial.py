@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from estimator.privacy import clones
+from estimator.privacy import blanket
 
 DIGITS = 100
 """Decimal digits of the exact sums: their error is far below the last digit of a float."""
@@ -27,13 +27,13 @@ def test_the_law_is_rounded_up_by_no_more_than_it_says(trials: int, local: float
     near = {0, 1, 2, trials - 1, trials, *(round(mean + z * spread) for z in (-9, -3, -1, 0, 1, 3, 9))}
     for successes in sorted(count for count in near if 0 <= count <= trials):
         number, of = np.array([float(successes)]), np.array([float(trials)])
-        (ceiling,) = clones.log_mass_ceiling(number, of, probability, complement)
+        (ceiling,) = blanket.log_mass_ceiling(number, of, probability, complement)
         with localcontext() as context:
             context.prec = DIGITS
             clone = (-Decimal(local)).exp()
             exact = Decimal(comb(trials, successes)).ln()
             exact += successes * clone.ln() + (trials - successes) * (1 - clone).ln()
-        slack = clones.FIXED_ERROR + clones.ERROR_PER_STEP * abs(successes - mean)
+        slack = blanket.FIXED_ERROR + blanket.ERROR_PER_STEP * abs(successes - mean)
         assert exact <= Decimal(float(ceiling)) <= exact + 2 * Decimal(slack)
 
 
@@ -45,7 +45,7 @@ def test_the_tail_of_fair_coins_is_exact_where_its_fraction_ends_and_else_too_sm
     leasts = range(trials // 2 + 1, trials + 1)
     exact = [Fraction(sum(coins[least:]), coins[least - 1]) for least in leasts]
     for depth, slack in ((64, Fraction(1, 2**42)), (2, Fraction(1))):
-        monkeypatch.setattr(clones, "DEPTH", depth)
-        floors = clones.fair_tail_floor(np.array(leasts, float), np.full(len(leasts), float(trials)))
+        monkeypatch.setattr(blanket, "DEPTH", depth)
+        floors = blanket.fair_tail_floor(np.array(leasts, float), np.full(len(leasts), float(trials)))
         for floor, ratio in zip(floors, exact, strict=True):
             assert ratio * (1 - slack) <= Fraction(float(floor)) <= ratio

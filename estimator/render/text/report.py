@@ -41,7 +41,8 @@ SHOWN_DIFFERENCES = 3
 
 CENTRAL_FOOTNOTE = """\
 central epsilon: what the answer of a device loses, if of all reports only the
-tallies of closed windows are published, and if those counted are honest.
+tallies of closed windows are published, and if those counted are honest. It
+protects against readers of these tallies, not against the collector.
 """
 
 FOOTNOTES = """\

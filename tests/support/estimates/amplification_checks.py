@@ -10,16 +10,23 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, combinations_with_replacement, product
+from itertools import combinations, combinations_with_replacement, permutations, product
 from math import comb, lcm
 
 from client_sdk.protocol import Channel
 from client_sdk.protocol.exact import float_ceiling, ln_ceiling
+from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
+from client_sdk.protocol.mechanisms.exponential import Exponential
+from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.privacy.amplification import shuffled_delta
+from estimator.privacy.blanket import Blanket
 
 DIGITS = 100
 """Decimal digits of the enumeration: its error is far below the last digit of a float."""
@@ -32,6 +39,14 @@ CHANNELS: dict[str, Channel] = {
     "randomized response": RandomizedResponse.within(EPSILON),
     "three values": KAryRandomizedResponse.within(EPSILON, 3),
     "geometry": ProjectiveGeometry.within(EPSILON, 7, 2, 3),
+    "cyclic design": CyclicDesign.within(EPSILON, 5, 2, 2),
+    "drawn blocks": CyclicDesign.within(EPSILON, 6, 3, 1),
+    "balanced design": BalancedDesign.within(EPSILON, 4, 5, 2, 2),
+    "square wave": SquareWave(4, 2, 1, 3),
+    "wide bands": OptimalMean((1, 2), 3, 2, 5),
+    "narrow bands": OptimalMean((1, 2, 1), 2, 2, 5),
+    "tree": Hierarchical.within(EPSILON, 4),
+    "weights": Exponential(((2**59, 2**58, 2**58), (2**58, 2**58, 2**59), (2**58 + 2**57, 2**58, 2**58 + 2**57))),
 }
 """In a geometry two answers may prefer the same symbol, and a third avoid it."""
 
@@ -41,21 +56,47 @@ PARTS = (0.0, 0.01, 0.3, 0.77, 0.999)
 
 
 def exact_delta(reports: int, local_epsilon: float, epsilon: float) -> Fraction:
-    """Return the hockey-stick divergence of the pair of clones."""
+    """Return the divergence of the worst channel of an epsilon, by the blanket's formula."""
     with localcontext() as context:
         context.prec = DIGITS
         odds, factor = Decimal(local_epsilon).exp(), Decimal(epsilon).exp()
-        truth, clone = odds / (1 + odds), 1 / odds
-        total = Decimal(0)
-        for clones in range(reports):
-            weight = comb(reports - 1, clones) * clone**clones * (1 - clone) ** (reports - 1 - clones)
-            coins = [comb(clones, heads) / Decimal(2) ** clones for heads in range(clones + 1)]
-            for kind in range(clones + 2):
-                with_own, without = (coins[n] if 0 <= n <= clones else Decimal(0) for n in (kind - 1, kind))
-                first = truth * with_own + (1 - truth) * without
-                second = (1 - truth) * with_own + truth * without
-                total += weight * max(Decimal(0), first - factor * second)
-        return Fraction(total)
+        chance, total = 2 / (odds + 1), Decimal(0)
+        for apart in range(reports + 1):
+            weight = comb(reports, apart) * chance**apart * (1 - chance) ** (reports - apart)
+            for kind in range(apart + 1):
+                excess = kind * (odds - factor) + (apart - kind) * (1 - factor * odds)
+                total += weight * comb(apart, kind) / Decimal(2) ** apart * max(Decimal(0), excess)
+        return Fraction(total / reports)
+
+
+def blanket_divergence(reports: int, symbols: Sequence[tuple[Fraction, Fraction]]) -> Fraction:
+    """Return E max(0, W_1 + ... + W_n) / n.
+
+    Args:
+        reports: n.
+        symbols: of the blanket, each with its probability and its W; what is left of 1 adds 0.
+
+    """
+    law = {Fraction(0): Fraction(1)}
+    single = [*symbols, (1 - sum(weight for weight, _ in symbols), Fraction(0))]
+    for _ in range(reports):
+        longer: dict[Fraction, Fraction] = {}
+        for total, chance in law.items():
+            for weight, value in single:
+                longer[total + value] = longer.get(total + value, Fraction(0)) + chance * weight
+        law = longer
+    return sum((total * chance for total, chance in law.items() if total > 0), Fraction(0)) / reports
+
+
+def pair_divergence(channel: Channel, reports: int, epsilon: float, pair: tuple[int, int]) -> Fraction:
+    """Return what a pair of answers reveals, by the blanket of all symbols of a channel."""
+    factor, rows = exp(epsilon).limit_denominator(10**12), parts(channel)
+    whole, (first, second) = sum(rows[0]), pair
+    merged: dict[Fraction, Fraction] = {}
+    for symbol, least in enumerate(map(min, zip(*rows, strict=True))):
+        value = (rows[first][symbol] - factor * rows[second][symbol]) / least
+        merged[value] = merged.get(value, Fraction(0)) + Fraction(least, whole)
+    return blanket_divergence(reports, [(weight, value) for value, weight in merged.items()])
 
 
 def check_exact(reports: int, local_epsilon: float) -> None:
@@ -66,7 +107,7 @@ def check_exact(reports: int, local_epsilon: float) -> None:
     """
     for part in PARTS:
         epsilon = part * local_epsilon
-        bound = Fraction(shuffled_delta(reports, local_epsilon, epsilon))
+        bound = Fraction(shuffled_delta(reports, Blanket.of_epsilon(local_epsilon), epsilon))
         exact = exact_delta(reports, local_epsilon, epsilon)
         taken_away = exp(epsilon) - 1
         assert exact <= bound <= min(Fraction(1), exact + (exact + taken_away) / 2**39)
@@ -80,7 +121,7 @@ def check_tails(reports: int, local_epsilon: float) -> None:
         epsilon = part * local_epsilon
         exact = exact_delta(reports, local_epsilon, epsilon)
         for tail in (0.5, 0.25, 2.0**-6):
-            bound = Fraction(shuffled_delta(reports, local_epsilon, epsilon, tail=tail))
+            bound = Fraction(shuffled_delta(reports, Blanket.of_epsilon(local_epsilon), epsilon, tail=tail))
             assert exact <= bound <= exact + 2 * Fraction(tail) + Fraction(1, 2**39)
 
 
@@ -147,9 +188,35 @@ def worst_divergence(channel: Channel, reports: int, epsilon: float) -> Fraction
 
 def check_channel(channel: Channel, reports: int) -> None:
     """No tally of real reports reveals more than the bound states."""
-    local = local_epsilon_of(channel)
+    local, blanket = local_epsilon_of(channel), Blanket.of_channel(channel)
     for part in PARTS:
-        assert worst_divergence(channel, reports, part * local) <= shuffled_delta(reports, local, part * local)
+        assert worst_divergence(channel, reports, part * local) <= shuffled_delta(reports, blanket, part * local)
+
+
+def check_pairs(channel: Channel, reports: int) -> None:
+    """No pair of answers reveals more than the bound states, if all but the blanket is known."""
+    blanket = Blanket.of_channel(channel)
+    for part in PARTS[:-1]:
+        epsilon = part * blanket.local_epsilon
+        bound = shuffled_delta(reports, blanket, epsilon) * (1 + 2**-39) + 2**-39  # the factor is rounded
+        for pair in permutations(range(channel.inputs), 2):
+            assert pair_divergence(channel, reports, epsilon, pair) <= bound
+
+
+def check_corners(blanket: Blanket, reports: int) -> None:
+    """The bound is not below the sum over all kinds of symbols."""
+    odds = exp(blanket.local_epsilon).limit_denominator(10**12)
+    for part in PARTS[:-1]:
+        factor = exp(part * blanket.local_epsilon).limit_denominator(10**12)
+        kinds = [
+            (blanket.apart, odds - factor),
+            (blanket.apart, 1 - odds * factor),
+            (blanket.both, odds - odds * factor),
+            (blanket.neither, 1 - factor),
+        ]
+        exact = blanket_divergence(reports, [(Fraction(weight), value) for weight, value in kinds])
+        bound = shuffled_delta(reports, blanket, part * blanket.local_epsilon)
+        assert exact <= bound * (1 + 2**-39) + 2**-39  # the odds are rounded
 
 
 def sampled_law(channel: Channel, answers: Sequence[int], taking_part: int) -> Law:
@@ -168,5 +235,7 @@ def check_everything() -> None:
             check_exact(reports, local)
     check_tails(60, 1.0)
     check_tails(60, 3.0)
-    for channel in CHANNELS.values():
-        check_channel(channel, 2)
+    for name in ("randomized response", "three values", "geometry"):
+        check_channel(CHANNELS[name], 2)
+    for name in ("three values", "geometry", "narrow bands"):
+        check_pairs(CHANNELS[name], 3)

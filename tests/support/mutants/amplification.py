@@ -1,52 +1,54 @@
-"""Named wrong bounds on shuffled tallies: each replaces one part of `estimator.privacy.clones`."""
+"""Named wrong bounds on shuffled tallies: each replaces one part of `estimator.privacy.blanket`."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
-from estimator.privacy import clones
-from estimator.privacy.clones import Clones
+from client_sdk.protocol import Channel
+from estimator.decoders.inversions import extreme_of
+from estimator.privacy import blanket
+from estimator.privacy.blanket import Blanket, Shuffled
 from estimator.statistics.arrays import Floats
 
-RIGHT_DELTA = Clones.delta
-RIGHT_LEAST = clones.least_favouring
-RIGHT_LAW = Clones.of
+RIGHT_DELTA = Shuffled.delta
+RIGHT_LEAST = blanket.least_positive
+RIGHT_LAW = Shuffled.among
+RIGHT_WEIGHT = blanket.blanket_weight
+RIGHT_DRAG = blanket.drag
 
 
-def _clone_one_percent_too_often(local_epsilon: float) -> tuple[float, float]:
-    clone = math.exp(-local_epsilon) * 0.99 + 0.01
-    return clone, 1 - clone
+def _too_wide(channel: Channel) -> Fraction | None:
+    weight = RIGHT_WEIGHT(channel)
+    return None if weight is None else (1 + weight) / 2
 
 
-def _clone_of_k_ary_randomized_response(local_epsilon: float) -> tuple[float, float]:
-    clone = 2 / (math.exp(local_epsilon) + 1)
-    return clone, 1 - clone
-
-
-def _moved(by: int) -> Callable[[Floats, float, float], Floats]:
-    def least(counts: Floats, local_epsilon: float, epsilon: float) -> Floats:
-        return (RIGHT_LEAST(counts, local_epsilon, epsilon) + by).clip(1, counts + 1)
+def _moved(by: int) -> Callable[[Floats, Floats, float], Floats]:
+    def least(coins: Floats, loss: Floats, swing: float) -> Floats:
+        return (RIGHT_LEAST(coins, loss, swing) + by).clip(1, coins + 1)
 
     return least
 
 
 def _exchange(name: str, part: object) -> Callable[[pytest.MonkeyPatch], None]:
-    return lambda patch: patch.setattr(clones, name, part)
+    return lambda patch: patch.setattr(blanket, name, part)
 
 
-def _own_report_as_its_own_clone(honest: int, local_epsilon: float, tail: float) -> Clones:
-    return RIGHT_LAW(honest + 1, local_epsilon, tail)
+def _own_report_twice(honest: int, of_each: Blanket, tail: float) -> Shuffled:
+    return RIGHT_LAW(honest + 1, of_each, tail)
 
 
 MUTANTS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "a clone one percent too often": _exchange("clone_probability", _clone_one_percent_too_often),
-    "clones of another channel": _exchange("clone_probability", _clone_of_k_ary_randomized_response),
+    "a blanket that weighs too much": _exchange("blanket_weight", _too_wide),
+    "a pair of answers that is not the worst": _exchange("extreme_of", lambda channel: extreme_of(channel) / 2),
+    "rounded down": _exchange("FIXED_ERROR", -blanket.FIXED_ERROR),
+    "a result rounded down": _exchange("ROUNDING", 1 - 2.0**-40),
+    "what all reports say alike counted twice": _exchange("drag", lambda *of: 2 * RIGHT_DRAG(*of)),
     "tails forgotten": _exchange("omitted", lambda _, *, below, above: 0.0 * (below + above)),
-    "threshold one too high": _exchange("least_favouring", _moved(1)),
-    "threshold one too low": _exchange("least_favouring", _moved(-1)),
-    "delta halved": lambda patch: patch.setattr(Clones, "delta", lambda self, eps: RIGHT_DELTA(self, eps) / 2),
-    "own report as its own clone": lambda patch: patch.setattr(Clones, "of", _own_report_as_its_own_clone),
+    "threshold one too high": _exchange("least_positive", _moved(1)),
+    "threshold one too low": _exchange("least_positive", _moved(-1)),
+    "delta halved": lambda patch: patch.setattr(Shuffled, "delta", lambda self, eps: RIGHT_DELTA(self, eps) / 2),
+    "own report counted twice": lambda patch: patch.setattr(Shuffled, "among", _own_report_twice),
 }

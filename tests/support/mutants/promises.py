@@ -90,7 +90,7 @@ LOGS = (
     "the_collector"
 )
 AMPLIFICATION = "tests/exact/test_amplification.py::test_no_channel_reveals_more_than_the_bound"
-ENUMERATION = "tests/exact/test_amplification.py::test_delta_is_that_of_the_enumeration_rounded_up"
+PAIRS = "tests/exact/test_amplification.py::test_no_pair_of_answers_reveals_more_than_the_bound"
 TRACES = (
     "tests/exact/test_answers_leave_no_trace.py::test_two_answers_of_any_kind_that_are_reported_alike_leave_the_same_"
     "bytes"
@@ -234,19 +234,19 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
             (LOGS,),
         ),
     ),
-    "clones are thought likelier than they are": (
+    "a blanket of less than all answers": (
         "readers of published tallies",
         WrongProduct(
-            "estimator/privacy/clones.py",
-            "return math.exp(-local_epsilon), -math.expm1(-local_epsilon)",
-            "return 2 / (math.exp(local_epsilon) + 1), math.tanh(local_epsilon / 2)",
-            (ENUMERATION,),
+            "estimator/privacy/blanket.py",
+            "1 - row.likelier(channel) * (1 - 1 / channel.worst_ratio)",
+            "1 - row.likelier(channel) * (1 - 1 / channel.worst_ratio) / 2",
+            (PAIRS,),
         ),
     ),
     "half of delta is declared": (
         "readers of published tallies",
         WrongProduct(
-            "estimator/privacy/clones.py",
+            "estimator/privacy/blanket.py",
             "return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)",
             "return min(1.0, (known + self.missed + UNDERFLOW) / 2)",
             (AMPLIFICATION,),

@@ -18,6 +18,7 @@ from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
 from estimator.privacy.amplification import sampled, shuffled_epsilon
+from estimator.privacy.blanket import Blanket
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
@@ -292,10 +293,14 @@ def test_the_tally_of_a_window_reveals_less_the_more_report_and_the_fewer_are_dr
         assert bound is not None
         return bound.epsilon
 
-    assert central(10**4) == shuffled_epsilon(10**4, 1.0, DELTA)
+    assert central(10**4) == shuffled_epsilon(10**4, Blanket.of_epsilon(1.0), DELTA)
     assert central(10**6) < central(10**4)
     drawn = central(10**6, strategy="sample", answers=1)
-    assert drawn == sampled(shuffled_epsilon(5 * 10**5, 1.0, DELTA), DELTA, 0.5)[0] < central(5 * 10**5)
+    assert (
+        drawn
+        == sampled(shuffled_epsilon(5 * 10**5, Blanket.of_epsilon(1.0), DELTA), DELTA, 0.5)[0]
+        < central(5 * 10**5)
+    )
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from client_sdk.protocol import Registry
 from estimator.commands.cli import command
 from estimator.plan.plan import PlanRequest, make_plan
 from estimator.privacy.amplification import shuffled_epsilon
+from estimator.privacy.blanket import Blanket
 from estimator.statistics.arrays import Floats
 
 TEXT = """
@@ -104,4 +105,8 @@ def test_the_tally_that_is_published_is_of_one_stratum() -> None:
     boolean, _, plain = make_plan(Registry.parse(TEXT), PlanRequest(20_000, TODAY)).metrics
     assert boolean.central is not None
     assert plain.central is not None
-    assert boolean.central.epsilon == shuffled_epsilon(10_000, 2.0, boolean.central.delta) > plain.central.epsilon
+    assert (
+        boolean.central.epsilon
+        == shuffled_epsilon(10_000, Blanket.of_epsilon(2.0), boolean.central.delta)
+        > plain.central.epsilon
+    )

@@ -11,6 +11,7 @@ import pytest
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import as_float
 from estimator.privacy.amplification import composed, shuffled_epsilon, together
+from estimator.privacy.blanket import Blanket
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
@@ -20,6 +21,7 @@ from tests.support.estimates import of_strata
 from tests.support.estimates.tallies import REGISTRY, line
 
 DELTA = 1e-6
+TWO = Blanket.of_epsilon(2.0)
 TALLIES = (
     line("dark_mode", [4000, 6000])
     + line("dark_mode", [500, 700], window="2026-11-21", closed=False)
@@ -27,7 +29,7 @@ TALLIES = (
     + line("os", [0, 0, 0, 0], window="2026-11-19")
     + line("startup_ms", [600, 400])
 )
-EPSILONS = {name: as_float(metric.epsilon_nanos) for name, metric in REGISTRY.metrics.items()}
+BLANKETS = {name: Blanket.of_channel(metric.channel) for name, metric in REGISTRY.metrics.items()}
 
 
 def _report(central_delta: float | None = DELTA) -> EstimateReport:
@@ -46,7 +48,7 @@ def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
     assert central_of["os", "2026-11-19"] is None
     assert central_of["os", "2026-11-20"] == {
         "delta": DELTA,
-        "epsilon": shuffled_epsilon(10_000, EPSILONS["os"], DELTA),
+        "epsilon": shuffled_epsilon(10_000, BLANKETS["os"], DELTA),
         "assumes": "shuffled tally of honest reports",
     }
 
@@ -54,7 +56,7 @@ def test_json_has_it_of_closed_tallies_with_reports_only() -> None:
 @pytest.mark.slow
 def test_the_tallies_of_a_window_are_composed() -> None:
     (entry,) = _json(_report())["composed"]
-    tallies = [(10_000, EPSILONS["dark_mode"]), (10_000, EPSILONS["os"]), (1000, EPSILONS["startup_ms"])]
+    tallies = [(10_000, BLANKETS["dark_mode"]), (10_000, BLANKETS["os"]), (1000, BLANKETS["startup_ms"])]
     assert (entry["window"], entry["tallies"]) == ("2026-11-20", 3)
     assert entry["central"]["epsilon"] == pytest.approx(composed(tallies, DELTA), rel=2**-39)
     assert entry["central"]["epsilon"] >= composed(tallies, DELTA)
@@ -62,7 +64,7 @@ def test_the_tallies_of_a_window_are_composed() -> None:
 
 def test_a_table_says_it_rounded_up_on_a_line_with_what_is_assumed() -> None:
     text = as_table(_report())
-    assert "  2026-11-20: central epsilon 0.0531 at delta 1e-06, if only tallies are public\n" in text
+    assert "  2026-11-20: central epsilon 0.0343 at delta 1e-06, if only tallies are public\n" in text
     assert "2026-11-20, 3 tallies together: central epsilon 0." in text
     assert "if those counted are honest" in text
     assert "2026-11-21: central" not in text
@@ -116,7 +118,9 @@ def test_a_channel_with_a_delta_of_its_own_is_not_amplified_but_counts() -> None
     both = together([(load, 1000), (dark_mode, 1000)], 0.1)
     assert both is not None
     left = float(Fraction(0.1) - load.delta)
-    assert both.epsilon == pytest.approx(loss + composed([(1000, as_float(dark_mode.epsilon_nanos))], left), rel=2**-38)
+    assert both.epsilon == pytest.approx(
+        loss + composed([(1000, Blanket.of_channel(dark_mode.channel))], left), rel=2**-38
+    )
     assert together([(load, 0), (dark_mode, 0)], 0.1) is None
 
 
@@ -136,12 +140,12 @@ def test_a_device_is_in_the_tally_of_one_stratum_and_the_smallest_counts_for_all
     report = make_report(of_strata.REGISTRY, tallies, request=Request(central_delta=DELTA))
     losses = {metric.metric: metric.central.epsilon for metric in report.metrics if metric.central}
     assert losses == {
-        "dark_mode[others]": shuffled_epsilon(400, 2.0, DELTA),
-        "dark_mode[platform=ios]": shuffled_epsilon(900, 2.0, DELTA),
-        "dark_mode[platform=android]": shuffled_epsilon(5000, 2.0, DELTA),
-        "dark_mode": shuffled_epsilon(400, 2.0, DELTA),
+        "dark_mode[others]": shuffled_epsilon(400, TWO, DELTA),
+        "dark_mode[platform=ios]": shuffled_epsilon(900, TWO, DELTA),
+        "dark_mode[platform=android]": shuffled_epsilon(5000, TWO, DELTA),
+        "dark_mode": shuffled_epsilon(400, TWO, DELTA),
     }
     (together,) = report.composed
     assert together.tallies == 1
     assert together.central is not None
-    assert together.central.epsilon == pytest.approx(composed([(400, 2.0)], DELTA), rel=2**-38)
+    assert together.central.epsilon == pytest.approx(composed([(400, TWO)], DELTA), rel=2**-38)

@@ -1,0 +1,389 @@
+"""The privacy blanket: an upper bound, in floats, on what a tally reveals about one report.
+
+The blanket of a channel gives each symbol y the least of its probabilities, over all answers. Any
+report is drawn from it with probability gamma, the sum of these, whatever the answer. Let R0 and R1
+be the laws of the symbol for the two answers in question, u = R0 / blanket and v = R1 / blanket. An
+observer who knows which other reports are not drawn from the blanket, and what they are, still sees
+the victim's report among the rest. The hockey-stick divergence at an epsilon is then E[max(0, W_1 +
+... + W_n)] / n, where W is u - e^epsilon v of a symbol of the blanket with probability gamma, and
+otherwise 0. It bounds the divergence of the tallies: it is the delta (Balle, Bell, Gascon & Nissim
+2019, "The privacy blanket of the shuffle model", CRYPTO, section 5). No decomposition gives less
+(Su et al. 2025, "Decomposition-based optimal bounds for privacy amplification via shuffling", arXiv
+2504.07414). The same holds for any smaller blanket.
+
+The worst pair of answers follows from convexity, for every channel. Let r = e^lambda be the largest
+ratio of a report, so that u and v are from 1 to r. Each point (u, v) is a mixture of *apart*, (r,
+1) or (1, r), with a weight of |u - v| / (r - 1), and *both*, (r, r), and *neither*, (1, 1). As W is
+linear in u and v, and max(0, .) convex, the corners reveal no less than the points (Jensen). R0 and
+R1 each sum to 1, so that three numbers say everything:
+
+* a, the weight of (r, 1) and that of (1, r): the total variation of R0 and R1, over r - 1;
+* that of both: s - a, with s = (1 - gamma) / (r - 1);
+* that of neither: gamma - s - a.
+
+A greater a takes weight from both and neither, and gives it to the two that are apart. W of the one
+of them is above those of both and neither, of the other below, and the sum is the same: a
+mean-preserving spread. The worst pair is therefore the pair of the greatest total variation, and if
+that is not known, of the greatest a that leaves no weight below 0. An input that is drawn at random
+is a mixture of laws, whose total variation is no greater.
+
+A channel whose blanket is not known has at least max(R0, R1) / r for one. Then u or v is r. By the
+same exchange, a is greatest with nothing but what is apart: a = 1 / (r + 1), as in randomized
+response, which is the worst of all channels of its epsilon.
+
+K reports of the n are apart, and N of these of the one kind: fair coins decide. G is the number of
+those of neither, plus r times that of both. For x = e^epsilon the sum of all W is (r - 1) (x + 1)
+(N - K / 2) - (x - 1) (K (r + 1) / 2 + G). Its positive part, f(G), has a closed form for each K and
+G, which falls and is convex in G. Between two nodes it is at most its chord, which is at most their
+geometric interpolation times e^(L^2 / 8), where L is the difference of logarithms (Hoeffding 1963,
+lemma 1). So the greatest f(g) e^(t g) between nodes is known for any t, and E f(G) is at most this
+times E e^(-t G), a power. The best t makes nearly an equality of it; it is approximated.
+
+The binomial laws are bounded in floats, from the side that each function names.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from client_sdk.protocol.channel import Channel, epsilon_nanos
+from client_sdk.protocol.epsilon import as_float
+from estimator.decoders.inversions import extreme_of, inversion_of
+from estimator.statistics.arrays import Floats
+
+EXACT_BELOW = 32
+"""From here on Stirling's series to 1/n^7 errs by less than 1 / (1188 n^9), which is below
+3e-17.
+"""
+
+FIXED_ERROR = 2.0**-43
+"""A thousand units in the last place: more than the few roundings of numbers below 128 and of a
+fraction.
+"""
+
+ERROR_PER_STEP = 2.0**-46
+"""A logarithm loses digits where two terms cancel that are at most 40 times the distance from the
+mean.
+"""
+
+DEPTH = 32
+"""Partial quotients of the tail. The number is even, so that the omitted rest makes the tail
+smaller. Where delta is small, far from the mean, it is below the last digit.
+"""
+
+_STIRLING = np.array([0.0] + [math.lgamma(n + 1) - (n + 0.5) * math.log(n) + n for n in range(1, EXACT_BELOW)])
+_STIRLING[1:] -= math.log(2 * math.pi) / 2
+
+
+def log_mass_ceiling(successes: Floats, trials: Floats, probability: float, complement: float) -> Floats:
+    """Return the logarithm of the binomial law, rounded up (Loader 2000, "Fast and accurate ...").
+
+    Args:
+        successes: from 0 to ``trials``.
+        trials: whole numbers.
+        probability: of a success, above 0.
+        complement: of a failure, above 0. It is given because one minus a probability near one has
+            lost its digits.
+
+    """
+    failures = trials - successes
+    mean = trials * probability
+    ends = (successes == 0) | (failures == 0)
+    inner_successes, inner_failures, inner_trials = (
+        np.where(ends, 1.0, number) for number in (successes, failures, trials)
+    )
+    inner = _stirling_error(inner_trials) - _stirling_error(inner_successes) - _stirling_error(inner_failures)
+    inner -= _deviance(inner_successes, inner_trials * probability) + _deviance(
+        inner_failures, inner_trials * complement
+    )
+    inner += np.log(inner_trials / (2 * math.pi * inner_successes * inner_failures)) / 2
+    outer = successes * _logarithm(probability, complement) + failures * _logarithm(complement, probability)
+    logarithm: Floats = np.where(ends, outer, inner)
+    return logarithm + FIXED_ERROR + ERROR_PER_STEP * np.abs(successes - mean)
+
+
+def fair_tail_floor(least: Floats, trials: Floats) -> Floats:
+    """Return P(heads >= least) / P(heads = least - 1) for fair coins, rounded down.
+
+    This is the continued fraction of the incomplete beta function (DiDonato & Morris 1992,
+    "Algorithm 708", BFRAC) at one half. Above the mean all its terms are positive, so it lies
+    between any two neighboring convergents.
+
+    Args:
+        least: above the mean: from (trials + 1) / 2 to trials + 1.
+        trials: the number of coins, from 0.
+
+    """
+    a, b = least, trials - least + 1
+    half_sum, centre = (a + b) / 2, (a - b) / 2 + 1
+    fraction = np.zeros_like(a)
+    ratio = (a + (DEPTH - 1)) / (a + (2 * DEPTH - 1))  # (a + n - 1) / (a + 2 n - 1); step n needs that of n + 1
+    for n in range(DEPTH - 1, 0, -1):
+        width = a + (2 * n - 1)
+        added = np.maximum(b - n, 0.0) * (n / 2) / width  # the fraction ends at 0
+        partial = ratio * (centre + 1.5 * n) + added + n
+        ratio = (a + (n - 1)) / width
+        fraction = ratio * (half_sum + (n - 1) / 2) * added / (partial + fraction)
+    floor: Floats = b / 2 / (ratio * centre + fraction) * (1 - FIXED_ERROR)
+    return floor
+
+
+def _logarithm(probability: float, complement: float) -> float:
+    """Return the logarithm of a probability, from its complement if that has more digits."""
+    return math.log(probability) if probability < complement else math.log1p(-complement)
+
+
+def _stirling_error(count: Floats) -> Floats:
+    """Return log n! minus Stirling's approximation, for n from 1."""
+    large = np.maximum(count, EXACT_BELOW)
+    square = large**2
+    series: Floats = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
+    if count.min(initial=EXACT_BELOW) >= EXACT_BELOW:
+        return series
+    exact: Floats = _STIRLING[np.minimum(count, EXACT_BELOW - 1).astype(np.int64)]
+    return np.where(count < EXACT_BELOW, exact, series)
+
+
+def _deviance(count: Floats, mean: Floats) -> Floats:
+    """Return count * log(count / mean) + mean - count, which is at least 0."""
+    distance = count - mean
+    deviance: Floats = count * np.log1p(distance / mean) - distance
+    return deviance
+
+
+MOST_REPORTS = 2**33
+"""More reports are not counted, which cannot lower delta: the time grows with the root of their
+number.
+"""
+
+MOST_EPSILON = 64.0
+"""Above it no report is expected to be drawn from the blanket, and none is counted."""
+
+BUCKETS = 512
+"""The number of distinguished K. In a bucket the coins are those of its greatest K, which spreads
+their sum, and the rest is that of its least. This can only raise delta. From 10**4 reports on it
+does so by less than a 100th, which is less than a 2,000th of epsilon.
+"""
+
+POINTS = 2**14
+"""The most nodes of G, for all K together."""
+
+STEP = 0.125
+"""Log f falls by about as much from one node to the next, unless there are too many nodes."""
+
+TAIL = 2.0**-100
+"""The probability of K that are ignored far from the mean, on either side, and of such G."""
+
+ROUNDING = 1 + 2.0**-40
+"""Raises a sum of many positive floats, or the result of a few operations, above its rounding
+errors.
+"""
+
+FAR = 700.0
+"""The logarithm of more than f, whose power a float holds."""
+
+UNDERFLOW = 2.0**-1000
+"""More than all terms together that a float holds as zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blanket:
+    """What one report of a channel reveals, for the worst pair of answers.
+
+    Attributes:
+        local_epsilon: lambda, above 0.
+        apart: a, the weight of the symbols that the one answer alone makes likelier.
+        both: the weight of those that both make likelier.
+        neither: the weight of all others.
+
+    """
+
+    local_epsilon: float
+    apart: float
+    both: float = 0.0
+    neither: float = 0.0
+
+    @classmethod
+    def of_epsilon(cls, local_epsilon: float) -> Self:
+        """Return that of the worst channel of an epsilon, which is randomized response."""
+        return cls(local_epsilon, math.exp(-local_epsilon) / (1 + math.exp(-local_epsilon)))
+
+    @classmethod
+    def of_channel(cls, channel: Channel) -> Self:
+        """Return that of a channel whose own delta is 0.
+
+        Each number errs by a few parts in 2^53, which the rounding of every law of `Shuffled`
+        exceeds.
+        """
+        step = channel.last_step
+        worst, total = cls.of_epsilon(as_float(epsilon_nanos(step))), blanket_weight(step)
+        if total is None or worst.local_epsilon > MOST_EPSILON:
+            return worst
+        likelier = (1 - total) / Fraction(math.expm1(worst.local_epsilon))
+        others = total - likelier
+        most = Fraction(extreme_of(step) * math.exp(-worst.local_epsilon) * ROUNDING)
+        apart = min(most, likelier, others)
+        return cls(worst.local_epsilon, float(apart), float(likelier - apart), float(others - apart))
+
+    @property
+    def rest(self) -> float:
+        """The probability that a report is not apart, 1 - 2 a: a sum without cancellation."""
+        return self.both + self.neither + (self.apart + self.both) * math.expm1(self.local_epsilon)
+
+
+def blanket_weight(channel: Channel) -> Fraction | None:
+    """Return a weight that the blanket has at least, gamma. None if it is not known."""
+    row = inversion_of(channel)
+    if row.parts is not None:
+        parts = [weight for part in row.parts(channel) if (weight := blanket_weight(part)) is not None]
+        return sum(parts) / Fraction(len(parts)) if len(parts) == len(row.parts(channel)) else None
+    return None if row.likelier is None else 1 - row.likelier(channel) * (1 - 1 / channel.worst_ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """The law of the number of reports that are apart, K.
+
+    Attributes:
+        blanket: of each report.
+        reports: n.
+        least: of each bucket, rising.
+        most: of each bucket.
+        weights: the probability of each bucket, rounded up.
+        tail: the probability of the G that are ignored, on either side.
+        missed: the probability of every other K, whatever the victim's report, rounded up.
+
+    """
+
+    blanket: Blanket
+    reports: int
+    least: Floats
+    most: Floats
+    weights: Floats
+    tail: float
+    missed: float
+
+    @classmethod
+    def among(cls, honest: int, blanket: Blanket, tail: float = TAIL) -> Self:
+        """Return the law for a number of honest reports, without a tail on either side."""
+        if blanket.local_epsilon > MOST_EPSILON:
+            nothing = np.zeros(0)
+            return cls(blanket, 1, nothing, nothing, nothing, tail, 0.0)
+        reports = min(honest, MOST_REPORTS)
+        chance = 2 * blanket.apart
+        mean, reach = (reports - 1) * chance, _reach(tail, (reports - 1) * chance * blanket.rest, 1.0)
+        first, last = max(0, math.floor(mean - reach)), min(reports, math.ceil(mean + reach) + 1)
+        counts = np.arange(first, last + 1, dtype=np.float64)
+        masses = np.exp(log_mass_ceiling(counts, np.full_like(counts, reports), chance, blanket.rest))
+        starts = np.arange(0, counts.size, -(-counts.size // BUCKETS))
+        most = np.append(counts[starts[1:] - 1], counts[-1])
+        missed = omitted(tail, below=first > 0, above=last < reports)
+        return cls(blanket, reports, counts[starts], most, np.add.reduceat(masses, starts), tail, missed)
+
+    def delta(self, epsilon: float) -> float:
+        """Return the divergence at an epsilon from 0 up, rounded up."""
+        local = self.blanket.local_epsilon
+        if epsilon >= local:
+            return 0.0
+        if local > MOST_EPSILON:
+            return min(1.0, -math.expm1(epsilon - local) * ROUNDING)  # alone; e^epsilon might overflow
+        excess = self._expected_excess(epsilon)
+        known = float(self.weights @ excess) / self.reports
+        return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)
+
+    def _expected_excess(self, epsilon: float) -> Floats:
+        """Return E f(G) for each K, rounded up."""
+        none = np.zeros((self.most.size, 1))
+        if self.blanket.both == self.blanket.neither == 0:
+            return self._excess(epsilon, none)[:, 0]
+        values, chances = self._others()
+        trials = self.reports - self.most
+        mean = float(values @ chances)
+        reach = _reach(self.tail, float(trials.max()) * float(values**2 @ chances), float(values[-1]))
+        tilt = self._tilt(epsilon, values, chances)
+        wanted = 3 + math.ceil(min(float(tilt.max()) * 2 * reach / STEP, POINTS))
+        nodes = np.linspace(-reach, reach, min(wanted, max(3, POINTS // self.most.size)))
+        sums = np.clip(trials[:, None] * mean + nodes, 0.0, trials[:, None] * values[-1])
+        excess = self._excess(epsilon, sums)
+        with np.errstate(divide="ignore"):
+            logarithms = np.log(excess)
+        rising = tilt[:, None] * sums
+        falling = trials * np.log1p(np.expm1(-tilt[:, None] * values) @ chances)
+        lifted = logarithms + rising
+        with np.errstate(invalid="ignore"):
+            chord = np.maximum(lifted[:, 1:], lifted[:, :-1]) + np.diff(logarithms, axis=1) ** 2 / 8
+        step = logarithms[:, :-1] + rising[:, 1:]
+        most = np.fmin(chord, step).max(axis=1)
+        slack = FIXED_ERROR + ERROR_PER_STEP * (np.abs(falling) + rising.max(axis=1))
+        within: Floats = np.exp(np.minimum(most + falling + slack, FAR))
+        at_none = self._excess(epsilon, none)[:, 0]
+        return np.minimum(within + self.tail * (at_none + excess[:, -1]), at_none)
+
+    def _excess(self, epsilon: float, sums: Floats) -> Floats:
+        """Return f for each K and each G, rounded up; shape (buckets, nodes).
+
+        It is (r - 1) (x + 1) (K - t + 1) / 2 P(N = t - 1) - (x - 1) (K (r + 1) / 2 + G) P(N >= t),
+        with t the least N for which the sum of all W is above 0. If rounding moves t by one, the
+        term that is added or left out would be zero without that rounding.
+        """
+        swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
+        loss = math.expm1(epsilon) * drag(self.blanket, self.least[:, None], sums) * (1 - FIXED_ERROR)
+        coins = np.broadcast_to(self.most[:, None], loss.shape)
+        least = least_positive(coins, loss, swing)
+        edge = np.exp(log_mass_ceiling(least - 1, coins, 0.5, 0.5))
+        gain = swing / 2 * (coins - least + 1) * (1 + FIXED_ERROR)
+        excess: Floats = edge * np.maximum(gain - loss * fair_tail_floor(least, coins), 0.0)
+        return excess
+
+    def _tilt(self, epsilon: float, values: Floats, chances: Floats) -> Floats:
+        """Return a t for each K: by the normal law, the slope of log f where it weighs most."""
+        swing = math.expm1(self.blanket.local_epsilon) * (2 + math.expm1(epsilon))
+        unit = 2 * math.expm1(epsilon) / swing / np.sqrt(np.maximum(self.most, 1.0))
+        tilt = np.zeros_like(self.most)
+        for _ in range(4):
+            weights = np.exp(-tilt[:, None] * values)
+            mean = (weights * values) @ chances / (1 + (weights - 1) @ chances)
+            distance = unit * drag(self.blanket, self.least, (self.reports - self.most) * mean)
+            tilt = unit * (distance / 2 + np.sqrt(distance**2 / 4 + 2))
+        return tilt
+
+    def _others(self) -> tuple[Floats, Floats]:
+        """Return what a report that is not apart adds to G, rising, and the chances of that."""
+        pairs = [(1.0, self.blanket.neither), (math.exp(self.blanket.local_epsilon), self.blanket.both)]
+        values, chances = zip(
+            *((value, chance / self.blanket.rest) for value, chance in pairs if chance > 0), strict=True
+        )
+        return np.array(values), np.array(chances)
+
+
+def _reach(tail: float, variance: float, most: float) -> float:
+    """Return how far from its mean a sum is with a chance of a tail at most, on each side.
+
+    By Bernstein's inequality P(|sum - mean| >= s) <= exp(-s^2 / (2 (variance + most s / 3))) on
+    each side, where no part is further from its mean than ``most``.
+    """
+    exponent = -math.log(tail)
+    reach = most * exponent / 3
+    return most + reach + math.sqrt(reach**2 + 2 * exponent * variance)
+
+
+def drag(blanket: Blanket, apart: Floats, others: Floats) -> Floats:
+    """Return K (r + 1) / 2 + G: half the sum of all u + v."""
+    return apart * ((math.exp(blanket.local_epsilon) + 1) / 2) + others
+
+
+def omitted(tail: float, *, below: bool, above: bool) -> float:
+    """Return the probability of the ignored numbers. Each of them may reveal everything."""
+    return tail * (below + above)
+
+
+def least_positive(coins: Floats, loss: Floats, swing: float) -> Floats:
+    """Return the least number of the one kind, of K, at which the gain is above the loss."""
+    odd = coins % 2
+    above: Floats = np.floor(loss / swing + odd / 2) + (coins - odd) / 2 + 1
+    return np.minimum(above, coins + 1)
