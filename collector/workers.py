@@ -22,7 +22,7 @@ import click
 from granian.constants import HTTPModes
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.server import Server
+from granian.server.mp import MPServer
 
 from client_sdk.protocol.wire.base_url import is_host
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
@@ -48,6 +48,19 @@ HTTP/2 is not offered, because a single connection of it may hold hundreds of re
 _log = logging.getLogger(__name__)
 
 
+class _Server(MPServer):
+    """A server that a second signal does not hang."""
+
+    def signal_handler_interrupt(self, *_: object, **__: object) -> None:
+        """Wake the main loop, from another thread.
+
+        This runs between any two steps of the main thread. There, or in an earlier signal's
+        handler, it may hold the lock that waking needs.
+        """
+        self.interrupt_signal = True
+        threading.Thread(target=self.main_loop_interrupt.set).start()
+
+
 def run_workers(
     make_app: Callable[[], Any],
     *,
@@ -71,7 +84,7 @@ def run_workers(
     # could hang a worker.
     multiprocessing.set_start_method("spawn", force=True)
     while True:
-        server = Server(
+        server = _Server(
             "collector",
             respawn_failed_workers=True,
             log_access=False,
