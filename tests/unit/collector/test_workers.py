@@ -27,7 +27,7 @@ def test_a_signal_that_comes_while_the_main_loop_or_an_earlier_signal_holds_its_
     server = _Server("collector")
 
     def interrupted() -> None:
-        with server.main_loop_interrupt._cond:
+        with server.main_loop_interrupt._cond:  # type: ignore[attr-defined] # the lock itself
             server.signal_handler_interrupt()
             server.signal_handler_interrupt()
 
