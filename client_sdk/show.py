@@ -26,6 +26,7 @@ from client_sdk.ledger.status import present_s, read_status
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import UNREACHED
 from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
@@ -148,7 +149,9 @@ def as_text(view: LedgerView) -> Iterator[str]:
     yield from _history(view, view.history[-SHOWN:])
     if len(view.history) > SHOWN:
         yield say("show.earlier", reports=len(view.history) - SHOWN)
-    if view.budget is not None and view.budget.lifetime_ceiling > 0:
+    if view.budget is not None and view.budget.lifetime_ceiling >= UNREACHED:
+        yield say("show.trial")
+    elif view.budget is not None and view.budget.lifetime_ceiling > 0:
         part = Fraction(view.budget.lifetime_spent) / Fraction(view.budget.lifetime_ceiling)
         yield say("show.part", percent=say.number(Fraction(ceil(100 * part))))
     yield say("show.waiting", reports=view.waiting)

@@ -21,8 +21,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-PAUSE_DEADLINE_S = 0.1
-"""How long a fork waits for connections to close. After that, the child's ledger is unavailable."""
+PAUSE_DEADLINE_S = 1.0
+"""How long a fork waits for connections to close: making a ledger may take so long on a busy disk.
+After that, the child's ledger is unavailable."""
 
 IMPORT_DEADLINE_S = 10.0
 """How long a fork waits for an import. From a cold disk an import takes seconds, and a hanging one

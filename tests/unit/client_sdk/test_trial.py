@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
+from client_sdk import FlushOutcome, Recorded, Registry, Telemetry, show
+from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
 from client_sdk.protocol.registry.trial import in_trial
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
@@ -176,6 +178,8 @@ def test_what_an_earlier_run_sent_is_no_news_and_the_statement_is_the_apps(
     with trial(tmp_path) as telemetry:
         telemetry.record("dark_mode", value=True)
     capsys.readouterr()
+    with contextlib.closing(show.open_copy(tmp_path / "trial" / FILE_NAME)) as connection:
+        assert "This is a developer's trial." in "\n".join(show.as_text(show.look(connection, 1.8e9)))
     with trial(tmp_path) as telemetry, Telemetry(PACED, collector=HERE, data_dir=None, consent=False) as ordinary:
         telemetry.flush()
         assert telemetry.statement() == ordinary.statement()
