@@ -18,14 +18,15 @@ def nothing_at(place: Path) -> str:
 
 
 def read(place: Path) -> Registry | None:
-    """Read a registry and the history beside it; None if a git revision has no such registry.
+    """Read a registry and the history beside it; None if it is new since a git revision.
 
     Args:
         place: a file, or ``REVISION:FILE`` as ``git show`` takes it: ``FILE`` counts from the top
             of the repository, and ``./FILE`` from the working directory.
 
     Raises:
-        RegistryError: if a file has mistakes or cannot be read, or if there is no such revision.
+        RegistryError: if a file has mistakes or cannot be read, if there is no such revision, or if
+            neither it nor the working directory has such a file.
 
     """
     revision, colon, path = place.as_posix().partition(":")
@@ -38,27 +39,30 @@ def read(place: Path) -> Registry | None:
         raise RegistryError(str(place), problem)
     text, beside = _in_git(place), history.path_of(place)
     if text is None:
-        _require_new(place, revision)
+        _require_new(place)
         return None
     releases = history.parsed(_in_git(beside) or "schema = 1", str(beside))
     return history.with_releases(Registry.parse_file(text, str(place)), releases, beside)
 
 
-def _require_new(place: Path, revision: str) -> None:
-    """Refuse a place that a revision lacks, if it has a file of that name elsewhere.
+def _require_new(place: Path) -> None:
+    """Refuse a file that neither the revision nor the working directory has.
 
     A gate that compares with nothing lets everything through: it must not do so for a wrong path.
 
     Raises:
-        RegistryError: naming the files that may be meant.
+        RegistryError: if there is no such file here, either.
 
     """
-    listed = (_git("ls-tree", "-r", "--name-only", "-z", "--full-tree", revision) or b"").decode(errors="replace")
-    name = place.as_posix().partition(":")[2].rpartition("/")[2]
-    others = [path for path in listed.split("\0") if path.rpartition("/")[2] == name]
-    if others:
-        places = ", ".join(f"{revision}:{other}" for other in others[:3])
-        raise RegistryError(str(place), f"is not there; a path counts from the top of the repository: name {places}")
+    path = place.as_posix().partition(":")[2]
+    is_here = path.startswith(("./", "../"))
+    top = Path() if is_here else Path((_git("rev-parse", "--show-toplevel") or b"").decode().strip())
+    if not (top / path).exists():
+        raise RegistryError(
+            str(place),
+            "is no file of that revision, and there is none here; FILE counts from the top of the repository, and "
+            "./FILE from here",
+        )
 
 
 def _in_git(place: Path) -> str | None:
