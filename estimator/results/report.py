@@ -224,4 +224,4 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
         datetime | None,
         says("when the collector read the windows that are still open, in UTC. None if it does not say."),
     ] = None
-    is_trial: Annotated[bool, says("whether all reports are those of a trial, by whoever tried the app out.")] = False
+    is_trial: Annotated[bool, says("whether all reports are those of a trial, by developers of the app.")] = False

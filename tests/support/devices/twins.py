@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import client_sdk.trial  # noqa: F401 compiling it later would write outside of the world
 from client_sdk import Registry, Reply, Telemetry, telemetry
 from client_sdk.answers.provider import CALL_S
 from client_sdk.decision import Consent

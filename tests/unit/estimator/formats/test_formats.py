@@ -21,8 +21,9 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 import estimator
-from client_sdk.protocol import Registry
+from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.registry.history import Release, with_former
+from client_sdk.protocol.registry.trial import in_trial
 from estimator.commands.cli import command
 from estimator.formats.json_documents import document_of
 from estimator.formats.tables import COLUMNS, DESCRIPTIONS, TYPES, rows_of
@@ -30,7 +31,7 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies.tally import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies
@@ -172,6 +173,10 @@ def test_every_field_of_the_schema_occurs() -> None:
     now = Registry.parse(of_strata.TEXT.replace("epsilon = 2", "epsilon = 1"))
     released = with_former(now, [Release(date(2026, 11, 1), of_strata.REGISTRY)])
     written |= set(_fields(document_of(make_report(released, [of_strata.drawn(0.5, 500, 0, 1)]))))
+    tried = in_trial(of_strata.REGISTRY)
+    key = ("dark_mode", tried.metric("dark_mode").edition, Window.parse(of_strata.DAY))
+    tally = Tally(*key, closed=True, reports=500, counts=[250, 250])
+    written |= set(_fields(document_of(make_report(tried, [tally]))))
     assert {field for _, field in promised} <= written
 
 
