@@ -281,7 +281,12 @@ BROKEN = {
         "sent before it was charged",
     ),
     "a window gets another report": (
-        WrongProduct("client_sdk/answers/reporting.py", "    if slot is Slot.REPORTED:\n", "    if not key:\n", ()),
+        WrongProduct(
+            "client_sdk/answers/reporting.py",
+            "    if slot in (Slot.REPORTED, Slot.AWAITED):\n",
+            "    if not key:\n",
+            (),
+        ),
         True,
         "several reports of",
     ),

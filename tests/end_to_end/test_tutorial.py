@@ -25,7 +25,7 @@ def test_every_block_of_the_tutorial_works_in_order(tmp_path: Path) -> None:
     assert "metrics.toml is sound: 2 questions of jot" in shown
     assert "error of a share" in shown
     assert "dark_mode: no_consent" in shown
-    assert "of what this device may ever give away" in shown
+    assert "This is a developer's trial." in shown
     assert "A trial: " in shown
     assert "What jot asks" in shown
     for file in ("report.html", "fakes.txt", "audit.txt"):
