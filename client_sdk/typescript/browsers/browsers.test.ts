@@ -244,7 +244,7 @@ function testsOf(which: (typeof BROWSERS)[number]): void {
           document.activeElement!.textContent!,
           ...Array.from(dialog.querySelectorAll("button"), ({ outerHTML }) => outerHTML),
         ]);
-        assert.equal(label, "acme would like to ask your device:");
+        assert.equal(label, "acme would like to report your answers to these questions:");
         assert.equal(focused, label);
         assert.deepEqual(buttons, ["yes", "no"].map((answer) => `<button value="${answer}">${answer}</button>`));
         assert.equal(await page.$eval("dialog li", (item) => item.textContent), "m0: Is it used?");
