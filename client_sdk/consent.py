@@ -406,13 +406,14 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 def status(registry: Registry, decision: Decision, say: Sentences) -> Iterator[str]:
     """Yield in words what is decided: the rule that applies, and which questions are withheld."""
     consent, rule, by, withheld, _ = decision
-    key = {Rule.DO_NOT_TRACK: "suppressed", Rule.CI: "suppressed"}.get(rule, str(rule))
-    if rule is Rule.VARIABLE:
-        key = "variable_on" if consent else "variable_off"
-    if rule is Rule.CHANGED:
-        key = "paused"
-    if rule is Rule.CHOICE:
-        key = "on" if consent is True else "some" if consent else "off"
+    keys = {
+        Rule.DO_NOT_TRACK: "suppressed",
+        Rule.CI: "suppressed",
+        Rule.VARIABLE: "variable_on" if consent else "variable_off",
+        Rule.CHANGED: "paused",
+        Rule.CHOICE: "on" if consent is True else "some" if consent else "off",
+    }
+    key = keys.get(rule, str(rule))
     purposes = ", ".join(sorted(consent)) if isinstance(consent, frozenset) else ""
     by = say.date(date.fromisoformat(by)) if rule in (Rule.CHOICE, Rule.CHANGED) else by
     yield say(f"consent.{key}", by=by, purposes=purposes)

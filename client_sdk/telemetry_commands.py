@@ -12,6 +12,7 @@ from client_sdk import consent
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.trial import FOLDER
 from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.results import LedgerError
 
@@ -93,7 +94,7 @@ class TelemetryCommands:
     def forget(self) -> None:
         """Erase what is stored about answers; the choice stays."""
         folder = Path(self.data_dir).absolute()
-        for path in (folder / ledger_file.FILE_NAME, folder / "trial" / ledger_file.FILE_NAME):
+        for path in (folder / ledger_file.FILE_NAME, folder / FOLDER / ledger_file.FILE_NAME):
             try:
                 if ledger_file.exists(path):
                     erase.forget(path)

@@ -22,14 +22,11 @@ from client_sdk.labels import Labeler
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.trial import FOLDER, in_trial
 from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.verdict import Refusal
 from client_sdk.results import Flushed, FlushOutcome, HistoryEntry, LedgerError, PendingReport, Recorded, ReportOutcome
-
-FOLDER: Final = "trial"
-"""The folder of a trial's ledger, within the app's."""
 
 VARIABLE: Final = "HEARSAY_TRIAL"
 """The variable that allows a collector on another machine, if it is 1."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from client_sdk.protocol.registry.trial import FOLDER
 from collector.access import new_secret
 from collector.commands.options import (
     cluster_option,
@@ -100,7 +101,7 @@ def serve(
 
     if settings["is_trial"]:
         settings |= {"snapshot_interval_s": 0, "allows_unknown_editions": True}
-        settings["data_dir"] /= "trial"
+        settings["data_dir"] /= FOLDER
     host, port = parse_bind(bind)
     metrics = None if metrics_bind is None else parse_bind(metrics_bind, "--metrics-bind")
     token = read_secret(TOKEN_VARIABLE, read_token_file)

@@ -8,6 +8,9 @@ from client_sdk.protocol.budget import ATTOS, Budget
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.registry.registry import Registry
 
+FOLDER = "trial"
+"""The folder of a trial's ledger or store, within the app's or the collector's."""
+
 UNREACHED = 10**9
 """A ceiling that no trial reaches."""
 

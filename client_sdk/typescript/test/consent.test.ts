@@ -18,7 +18,7 @@ const PACKAGE = fileURLToPath(new URL("../../", import.meta.url));
 const BIN = process.env["HEARSAY_BIN"] ?? join(PACKAGE, "../../.venv/bin");
 const COLLECTOR = "https://telemetry.example.com";
 
-for (const name of ["DO_NOT_TRACK", ...consent.CI_VARIABLES]) delete process.env[name]; // those of whoever runs the tests
+for (const name of ["DO_NOT_TRACK", ...consent.CI_VARIABLES]) delete process.env[name]; // those of the machine that runs the tests
 
 const folder = await mkdtemp(join(tmpdir(), "hearsay-consent-"));
 after(() => rm(folder, { recursive: true }));

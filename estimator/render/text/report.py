@@ -69,7 +69,7 @@ LIKELIEST_FOOTNOTE = """\
 likeliest: maximum likelihood among what is possible; biased near the limits.
 """
 
-TRIAL = "A trial: these are the reports of whoever tried the app out. No real report is among them.\n"
+TRIAL = "A trial: these are the reports of developers who tried the app. No real report is among them.\n"
 
 NOTHING = (
     "There is nothing to report: no window that was asked for has a tally. --preliminary shows open windows, too;\n"

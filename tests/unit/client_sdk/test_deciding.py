@@ -223,12 +223,12 @@ def test_a_suppressed_run_makes_no_folder(tmp_path: Path) -> None:
 
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from client_sdk.host import detached
 with detached.alone(Path(sys.argv[1])) as held:
     print(held is not None, flush=True)
-    time.sleep(600)
+    sys.stdin.read()
 """
 
 
@@ -236,7 +236,9 @@ def test_a_suppressed_run_ends_a_running_helper_and_nothing_else(tmp_path: Path)
     with device_of(tmp_path, registry=PLAIN) as device:
         device.record("used", value=True)
     lock = helper._lock_of(tmp_path / "hearsay.sqlite3")
-    at_work = subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE, text=True)
+    at_work = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     try:
         assert at_work.stdout is not None
         assert at_work.stdout.readline() == "True\n"
