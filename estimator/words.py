@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -23,13 +24,21 @@ LONGEST_LABEL: Final = 80
 """How many characters of a value are shown. JSON and CSV have all of them."""
 
 
-def label_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
-    """Return a value as people read it. Truth values become yes and no."""
+def label_of(value: Any, most: int = LONGEST_LABEL) -> str:  # noqa: ANN401 what a figure is of
+    """Return a value as people read it, cut where it is longer than ``most`` characters.
+
+    Truth values become yes and no.
+    """
     if isinstance(value, tuple):
-        return ", ".join(label_of(part) for part in value)
+        return ", ".join(label_of(part, most) for part in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return short(word(value))
+    return short(word(value), most)
+
+
+def cell_of(value: Any) -> str:  # noqa: ANN401 what a figure is of
+    """Return the same, but whole, for programs."""
+    return label_of(value, sys.maxsize)
 
 
 def joined(label: str | tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, get_type_hints
@@ -28,7 +29,13 @@ from tools.reference.markdown import table
 ROOT: Final = Path(__file__).parents[1]
 SCHEMAS: Final = ROOT / "estimator" / "formats"
 
-TYPE_WORDS: Final = {str: "text", bool: "truth value", int: "whole number", float: "number"}
+TYPE_WORDS: Final = {
+    str: "text",
+    bool: "truth value",
+    int: "whole number",
+    float: "number",
+    datetime: "instant",
+}
 
 DOCUMENTS: Final[dict[str, type[Record]]] = {
     "report": EstimateReport,

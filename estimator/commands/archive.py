@@ -13,7 +13,7 @@ from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
-from estimator.commands.printing import print_alerts, progress
+from estimator.commands.printing import print_alerts, progress, skipped_lines
 from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
@@ -101,9 +101,8 @@ def archive(  # noqa: PLR0913 one argument an option
         raise SystemExit(ExitStatus.NOTHING_NEW) from None
     for window in outcome.written:
         click.echo(f"wrote {kept.path(window)}")
-    for tally in outcome.skipped:
-        again = f"to include it, remove {kept.path(Window.parse(tally.window))} and run this again"
-        click.echo(f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}; {again}", err=True)
+    again = f"; to include them later, remove the folder of their window from {kept.folder} and run this again"
+    click.echo("".join(skipped_lines(outcome.skipped, again)), err=True, nl=False)
     for window, reason in outcome.failed:
         click.echo(f"failed {window}: {reason}", err=True)
     if not (outcome.written or outcome.failed):

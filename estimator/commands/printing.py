@@ -6,9 +6,9 @@ How far long work has got is a bar on stderr.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Final, TextIO
 
 import click
 
@@ -17,7 +17,7 @@ from estimator.render.text.report import as_table
 from estimator.render.text.style import LEAST_WIDTH, NARROWEST, PLAIN, Style
 from estimator.render.text.summary import as_summary
 from estimator.report.alerts import JudgedAlert
-from estimator.results.report import EstimateReport
+from estimator.results.report import EstimateReport, Skipped
 
 
 def table_of(report: EstimateReport, stream: TextIO | None, *, verbose: bool) -> str:
@@ -42,6 +42,27 @@ def print_alerts(alerts: Sequence[JudgedAlert]) -> bool:
     for alert in alerts:
         click.echo(as_line(alert).encode(), nl=False, err=True)
     return any(alert.fired for alert in alerts)
+
+
+NAMED: Final = 3
+"""How many of the tallies that are skipped for one reason are named."""
+
+
+def skipped_lines(skipped: Iterable[Skipped], remedy: str = "") -> Iterator[str]:
+    """Yield a line for each reason for which tallies were skipped.
+
+    Args:
+        skipped: the tallies.
+        remedy: what the command can do about it, after the reason.
+
+    """
+    by_reason: dict[str, list[str]] = {}
+    for tally in skipped:
+        by_reason.setdefault(tally.reason, []).append(f"{tally.metric} {tally.edition} {tally.window}")
+    for reason, names in by_reason.items():
+        more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
+        number = f"{len(names)} tallies: " if len(names) > 1 else ""
+        yield f"skipped {number}{', '.join(names[:NAMED] + more)}: {reason}{remedy}\n"
 
 
 def put(forms: Mapping[str, Callable[..., str]], form: str, *results: object) -> None:

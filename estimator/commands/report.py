@@ -15,7 +15,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
-from estimator.commands.printing import print_alerts, progress, stdout, table_of
+from estimator.commands.printing import print_alerts, progress, skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     COLLECTOR,
     FIRST,
@@ -39,7 +39,14 @@ from estimator.report.report import definitions_of, make_report
 from estimator.results.report import EstimateReport, Selection
 from estimator.tallies.tally import Tally
 
-SUFFIXES: Final = {".txt": "table", ".json": "json", ".csv": "csv", ".parquet": "parquet", ".html": "html"}
+SUFFIXES: Final = {
+    ".txt": "table",
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".html": "html",
+    ".prom": "openmetrics",
+}
 """The format of a file by the end of its name. A model is JSON, too, and is requested by name."""
 
 NEXT_STEPS: Final = {"html": "; open it in a browser", "model": "; an app can ship it"}
@@ -74,7 +81,8 @@ MEGABYTE: Final = 10**6
     "--format",
     "form",
     type=click.Choice([*FORMATS, *BINARY_FORMATS, "html", "model"]),
-    help="The format. The default follows from the suffix of --output: .txt (a table), .json, .csv, .parquet, .html.",
+    help="The format. The default follows from the suffix of --output: .txt (a table), .json, .csv, .parquet, .html or "
+    ".prom (OpenMetrics).",
 )
 @click.option(
     "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write the report to this file, not to stdout."
@@ -124,7 +132,7 @@ def report(  # noqa: PLR0913 one argument an option
     with progress("estimating", len(chosen)) as advance:
         estimated = make_report(definitions, chosen, selection, request, advance)
     estimated = replace(estimated, snapshot_at=snapshot_at)
-    _name_skipped(estimated)
+    click.echo("".join(skipped_lines(estimated.skipped)), err=True, nl=False)
     has_fired = print_alerts(judged(expressions, estimated.metrics))
     if request.covariance:
         _name_too_large(estimated)
@@ -221,8 +229,3 @@ def _name_too_large(estimated: EstimateReport) -> None:
     for metric in estimated.metrics:
         if metric.estimates is not None and metric.reports and metric.covariance is None:
             click.echo(f"{metric.metric} {metric.window}: no covariance of more than {MOST_VALUES} shares", err=True)
-
-
-def _name_skipped(estimated: EstimateReport) -> None:
-    for tally in estimated.skipped:
-        click.echo(f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}", err=True)

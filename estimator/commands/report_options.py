@@ -48,7 +48,12 @@ FIRST: Final = click.option(
 
 LAST: Final = click.option("--to", "last", metavar="WINDOW", type=WindowType(), help="The last window, included.")
 
-ROWS: Final = frozenset({"csv", "parquet"})
+WITH_EXTRAS: Final = ("table", "html", "json", "csv", "parquet", "openmetrics")
+"""The formats that have a place for one extra or another."""
+
+OPENMETRICS: Final = frozenset({"openmetrics"})
+
+ROWS: Final = frozenset({"csv", "parquet"}) | OPENMETRICS
 """Formats with one row per estimate and no place for a whole tally."""
 
 FOR_PEOPLE: Final = frozenset({"table", "html"})
@@ -186,7 +191,9 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     "simultaneous": RequestedExtra(
         "simultaneous", "Intervals that contain the true values of all figures of a tally at once."
     ),
-    "pooled": RequestedExtra("pool", "All windows of a metric together, and the change between windows."),
+    "pooled": RequestedExtra(
+        "pool", "All windows of a metric together, and the change between windows.", absent=OPENMETRICS
+    ),
     "clusters": RequestedExtra(
         "clusters", "Clusters of numbers, scales, counts and pairs, and how many there are.", absent=ROWS
     ),
@@ -312,7 +319,11 @@ def request_for(extras: Mapping[str, Any], ranges: tuple[tuple[str, float, float
 
     """
     for name in extras:
-        others = [each for each in ("table", "html", "json", "csv", "parquet") if each not in EXTRAS[name].absent]
+        others = [
+            each
+            for each in ("table", "html", "json", "csv", "parquet", "openmetrics")
+            if each not in EXTRAS[name].absent
+        ]
         if form not in others:
             raise click.UsageError(
                 f"--with {name}: the format {form} has no place for it; choose another --format: {', '.join(others)}"

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import RANGES, REGISTRY, examples
-from estimator.commands.printing import stdout, table_of
+from estimator.commands.printing import skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     FIRST,
     LAST,
@@ -33,7 +33,6 @@ from estimator.commands.report_options import (
 )
 from estimator.errors import CollectorDownError
 from estimator.report.report import make_report
-from estimator.results.report import EstimateReport
 from estimator.tallies.fetch import TOKEN_VARIABLE, fetch
 from estimator.tallies.tally import Bounds
 
@@ -147,7 +146,7 @@ def watch(  # noqa: PLR0913 one argument an option
         fetched = fetch(collector, token, preliminary=True, bounds=bounds)
         report = make_report(definitions, fetched.tallies, selection, request)
         report = replace(report, snapshot_at=fetched.snapshot_at)
-        return table_of(report, stdout(), verbose=verbose) + _skipped(report)
+        return table_of(report, stdout(), verbose=verbose) + "".join(skipped_lines(report.skipped))
 
     try:
         Watch(drawn, show=_show, wait=time.sleep, now=time.time, every_s=every_s).run()
@@ -160,9 +159,3 @@ def _show(picture: str) -> None:
     cleared = CLEARED if stream.isatty() else ""
     click.echo(cleared + picture, color=True)
     stream.flush()
-
-
-def _skipped(report: EstimateReport) -> str:
-    return "".join(
-        f"skipped {tally.metric} {tally.edition} {tally.window}: {tally.reason}\n" for tally in report.skipped
-    )

@@ -1,6 +1,6 @@
 """A report as a table: CSV, Parquet and data frames share its rows and columns.
 
-CSV is RFC 4180 but with LF line ends.
+CSV is RFC 4180 but with LF line ends. Instants are in UTC, as ISO 8601 writes them.
 
 A spreadsheet takes a cell for a formula if it begins with =, +, - or @. Values of the registry and
 texts that the analyst named are written exactly, as programs that read the rows must find them. A
@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
 from client_sdk.protocol.kinds.kind import word
+from client_sdk.protocol.window import Window
 from estimator.errors import MissingLibraryError
 from estimator.results.estimate import NO_LABEL, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
@@ -65,11 +68,13 @@ GUARD: Final = "'"
 GUARDED: Final = (GUARD, *"=+-@\t\r\n", *"＝＋－＠")  # noqa: RUF001 spreadsheets take wide signs for the others
 """What begins a formula, or an apostrophe of the text's own."""
 
-IN_PANDAS: Final = {str: "string", bool: "boolean", int: "int64", float: "float64"}
-
-IN_POLARS: Final = {str: "String", bool: "Boolean", int: "Int64", float: "Float64"}
-
-IN_PARQUET: Final = {str: "string", bool: "bool_", int: "int64", float: "float64"}
+IN_PANDAS: Final = {
+    str: "string",
+    bool: "boolean",
+    int: "int64",
+    float: "float64",
+    datetime: "datetime64[us, UTC]",
+}
 
 SCHEMA_KEY: Final = b"hearsay.schema"
 """The key of the schema number in the metadata of a Parquet file."""
@@ -81,6 +86,8 @@ class Row(NamedTuple):
     metric: Annotated[str, "the metric's name"]
     edition: Annotated[str, "12 hex digits: what the reports mean"]
     window: Annotated[str | None, "the name of the window; for pooled windows the first and the last one"]
+    window_start: Annotated[datetime | None, "the first instant of the window, or of the first one, in UTC"]
+    window_end: Annotated[datetime | None, "the first instant after the window, or the last one; empty in rehearsals"]
     closed: Annotated[bool | None, "whether the tally can no longer change; empty for pooled windows"]
     kind: Annotated[str, "of the metric"]
     mechanism: Annotated[str, "its name"]
@@ -126,7 +133,7 @@ TYPES: Final[dict[str, type]] = {
     name: next(part for part in (*get_args(hint), hint) if isinstance(part, type))
     for name, hint in get_type_hints(Row).items()
 }
-"""The type of each column: ``str``, ``bool``, ``int`` or ``float``."""
+"""The type of each column: ``str``, ``bool``, ``int``, ``float`` or ``datetime``."""
 
 
 class Cells(NamedTuple):
@@ -146,27 +153,26 @@ def rows_of(report: EstimateReport) -> Iterator[Row]:
     for metric in report.metrics:
         yield from (row for *_, row in metric_rows(metric, report.confidence))
     for pooled in report.pooled:
-        window = f"{pooled.windows[0]} to {pooled.windows[-1]}"
-        for cells in _pooled_cells(pooled):
-            yield _row(pooled, pooled.reports, report.confidence, cells, window, closed=None)
+        row = _rows_in(pooled, pooled.reports, (pooled.windows[0], pooled.windows[-1]), closed=None)
+        yield from (row(report.confidence, cells) for cells in _pooled_cells(pooled))
     questions = {(metric.metric, metric.window): metric for metric in report.metrics} if report.effects else {}
     for effect in report.effects:
         about = questions[effect.metric, effect.window]
-        for cells in _effect_cells(effect, f"{effect.second} less {effect.first}"):
-            yield _row(about, about.reports, report.confidence, cells, effect.window, closed=True)
+        row = _rows_in(about, about.reports, (effect.window,), closed=True)
+        cells_of_effect = _effect_cells(effect, f"{effect.second} less {effect.first}")
+        yield from (row(report.confidence, cells) for cells in cells_of_effect)
 
 
 def metric_rows(estimated: MetricEstimate, confidence: float) -> Iterator[tuple[FigureKey | None, Figure, Row]]:
     """Yield the rows of one tally, each with its figure and the figure's key, if it has one."""
-
-    def row(cells: Cells, holds: float) -> Row:
-        return _row(estimated, estimated.reports, holds, cells, estimated.window, closed=estimated.closed)
-
+    row = _rows_in(
+        estimated, estimated.reports, (estimated.window,) if estimated.window else (), closed=estimated.closed
+    )
     for group in estimated.groups:
         for key, cells in zip(group.keys, _cells(group), strict=True):
-            yield key, cells.figure, row(cells, confidence)
+            yield key, cells.figure, row(confidence, cells)
     for holds, cells in _participation_cells(estimated, confidence):
-        yield None, cells.figure, row(cells, holds)
+        yield None, cells.figure, row(holds, cells)
 
 
 def _cells(group: FigureGroup, statistic: str = "") -> Iterator[Cells]:
@@ -207,14 +213,37 @@ def _participation_cells(estimated: MetricEstimate, confidence: float) -> Iterat
         yield from ((confidence - BOUNDS_MISS, cells) for cells in bounds)
 
 
-def _row(  # noqa: PLR0913 what one row is made of
-    about: Question, reports: int, confidence: float, cells: Cells, window: str, *, closed: bool | None
+_Place = tuple[str | None, datetime | None, datetime | None, bool | None]
+"""The window of a row, when it begins and ends, and whether it is closed."""
+
+
+def _rows_in(
+    about: Question, reports: int, windows: tuple[str, ...], *, closed: bool | None
+) -> Callable[[float, Cells], Row]:
+    """Return a function that makes a row of the question in these windows, given its confidence."""
+    place: _Place = (None, None, None, closed)
+    if windows:
+        first, last = (Window.parse(windows[end]) for end in (0, -1))
+        start, end = (datetime.fromtimestamp(instant_s, UTC) for instant_s in (first.starts_at, last.ends_at))
+        place = (" to ".join(windows), start, end, closed)
+    return partial(_row, about, reports, place)
+
+
+def _row(
+    about: Question,
+    reports: int,
+    place: _Place,
+    confidence: float,
+    cells: Cells,
 ) -> Row:
     figure = cells.figure
+    window, window_start, window_end, closed = place
     return Row(
         metric=about.metric,
         edition=about.edition,
         window=window,
+        window_start=window_start,
+        window_end=window_end,
         closed=closed,
         kind=about.kind,
         mechanism=about.mechanism,
@@ -253,10 +282,16 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
 
 
 def _csv_cells(row: Sequence[object]) -> list[object]:
-    cells = [word(cell) if isinstance(cell, bool) else cell for cell in row]
+    cells = [_csv_cell(cell) for cell in row]
     if cells[STATISTIC] == FOUND_TEXT and str(cells[VALUE]).startswith(GUARDED):
         cells[VALUE] = f"{GUARD}{cells[VALUE]}"
     return cells
+
+
+def _csv_cell(cell: object) -> object:
+    if isinstance(cell, datetime):
+        return f"{cell:%Y-%m-%dT%H:%M:%SZ}"
+    return word(cell) if isinstance(cell, bool) else cell
 
 
 def to_pandas(report: EstimateReport) -> pd.DataFrame:
@@ -280,8 +315,14 @@ def to_polars(report: EstimateReport) -> pl.DataFrame:
 
     """
     polars = _library("polars", "pip install polars")
-    types = {name: getattr(polars, IN_POLARS[kind]) for name, kind in TYPES.items()}
-    return polars.DataFrame(_columns(report), schema=types)
+    of_types = {
+        str: polars.String,
+        bool: polars.Boolean,
+        int: polars.Int64,
+        float: polars.Float64,
+        datetime: polars.Datetime("us", "UTC"),
+    }
+    return polars.DataFrame(_columns(report), schema={name: of_types[kind] for name, kind in TYPES.items()})
 
 
 def to_parquet(report: EstimateReport) -> bytes:
@@ -295,7 +336,14 @@ def to_parquet(report: EstimateReport) -> bytes:
         "pyarrow", "pip install 'hearsay-ldp[parquet]' (from a checkout: pip install ./client_sdk '.[parquet]')"
     )
     parquet = import_module("pyarrow.parquet")
-    fields = [(name, getattr(arrow, IN_PARQUET[kind])()) for name, kind in TYPES.items()]
+    of_types = {
+        str: arrow.string(),
+        bool: arrow.bool_(),
+        int: arrow.int64(),
+        float: arrow.float64(),
+        datetime: arrow.timestamp("us", "UTC"),
+    }
+    fields = [(name, of_types[kind]) for name, kind in TYPES.items()]
     schema = arrow.schema(fields, metadata={SCHEMA_KEY: str(SCHEMA)})
     file = io.BytesIO()
     parquet.write_table(arrow.table(_columns(report), schema=schema), file)

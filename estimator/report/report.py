@@ -190,7 +190,7 @@ def _check(registry: Registry, tally: Tally, *, preliminary: bool) -> None:
     if metric.window is not tally.window.kind:
         raise UnfitTallyError(f"the registry asks it once a {metric.window}; this is a {tally.window.kind}")
     if not tally.closed and not preliminary:
-        raise UnfitTallyError("its window is still open; use --preliminary to include it")
+        raise UnfitTallyError("the window is still open; add --preliminary to include it")
     analysis_of(metric).check(tally)
 
 

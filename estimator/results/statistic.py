@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from client_sdk.protocol.kinds.kind import word
 from estimator.results.estimate import Figures
-from estimator.words import EMPTY_TEXT, is_yes_or_no, label_of, parts
+from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 
 SHOWN_TEXTS: Final = 10
 """How many texts the terminal shows: a list of texts is what was asked for."""
@@ -33,7 +32,7 @@ class Chart(Enum):
 
 
 def _cell(value: Any) -> str | None:  # noqa: ANN401 what the figure is of
-    return str(value) if isinstance(value, float) else word(value)
+    return str(value) if isinstance(value, float) else cell_of(value)
 
 
 def _nothing(value: Any) -> str | None:  # noqa: ANN401, ARG001 of the only figure
@@ -49,16 +48,16 @@ def _range_cell(value: tuple[float, float]) -> str:
 
 
 def _difference_cell(value: tuple[Any, Any, Any]) -> str:
-    of, first, second = map(word, value)
+    of, first, second = map(cell_of, value)
     return f"{of}: {first} less {second}"
 
 
 def _difference_of_means_cell(value: tuple[Any, Any]) -> str:
-    return " less ".join(map(word, value))
+    return " less ".join(map(cell_of, value))
 
 
 def _share_from_cell(value: tuple[bool, Any]) -> str:
-    return f"{'yes' if value[0] else 'no'}, {word(value[1])}"
+    return cell_of(value)
 
 
 def _days(value: int) -> str:

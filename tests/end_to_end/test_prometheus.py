@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
+import subprocess
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -15,6 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
+import estimator
+from estimator.output_files import write_whole
+from estimator.render.openmetrics import as_openmetrics
 from tests.support.services.collecting import REGISTRY_TEXT, report, today, upload
 from tests.support.services.composed import project
 from tests.support.services.processes import (
@@ -41,7 +46,11 @@ rule_files: ["{rules}"]
 scrape_configs:
   - job_name: hearsay
     static_configs: [{{targets: ["127.0.0.1:{port}"]}}]
+  - job_name: node
+    static_configs: [{{targets: ["127.0.0.1:{node_port}"]}}]
 """
+
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 Ask = Callable[[str], list[dict[str, Any]]]
 
@@ -65,11 +74,32 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runnin
 
 
 @pytest.fixture(scope="module")
-def ask(collector: tuple[RunningCollector, int], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    """Debian's Prometheus, which scrapes the collector; it is asked over HTTP."""
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of Debian's node exporter, which serves a report; there are no other metrics."""
+    folder, port = tmp_path_factory.mktemp("textfile"), free_port()
+    content = as_openmetrics(estimator.estimate(GOLDEN / "metrics.toml", GOLDEN / "tallies.ndjson"))
+    write_whole(folder / "report.prom", content.encode())
+    promtool = [program("promtool"), "check", "metrics"]
+    checked = subprocess.run(promtool, input=content, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+    textfile = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={folder}")
+    listening = f"--web.listen-address=127.0.0.1:{port}"
+    with (folder / "log").open("wb") as log:
+        exporter = started([program("prometheus-node-exporter"), *textfile, listening], stderr=log)
+    try:
+        yield port
+    finally:
+        exporter.terminate()
+        exporter.wait()
+
+
+@pytest.fixture(scope="module")
+def ask(collector: tuple[RunningCollector, int], node: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    """Debian's Prometheus, which scrapes the collector and the report; it is asked over HTTP."""
     folder, port = tmp_path_factory.mktemp("prometheus"), free_port()
     settings = folder / "prometheus.yaml"
-    settings.write_text(SCRAPE.format(rules=FOLDER / "alerts.yaml", port=collector[1]), encoding="utf-8")
+    scrape = SCRAPE.format(rules=FOLDER / "alerts.yaml", port=collector[1], node_port=node)
+    settings.write_text(scrape, encoding="utf-8")
     options = (f"--config.file={settings}", f"--storage.tsdb.path={folder / 'data'}")
     with (folder / "log").open("wb") as log:
         prometheus = started([program("prometheus"), *options, f"--web.listen-address=127.0.0.1:{port}"], stderr=log)
@@ -170,7 +200,7 @@ def test_every_query_is_valid_and_every_series_that_it_names_is_scraped(
     running, _ = collector
     assert post(running.url, upload(report(window=today())))[0] == 200
     wait_until(lambda: ask('sum(hearsay_reports_total{verdict="accepted"}) > 0') != [], what="a scrape")
-    assert ask("count(up) == 1")
+    wait_until(lambda: ask("count(up) == 2") != [], what="both scrapes")
     queries = expressions()
     assert len(queries) > len(RULES) > 0
     for query in queries:
@@ -183,6 +213,28 @@ def test_every_query_is_valid_and_every_series_that_it_names_is_scraped(
 
 def is_found(ask: Ask, query: str) -> bool:
     return ask(query) != []
+
+
+def test_a_report_is_scraped_with_the_figures_that_its_csv_has(ask: Ask) -> None:
+    with (GOLDEN / "printed" / "report.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("skipped")))
+    closed = max(row["window"] for row in rows if row["metric"] == "dark_mode" and row["closed"] == "true")
+    expected = {
+        (row["value"], end): float(row[end])
+        for row in rows
+        if (row["metric"], row["window"], row["statistic"]) == ("dark_mode", closed, "share")
+        for end in ("estimate", "low", "high")
+    }
+    assert len(expected) == 6
+    wait_until(partial(is_found, ask, "hearsay_high"), what="a scrape of the report")
+    scraped = {
+        (series["metric"]["value"], end): float(series["value"][1])
+        for end in ("estimate", "low", "high")
+        for series in ask(f'hearsay_{end}{{metric="dark_mode",statistic="share"}}')
+    }
+    assert scraped == pytest.approx(expected)
+    assert ask('hearsay_estimate{statistic="found_text"}') == [], "devices choose such texts"
+    assert ask("hearsay_reports")
 
 
 def test_open_windows_count_what_everybody_may_look_at(ask: Ask, collector: tuple[RunningCollector, int]) -> None:
@@ -208,4 +260,4 @@ def test_every_process_is_measured_and_a_new_worker_continues_the_name_of_a_dead
     wait_until(
         partial(is_found, ask, 'changes(process_start_time_seconds{process=~"worker-.*"}[5m]) > 0'), what="a start"
     )
-    assert len(ask("process_start_time_seconds")) == 3
+    assert len(ask('process_start_time_seconds{job="hearsay"}')) == 3

@@ -15,7 +15,7 @@ from estimator import load_report
 from estimator.commands.cli import command
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
-FORMS = ("table", "json", "csv", "parquet", "html")
+FORMS = ("table", "json", "csv", "openmetrics", "parquet", "html")
 GOOD = line("dark_mode", [400, 600])
 OF_ANOTHER_REGISTRY = line("dark_mode", [400, 600], edition="0" * 12)
 """Older or newer than the registry: an edition says only that it is another one."""
@@ -45,7 +45,7 @@ def _report(folder: Path, form: str, *source: str) -> Result:
     [
         (b"", "", 3),
         (OF_ANOTHER_REGISTRY, "; bring the registry and the history that the collector has", 1),
-        (line("dark_mode", [1, 2], closed=False), "; use --preliminary to include it", 3),
+        (line("dark_mode", [1, 2], closed=False), "; add --preliminary to include it", 3),
         (GOOD.replace(b"dark_mode", b"gone"), "the registry defines no such metric; bring the registry", 1),
     ],
 )

@@ -18,6 +18,8 @@ from click.testing import CliRunner, Result
 
 from estimator.__main__ import main
 from estimator.commands.cli import command
+from estimator.commands.printing import skipped_lines
+from estimator.results.report import Skipped
 from tests.support.estimates.documents import listed, only
 from tests.support.estimates.tallies import REGISTRY_TEXT, line
 
@@ -134,7 +136,8 @@ def test_an_archive_replaces_no_page_of_somebody_else(registry: Path, tallies: P
 
 @pytest.mark.parametrize(
     "form",
-    [("--format", form) for form in ("table", "json", "csv", "parquet", "html")] + [("--format", "table", "--verbose")],
+    [("--format", form) for form in ("table", "json", "csv", "openmetrics", "parquet", "html")]
+    + [("--format", "table", "--verbose")],
     ids=" ".join,
 )
 def test_a_report_replaces_an_earlier_one_of_any_form(
@@ -199,7 +202,7 @@ def test_csv_is_flat_and_keeps_texts_as_they_are(registry: Path, tallies: Path) 
     read = csv.DictReader(io.StringIO(result.stdout))
     rows = [row for row in read if row["statistic"] != "devices_taking_part"]
     assert [row["metric"] for row in rows] == ["dark_mode"] * 4 + ["os"] * 4 + ["startup_ms"] * 3
-    assert [row["value"] for row in rows[:4]] == ["false", "true"] * 2
+    assert [row["value"] for row in rows[:4]] == ["no", "yes"] * 2
     assert [row["closed"] for row in rows[:4]] == ["true"] * 2 + ["false"] * 2
     assert rows[6]["value"] == "=windows"
     assert (rows[8]["statistic"], rows[8]["estimate"], rows[8]["low"]) == ("mean", "", "100.0")
@@ -231,6 +234,15 @@ def test_a_table_without_open_windows_speaks_of_none(registry: Path, tallies: Pa
     result = _run("--registry", registry, "--tallies", tallies)
     assert "preliminary" not in result.stdout
     assert "skipped dark_mode" in result.stderr
+
+
+def test_tallies_that_are_skipped_for_one_reason_share_a_line() -> None:
+    of_days = [Skipped("os", "e1", f"2026-11-0{day}", "none such") for day in range(1, 6)]
+    alone = Skipped("theme", "e2", "2026-11-01", "no such edition")
+    assert list(skipped_lines([*of_days[:2], alone, *of_days[2:]], "; see history")) == [
+        "skipped 5 tallies: os e1 2026-11-01, os e1 2026-11-02, os e1 2026-11-03, 2 more: none such; see history\n",
+        "skipped theme e2 2026-11-01: no such edition; see history\n",
+    ]
 
 
 def test_central_epsilons_are_shown_where_a_delta_is_given(registry: Path, tallies: Path) -> None:

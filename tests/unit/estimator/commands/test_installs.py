@@ -114,7 +114,7 @@ def test_every_form_has_the_bounds_among_all_installations(folder: Path) -> None
     (metric,) = json.loads(report(folder, "--with", "installs=4000", "--format", "json"))["metrics"]
     assert listed(metric["among_all"], "share")[1]["low"] == of_all.low
     rows = [*csv.DictReader(io.StringIO(report(folder, "--with", "installs=4000", "--format", "csv")))]
-    bound = next(row for row in rows if (row["statistic"], row["value"]) == ("share_among_all", "true"))
+    bound = next(row for row in rows if (row["statistic"], row["value"]) == ("share_among_all", "yes"))
     read = [float(bound[name]) for name in ("low", "high", "confidence")]
     assert read == [of_all.low, of_all.high, 0.949]
     saved = io.StringIO(report(folder, "--with", "installs=4000", "--format", "json"))

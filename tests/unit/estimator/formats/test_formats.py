@@ -55,7 +55,13 @@ SLOW_FOR = {
 enough.
 """
 
-CELLS: dict[type, Callable[[str], object]] = {str: str, bool: lambda cell: cell == "true", int: int, float: float}
+CELLS: dict[type, Callable[[str], object]] = {
+    str: str,
+    bool: lambda cell: cell == "true",
+    int: int,
+    float: float,
+    datetime: datetime.fromisoformat,
+}
 """How a field of CSV is read, by the type of its column."""
 
 
@@ -261,16 +267,16 @@ def test_parquet_holds_the_rows_and_their_types() -> None:
     table = pq.read_table(io.BytesIO(BINARY_FORMATS["parquet"](report_of())))
     assert table.schema.metadata[b"hearsay.schema"] == b"1"
     assert [tuple(row.values()) for row in table.to_pylist()] == rows()
-    assert [str(table.schema.field(name).type) for name in ("metric", "closed", "reports", "low")] == [
-        *("string", "bool", "int64", "double")
+    assert [str(table.schema.field(name).type) for name in ("metric", "window_end", "closed", "reports", "low")] == [
+        *("string", "timestamp[us, tz=UTC]", "bool", "int64", "double")
     ]
 
 
 def test_a_frame_of_polars_holds_the_rows() -> None:
     frame = estimator.to_polars(report_of())
     assert frame.rows() == rows()
-    assert [frame.schema[name] for name in ("metric", "closed", "reports", "low")] == [
-        *(pl.String, pl.Boolean, pl.Int64, pl.Float64)
+    assert [frame.schema[name] for name in ("metric", "window_end", "closed", "reports", "low")] == [
+        *(pl.String, pl.Datetime("us", "UTC"), pl.Boolean, pl.Int64, pl.Float64)
     ]
 
 
@@ -279,7 +285,9 @@ def test_a_frame_of_pandas_holds_the_rows() -> None:
     assert tuple(frame.columns) == COLUMNS
     cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in frame.itertuples(index=False)]
     assert cells == rows()
-    assert [str(frame[name].dtype) for name in ("closed", "reports", "low")] == ["boolean", "int64", "float64"]
+    assert [str(frame[name].dtype) for name in ("window_end", "closed", "reports", "low")] == [
+        *("datetime64[us, UTC]", "boolean", "int64", "float64")
+    ]
 
 
 def test_every_statistic_is_explained_and_occurs() -> None:

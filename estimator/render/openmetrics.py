@@ -1,0 +1,103 @@
+"""The last closed window of every question as gauges, in the OpenMetrics text format.
+
+Prometheus reads the file through the textfile collector of its node exporter. That serves the last
+file forever, so an alert rule compares `hearsay_window_end_timestamp_seconds` with the clock.
+
+Texts that devices found are left out: devices choose them, and each would be a time series.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from estimator.formats.tables import FOUND_TEXT, metric_rows
+from estimator.report.highlights import by_value, shown_values
+from estimator.results.metric import MetricEstimate
+from estimator.results.report import EstimateReport
+from estimator.results.statistic import STATISTICS
+from estimator.words import cell_of
+
+if TYPE_CHECKING:
+    from prometheus_client.core import GaugeMetricFamily
+
+FIGURES: Final = {
+    "hearsay_estimate": "Unbiased and never clipped; of a distribution smoothed, within its interval.",
+    "hearsay_low": "The lower end of the interval.",
+    "hearsay_high": "The upper end of the interval.",
+}
+"""The gauges of a figure, with their descriptions."""
+
+QUESTIONS: Final = {
+    "hearsay_reports": "The reports of the last closed window.",
+    "hearsay_window_start_timestamp_seconds": "When the last closed window began.",
+    "hearsay_window_end_timestamp_seconds": "When the last closed window ended.",
+}
+"""The gauges of a question, likewise."""
+
+OF_QUESTION: Final = ("metric", "edition", "group")
+
+OF_FIGURE: Final = (*OF_QUESTION, "statistic", "value")
+
+GROUPED: Final = frozenset({"mean_within", "share_within"})
+"""The statistics whose value begins with the group of devices that they describe."""
+
+
+def as_openmetrics(report: EstimateReport) -> str:
+    """Return the gauges of every question.
+
+    The label ``group`` is a public stratum, or a group of the question that is asked together with
+    this one. Of a question with many values the largest have gauges, as on the page.
+    """
+    from prometheus_client import CollectorRegistry  # noqa: PLC0415 90 ms for no other format
+    from prometheus_client.openmetrics.exposition import generate_latest  # noqa: PLC0415 likewise
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Gauges(report))
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
+    return text.decode()
+
+
+class _Gauges:
+    def __init__(self, report: EstimateReport) -> None:
+        self._last = {estimated.metric: estimated for estimated in report.metrics if estimated.closed}
+        self._confidence = report.confidence
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415 as above
+
+        figures = {name: GaugeMetricFamily(name, text, labels=OF_FIGURE) for name, text in FIGURES.items()}
+        questions = {name: GaugeMetricFamily(name, text, labels=OF_QUESTION) for name, text in QUESTIONS.items()}
+        for estimated in self._last.values():
+            name, _, stratum = estimated.metric.removesuffix("]").partition("[")
+            about = (name, estimated.edition, stratum)
+            span = estimated.span
+            instants = (estimated.reports, span.starts_at, span.ends_at)
+            for gauge, value in zip(questions.values(), instants, strict=True):
+                gauge.add_metric(about, value)
+            for labels, ends in self._figures(estimated, about):
+                for gauge, number in zip(figures.values(), ends, strict=True):
+                    if number is not None:
+                        gauge.add_metric(labels, number)
+        yield from (*figures.values(), *questions.values())
+
+    def _figures(
+        self, estimated: MetricEstimate, about: tuple[str, str, str]
+    ) -> Iterator[tuple[tuple[str, ...], tuple[float | None, ...]]]:
+        """Yield the labels of each figure, and its estimate with its interval."""
+        many, shown = by_value(estimated), shown_values(estimated)
+        seen = set() if many is None else {many.figures.labels[position] for position in shown}
+        for key, figure, row in metric_rows(estimated, self._confidence):
+            statistic = None if key is None else STATISTICS[key.statistic]
+            if row.statistic == FOUND_TEXT or (statistic and not (statistic.line or statistic.table_heading)):
+                continue
+            if many is not None and row.statistic == many.statistic and figure.value not in seen:
+                continue
+            name, edition, stratum = about
+            group, value = _parts(figure.value) if row.statistic in GROUPED else (stratum, row.value or "")
+            yield (name, edition, group, row.statistic, value), (row.estimate, row.low, row.high)
+
+
+def _parts(value: Any) -> tuple[str, str]:  # noqa: ANN401 a group, or a group and an answer in it
+    group, *answers = value if isinstance(value, tuple) else (value,)
+    return cell_of(group), cell_of(tuple(answers))
