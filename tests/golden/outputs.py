@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import re
 import shutil
 import sys
@@ -54,6 +55,7 @@ COMMANDS: Final = {
     "report_everything.txt": f"{_REPORT} {_EVERYTHING}",
     "report_verbose.txt": f"{_REPORT} {_EVERYTHING} --verbose",
     "report.csv": f"{_REPORT} --range width 1000 2000 --with candidates=candidates.txt --format csv",
+    "report.prom": f"{_REPORT} --with candidates=candidates.txt --format openmetrics",
     "report.json": f"{_REPORT} {_EVERYTHING} --with covariance --format json",
     "clusters.txt": f"{_REPORT.replace('metrics.toml', 'web.toml')} --from 2026-11-04 --to 2026-11-04 --with clusters",
     "page.html": f"{_REPORT} --with pooled,poisoning=0.01 --output page.html",
@@ -64,7 +66,41 @@ COMMANDS: Final = {
 """From the name of a file to the command that prints or writes it."""
 
 _DIGITS: Final = 9
-NUMBER: Final = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
+_DECIMAL: Final = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
+_NUMBER: Final = re.compile(r'(?:"(?P<field>\w+)": )?(?P<number>-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)')
+
+_FITTED: Final = frozenset({"estimate", "low", "high", "candidates"})
+"""Fields that may hold what a search finds. It ends at another point on another processor, which
+adds in another order; the files of `_OF_FITS` show the same figures without the names of fields.
+"""
+
+_OF_FITS: Final = frozenset({"report.csv", "report.prom", "page.html"})
+
+_ANYWHERE: Final = frozenset({"maximum_likelihood", "population", "noise_alone"})
+"""Fields that may differ by any amount: where a likelihood is flat, the search ends anywhere on the
+flat; and how often intervals held in two rounds may hang on a last digit.
+"""
+
+
+def unlike(name: str, printed: str, reviewed: str) -> list[tuple[str, str]]:
+    """Return the numbers, or else the texts, that differ by more than the processor explains."""
+    texts = [_NUMBER.sub(lambda found: f"{found['field'] or ''}#", text) for text in (printed, reviewed)]
+    if texts[0] != texts[1]:
+        return [(printed, reviewed)]
+    pairs = zip(_NUMBER.finditer(printed), _NUMBER.finditer(reviewed), strict=True)
+    return [
+        (found["number"], expected["number"])
+        for found, expected in pairs
+        if found["field"] not in _ANYWHERE
+        and not _is_close(found["number"], expected["number"], fitted=name in _OF_FITS or found["field"] in _FITTED)
+    ]
+
+
+def _is_close(number: str, other: str, *, fitted: bool) -> bool:
+    if number == other:
+        return True
+    rel_tol, abs_tol = (1e-2, 1e-3) if fitted else (1e-6, 1e-9)
+    return math.isclose(float(number), float(other), rel_tol=rel_tol, abs_tol=abs_tol)
 
 
 def outputs(names: list[str], into: Path) -> dict[str, str]:
@@ -110,7 +146,7 @@ def _settled(name: str, text: str) -> str:
     if name.endswith((".json", ".html")):
         told, _, rest = text.partition("{") if not text.startswith("{") else ("", "", text[1:])
         text = told + json.dumps(json.loads("{" + rest), indent=1, ensure_ascii=False) + "\n"
-    return NUMBER.sub(lambda found: _rounded(found.group()), text)
+    return _DECIMAL.sub(lambda found: _rounded(found.group()), text)
 
 
 def _rounded(number: str) -> str:
@@ -129,5 +165,6 @@ if __name__ == "__main__":
 
     with tempfile.TemporaryDirectory() as folder:
         for written, content in outputs(sys.argv[1:] or list(COMMANDS), Path(folder)).items():
-            PRINTED.mkdir(exist_ok=True)
-            (PRINTED / written).write_text(content, encoding="utf-8")
+            reviewed = PRINTED / written
+            if not reviewed.exists() or unlike(written, content, reviewed.read_text(encoding="utf-8")):
+                reviewed.write_text(content, encoding="utf-8")

@@ -131,5 +131,15 @@ def _drawn(draw: Callable[[Sequence[Axes]], None], panels: int) -> str:
             words.set_color(INK)
     sink = io.StringIO()
     figure.savefig(sink, format="svg", metadata={"Date": None, "Creator": None})
-    text = re.sub(r"[ \t]+$", "", sink.getvalue(), flags=re.MULTILINE)
+    text = _numbered(re.sub(r"[ \t]+$", "", sink.getvalue(), flags=re.MULTILINE))
     return text.replace("<defs>", f"{DARK}<defs>", 1)
+
+
+def _numbered(svg: str) -> str:
+    """Return a plot whose marks and clips are numbered.
+
+    Matplotlib names them by a hash of floats, whose last bits depend on the processor.
+    """
+    names = list(dict.fromkeys(re.findall(r'id="([mp][0-9a-f]{10})"', svg)))
+    numbers = {name: f"{name[0]}{number}" for number, name in enumerate(names)}
+    return re.sub("|".join(names), lambda found: numbers[found.group()], svg) if names else svg
