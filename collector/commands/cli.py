@@ -1,4 +1,4 @@
-"""The command line: all commands, and how they report errors."""
+"""The command line: all commands, how they report errors, and ``hearsay-collector key``."""
 
 from __future__ import annotations
 
@@ -10,17 +10,39 @@ import click
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from client_sdk.protocol.exit_status import ExitStatus
+from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check
-from collector.commands.close import close
 from collector.commands.completion import completion
-from collector.commands.key import key
+from collector.commands.options import examples, member_option
 from collector.commands.relay import relay
-from collector.commands.retire import retire
 from collector.commands.serve import serve
-from collector.errors import OptionError
+from collector.commands.windows import close, retire
+from collector.errors import OptionError, require_option
 from collector.files import NO_ROOM
+
+WITHOUT_UPLOAD_KEYS = (
+    'an access file without an upload key must say who may report, above its first [[key]]: uploads = "open" (anybody) '
+    'or uploads = "keys" (only relays)'
+)
+
+
+@click.command(epilog=examples("hearsay-collector key dashboard --role read"))
+@click.argument("name")
+@click.option("--role", **member_option(Role, Role.UPLOAD), help="What the key is for.")
+def key(name: str, role: Role) -> None:
+    """Create a key, and show its secret once on standard error.
+
+    The key's entry for the access file goes to standard output.
+    """
+    require_option(NAME.fullmatch(name) is not None, f"NAME {NAME_RULE}")
+    secret = new_secret()
+    if role is not Role.UPLOAD:
+        click.echo(WITHOUT_UPLOAD_KEYS, err=True)
+    entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
+    click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
+    click.echo(entry)
 
 
 class ErrorReportingGroup(click.Group):

@@ -45,11 +45,10 @@ CALLED_AT_ITS_EDGE = {"client_sdk/protocol/registry/registry.py": {"datetime.now
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
-        *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "log_rewrite")),
-        *(f"collector/redis_servers/{name}.py" for name in ("router", "server")),
+        *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "router", "server")),
         "collector/store/shards.py",
     },
-    "prometheus_client": {"collector/monitoring/prometheus.py"},
+    "prometheus_client": {"collector/prometheus.py"},
 }
 
 UNDECLARED: dict[str, set[str]] = {

@@ -228,7 +228,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the collector logs what it counted": (
         "whoever reads logs and metrics",
         WrongProduct(
-            "collector/http/routes.py",
+            "collector/routes.py",
             "    counted = service.store.count(judgement)\n",
             "    counted = service.store.count(judgement)\n    current_app.logger.error(upload.id)\n",
             (LOGS,),

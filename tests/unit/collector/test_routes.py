@@ -11,11 +11,10 @@ from flask.testing import FlaskClient
 
 from client_sdk.protocol import GRACE_S, Registry, Window
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
-from collector import create_app
+from collector import app, create_app
 from collector.access import Access
 from collector.config import HOUR_S
 from collector.errors import StoreUnavailableError
-from collector.http import app
 from collector.live_config import Served
 from collector.store.store_protocol import StoredTally
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT, TODAY, report, tallies_of, upload

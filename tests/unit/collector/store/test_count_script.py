@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import MAX_REPORTS
 from collector.embedded.store import SETTINGS
-from collector.store.count_script import ID_BYTES
-from collector.store.packed_verdict import MOST_BYTES, pack, unpack
+from collector.store.count_script import ID_BYTES, MOST_BYTES, pack, unpack
 
 
 @settings(derandomize=True, deadline=None)

@@ -16,15 +16,14 @@ from werkzeug.exceptions import HTTPException
 from client_sdk.protocol.window import GRACE_S
 from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.stopped import STOPPED, encode
-from collector.api.messages import with_headers
-from collector.api.operations import OPERATIONS
+from collector.api.messages import OPERATIONS, with_headers
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
+from collector.counters import OTHER, PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
-from collector.http.routes import Service, install
 from collector.live_config import Served
 from collector.log import Event
-from collector.monitoring.counters import OTHER, PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.routes import Service, install
 from collector.store.store_protocol import TallyStore
 
 if TYPE_CHECKING:

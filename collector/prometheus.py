@@ -25,8 +25,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from collector.api.messages import with_headers
-from collector.errors import ConfigError
-from collector.monitoring.counters import (
+from collector.counters import (
     BUCKETS_S,
     LABELS,
     OPERATION_NAMES,
@@ -38,7 +37,8 @@ from collector.monitoring.counters import (
     Totals,
     worker_pids,
 )
-from collector.monitoring.health import Health
+from collector.errors import ConfigError
+from collector.maintenance import Health
 
 _COUNTERS = (
     (

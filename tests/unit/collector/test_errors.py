@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collector.plural import plural
+from collector.errors import plural
 
 
 def test_the_number_one_takes_the_singular_and_others_the_plural() -> None:

@@ -19,16 +19,22 @@ from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.report import Upload
 from collector.access import Access, AccessKey, Role
 from collector.api.batch import MAX_BULK_BYTES, LineProblem, UploadVerdict, decode_batch, encode_answers
-from collector.api.messages import SNAPSHOT_TAKEN, read_body, utc_of
-from collector.api.operations import DOCUMENT, JSON, NDJSON, TEXT
+from collector.api.messages import DOCUMENT, JSON, NDJSON, SNAPSHOT_TAKEN, TEXT, read_body, utc_of
 from collector.api.problem import Problem, ProblemError
+from collector.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
 from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
 from collector.judge import Judgement, judge, judge_all
 from collector.live_config import Served
-from collector.monitoring.counters import PROBLEMS, STORE_ERRORS, WorkerCounters
-from collector.store.store_protocol import CountedUpload, Outcome, Snapshot, StoredTally, TallyStore
+from collector.store.store_protocol import (
+    CountedUpload,
+    Outcome,
+    Snapshot,
+    StoredTally,
+    TallyStore,
+    close_due_windows,
+    look_at_open_windows,
+)
 from collector.store.strata import folded, own_editions
-from collector.store.windows import close_due_windows, look_at_open_windows
 
 SPARSE_FROM = 1024
 """Symbols from which a sparse tally is worth the trouble.

@@ -27,7 +27,7 @@ from multiprocessing.reduction import DupFd
 from typing import Any
 
 from client_sdk.protocol.wire.verdict import Refusal
-from collector.api.operations import OPERATIONS
+from collector.api.messages import OPERATIONS
 from collector.api.problem import Problem
 from collector.files import unlinked_file
 from collector.store.store_protocol import CountedUpload

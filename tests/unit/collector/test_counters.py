@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 import pytest
 
 from client_sdk.protocol import Refusal, Verdict
-from collector.monitoring.counters import (
+from collector.counters import (
     BUCKETS_S,
     LABELS,
     OPERATION_NAMES,

@@ -8,15 +8,42 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.log import Event
-from collector.monitoring.health import Health
-from collector.store.store_protocol import TallyStore
-from collector.store.windows import close_due_windows
+from collector.store.store_protocol import TallyStore, close_due_windows, look_at_open_windows
+
+
+class Health(NamedTuple):
+    """Whether the store was alive and healthy when it was last looked at.
+
+    Attributes:
+        is_up: whether it answered and had lost nothing that was acknowledged.
+        is_noted: whether a loss in the embedded store's file would be noticed; always true for
+            other stores.
+        open_windows: how many windows with a tally take reports.
+        closed_windows: how many windows are closed.
+        memory_used: the fraction of its memory in use, on the fullest server; 0 if nobody has
+            looked yet.
+        open_reports: the reports by metric and open window, as the last look at open windows shows
+            them.
+        store_restarts: how often the embedded store has ended by itself and was started again;
+            always 0 for other stores.
+
+    """
+
+    is_up: bool
+    is_noted: bool
+    open_windows: int
+    closed_windows: int
+    memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+    store_restarts: int = 0
+
 
 REWRITE_INTERVAL_S = 840.0
 """14 minutes.
@@ -152,3 +179,72 @@ class Maintenance:
                 if reasons:
                     _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
                 reasons.clear()
+
+
+LOOK_RETRY_S = 60.0
+"""Seconds until a look that the store refused is tried again."""
+
+
+class OpenReports:
+    """Counts the reports of open windows for the metrics, by the look that everybody else gets.
+
+    A count that is renewed with every scrape would say when each report of a metric came. So this
+    takes what a preliminary report shows, as often as that is renewed, and adds up the symbols. It
+    does not look before an interval is over: who tries out a new service would get that empty look
+    for an hour.
+    """
+
+    def __init__(
+        self,
+        store: TallyStore,
+        *,
+        grace_s: int,
+        interval_s: int,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to look for the first time in ``interval_s`` seconds.
+
+        Args:
+            store: the store whose windows are looked at.
+            grace_s: seconds after its end during which a window still takes reports.
+            interval_s: minimum number of seconds between two looks.
+            clock: returns Unix seconds.
+            monotonic: returns seconds that never go back.
+
+        """
+        self._store = store
+        self._grace_s = grace_s
+        self._interval_s = interval_s
+        self._clock = clock
+        self._monotonic = monotonic
+        self._next_s = monotonic() + interval_s
+        self._reports: Mapping[tuple[str, str], int] = {}
+
+    def __call__(self) -> Mapping[tuple[str, str], int]:
+        """Return the reports by metric and window, as the last look shows them.
+
+        Without a look there are none: an old count would pass for a present one.
+        """
+        if self._monotonic() < self._next_s:
+            return self._reports
+        try:
+            self._reports, lasts_s = self._look()
+        except StoreUnavailableError as error:
+            _log.warning("the reports of open windows are missing from the metrics: %s", error)
+            self._reports, lasts_s = {}, LOOK_RETRY_S
+        self._next_s = self._monotonic() + lasts_s
+        return self._reports
+
+    def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
+        """Return the reports, and the seconds until another look is allowed."""
+        now_s = self._clock()
+        closed = self._store.closed_windows()
+        look = look_at_open_windows(
+            self._store, closed, now_s=now_s, interval_s=self._interval_s, grace_s=self._grace_s
+        )
+        reports: Counter[tuple[str, str]] = Counter()
+        for tally in look:
+            reports[tally.metric, tally.window] += sum(tally.counts)
+        # a look that was taken while the clock was ahead must not hold up the next one for as long
+        return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

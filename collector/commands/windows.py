@@ -1,26 +1,24 @@
-"""``hearsay-collector close``: ends a window early."""
+"""``hearsay-collector close`` and ``retire``: end a window early, remove old tallies for good."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from client_sdk.protocol.window import Window
-from collector.commands.open_store import open_store
 from collector.commands.options import (
-    cluster_option,
-    copies_option,
-    data_dir_option,
-    durability_option,
     examples,
-    redis_option,
+    open_store,
+    served_store_options,
     window_of,
 )
-from collector.errors import ConfigError, StoreUnavailableError
-from collector.plural import plural
+from collector.errors import ConfigError, StoreUnavailableError, plural
+from collector.retention import RedisRetirement, TallyName, before
 from collector.store.redis_store import RedisStore
 
 
@@ -38,11 +36,7 @@ from collector.store.redis_store import RedisStore
     help="The window, such as 2026-11-20, 2026-W47 or 2026-11.",
 )
 @click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
-@data_dir_option
-@redis_option
-@cluster_option
-@durability_option
-@copies_option
+@served_store_options
 def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
     """Close a window early and for good: it accepts no more reports, and its tallies are final.
 
@@ -113,3 +107,36 @@ def _ask(window: Window) -> None:
 def is_terminal() -> bool:
     """Return whether somebody can answer a question."""
     return sys.stdin.isatty()
+
+
+@click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))
+@click.option(
+    "--before",
+    "first_kept",
+    required=True,
+    metavar="WINDOW",
+    callback=window_of,
+    help="The first window to keep.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@served_store_options
+def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+    """Delete the tallies of all windows that closed before a window, for good.
+
+    A removal that was interrupted is completed first. The windows stay closed, so late reports are
+    refused. Open windows are never removed. Use the service's --durability and --copies, so that
+    the removal is stored as safely as reports are.
+    """
+    retirement = RedisRetirement(open_store(**store))
+    names = sorted(retirement.begun().union(before(retirement, first_kept)))
+    if not dry_run:
+        retirement.retire(names)
+    for line in _lines(names, "would remove" if dry_run else "removed"):
+        click.echo(line)
+
+
+def _lines(names: Sequence[TallyName], action: str) -> list[str]:
+    windows = Counter(name.window for name in names)
+    lines = sorted(f"{window}: {plural(count, 'tally', 'tallies')}" for window, count in windows.items())
+    tallies = plural(len(names), "tally", "tallies")
+    return [*lines, f"{action} {tallies} of {plural(len(windows), 'closed window')}"]
