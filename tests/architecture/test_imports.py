@@ -96,8 +96,8 @@ def called(path: Path) -> frozenset[str]:
     ("source", "module"),
     [
         (
-            "def show(self):\n    return import_module('estimator.render.summary').summary(self)",
-            "estimator.render.summary",
+            "def show(self):\n    return import_module('estimator.render.words').answer_of(self)",
+            "estimator.render.words",
         ),
         ("importlib.import_module('estimator.api')", "estimator.api"),
         ("text = __import__('estimator.words').words", "estimator.words"),

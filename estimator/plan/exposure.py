@@ -51,7 +51,7 @@ from client_sdk.protocol.horizon import (
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.decoders.inversions import extreme_of
-from estimator.results.record import Record, says
+from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 from estimator.statistics.confidence import BISECTIONS
 

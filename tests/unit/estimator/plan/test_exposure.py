@@ -14,8 +14,8 @@ import pytest
 
 from client_sdk.protocol import Registry, Window, WindowKind
 from client_sdk.protocol.horizon import IN_MONTH, IN_WINDOW, IN_YEAR, Horizon, windows_left
+from estimator.plan.exposure import Exposure, PrivacyLoss, composed_epsilon, exposures
 from estimator.plan.plan import PlanRequest, answering, make_plan
-from estimator.privacy.exposure import Exposure, PrivacyLoss, composed_epsilon, exposures
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of, registry_text
 
 TODAY = date(2026, 11, 21)

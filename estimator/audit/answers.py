@@ -46,7 +46,7 @@ from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import of_shape
-from estimator.audit.exact.paths import Chances
+from estimator.audit.paths import Chances
 
 MOST_PATHS = 2**17
 """The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from estimator.statistics.betting_intervals import betting_intervals
 from estimator.statistics.confidence import tail_of
+from estimator.statistics.intervals import betting_intervals
 from tests.support.estimates.coverage import chances, compositions, exact_coverage
 
 NUMBERS = np.array([-0.25, 0.5, 1.0])

@@ -36,9 +36,9 @@ from client_sdk.protocol.texts.text import Text
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of
-from estimator.audit.exact.answers import EncodedAnswer
-from estimator.audit.exact.compare import RequestedLoss, Walk
-from estimator.audit.exact.proof import Proof
+from estimator.audit.answers import EncodedAnswer
+from estimator.audit.compare import RequestedLoss, Walk
+from estimator.audit.proof import Proof
 
 LOW: Final = 8
 """The dimension of the toy of vectors."""

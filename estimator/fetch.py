@@ -23,7 +23,7 @@ from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_ope
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
 from estimator.errors import CollectorDownError, TalliesError
-from estimator.tallies.tally import EVERYTHING, PIECE_BYTES, Bounds, Tally, decode
+from estimator.tallies import EVERYTHING, PIECE_BYTES, Bounds, Tally, decode
 
 TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
 FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"

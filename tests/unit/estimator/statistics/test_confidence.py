@@ -9,9 +9,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from estimator.statistics.confidence import BISECTIONS, tail_of
-from estimator.statistics.laws import binomial_chance, binomial_tail, student_of
-from estimator.tallies.tally import MOST_REPORTS
+from estimator.statistics.confidence import BISECTIONS, binomial_chance, binomial_tail, student_of, tail_of
+from estimator.tallies import MOST_REPORTS
 
 PRECISION = float(np.finfo(float).eps)
 

@@ -25,7 +25,7 @@ from fractions import Fraction
 
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
-from estimator.privacy.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blanket, Shuffled
+from estimator.plan.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blanket, Shuffled
 from estimator.results.metric import Central
 
 STEP = 2.0**-20
@@ -38,7 +38,7 @@ MOST_STEPS = 20
 def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
     """Return the epsilon of a tally at a delta, rounded up; never above that of one report.
 
-    See `estimator.privacy.blanket`.
+    See `estimator.plan.blanket`.
 
     Args:
         reports: in the tally, at least 1.

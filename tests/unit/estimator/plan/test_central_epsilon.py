@@ -10,13 +10,13 @@ import pytest
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.epsilon import as_float
-from estimator.privacy.amplification import composed, shuffled_epsilon, together
-from estimator.privacy.blanket import Blanket
+from estimator.plan.amplification import composed, shuffled_epsilon, together
+from estimator.plan.blanket import Blanket
 from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.estimates import of_strata
 from tests.support.estimates.tallies import REGISTRY, line
 

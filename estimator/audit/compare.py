@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 from client_sdk.protocol.channel import Channel, Coins
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.audit.exact.answers import EncodedAnswer
-from estimator.audit.exact.losses import least_delta, least_ratio
-from estimator.audit.exact.paths import Chances, law_of
-from estimator.audit.exact.proof import ExactClaim, Proof, Walked
+from estimator.audit.answers import EncodedAnswer
+from estimator.audit.paths import Chances, law_of
+from estimator.audit.proof import ExactClaim, Proof, Walked, least_delta, least_ratio
 
 T = TypeVar("T", bound=Hashable)
 
