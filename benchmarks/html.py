@@ -23,9 +23,9 @@ from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
 from estimator.analyses.metric import estimate
 from estimator.render.html.page import as_html
-from estimator.report.highlights import highlights_of
+from estimator.report.conclusions import highlights_of
 from estimator.report.report import make_report
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies import Tally, decode
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

@@ -19,7 +19,7 @@ from client_sdk.protocol import Metric, Registry
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.formats.json_documents import as_json
 from estimator.report.report import make_report
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, Field, registry_text
 
 WINDOWS: Final = 90

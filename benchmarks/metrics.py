@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from benchmarks.collector import ROUNDS
 from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Verdict
-from collector.http.app import with_latency
-from collector.monitoring.counters import WorkerCounters, new_sheet
+from collector.app import with_latency
+from collector.counters import WorkerCounters, new_sheet
 from collector.store.store_protocol import CountedUpload
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from estimator.analyses.models.prediction import predict
 from estimator.analyses.models.products import Moments, ProductsModel
 from estimator.analyses.vectors import Vectors
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
-from estimator.results.learned import LearnedModel
+from estimator.results.metric import LearnedModel
 from estimator.statistics.arrays import Counts, Floats
 from tests.support.devices.definitions import MODEL, Field, Toml, metric_of
 from tests.support.laws.coins import ScriptedCoins

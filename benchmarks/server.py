@@ -11,8 +11,8 @@ from flask import Flask, Response
 from collector import service
 from collector.__main__ import main
 from collector.config import CollectorConfig
+from collector.counters import Sheet
 from collector.live_config import Board
-from collector.monitoring.counters import Sheet
 from collector.store.store_protocol import TallyStore
 
 worker_app = service.worker_app

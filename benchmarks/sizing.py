@@ -18,7 +18,7 @@ from benchmarks.results import table
 from client_sdk.protocol import GRACE_S, Registry
 from collector.config import DAY_S
 from collector.judge import IDS_OUTLIVE_S
-from collector.upkeep.maintenance import REWRITE_INTERVAL_S
+from collector.maintenance import REWRITE_INTERVAL_S
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = Path(__file__).parent / "RESULTS.md"

@@ -13,7 +13,7 @@ from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
 from estimator.analyses.vectors import Vectors, sampled_tally
 from estimator.statistics.arrays import Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import VECTOR, metric_of
 
 SEED = 2

@@ -22,7 +22,7 @@ from client_sdk.protocol.wire.reading import read_upload
 from collector.judge import judge
 from estimator.analyses.vectors import Vectors, sampled_tally
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import VECTOR, registry_text
 
 SEED = 1

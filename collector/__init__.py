@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collector.http.app import create_app
+    from collector.app import create_app
 
 __all__ = ["create_app"]
 
@@ -14,6 +14,6 @@ def __getattr__(name: str) -> object:
     """Import ``create_app`` on first use, so that the command can report that Flask is missing."""
     if name != "create_app":
         raise AttributeError(name)
-    from collector.http.app import create_app  # noqa: PLC0415 saves commands that need no server 199 ms
+    from collector.app import create_app  # noqa: PLC0415 saves commands that need no server 199 ms
 
     return create_app

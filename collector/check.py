@@ -20,8 +20,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S
 from collector.access import Access, Role, load_access
 from collector.embedded.directory import require_trusted, require_writable
-from collector.errors import ConfigError, StoreUnavailableError
-from collector.plural import plural
+from collector.errors import ConfigError, StoreUnavailableError, plural
 from collector.redis_servers.clocks import APART_S, clock_ahead_s, describe, farthest
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import FULL, GIB, NEARLY_FULL, Memory

@@ -1,4 +1,4 @@
-"""The collector's errors. Their texts are for people."""
+"""The collector's errors, whose texts are for people, and the words of such texts."""
 
 from __future__ import annotations
 
@@ -56,3 +56,15 @@ def require_option(holds: bool, problem: str) -> None:  # noqa: FBT001 reads as 
     """
     if not holds:
         raise OptionError(problem)
+
+
+def plural(number: int, singular: str, plural_form: str | None = None) -> str:
+    """Return a number with its noun, such as ``1 tally`` or ``2 tallies``.
+
+    Args:
+        number: how many.
+        singular: the noun.
+        plural_form: its plural, or None for the noun with an s.
+
+    """
+    return f"{number:,} {singular if number == 1 else plural_form or singular + 's'}"

@@ -6,6 +6,7 @@ the workers what is to be served.
 
 from __future__ import annotations
 
+import json
 import logging
 import mmap
 import os
@@ -19,14 +20,16 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.errors import HearsayError, RegistryError
+from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.metric import definition
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.wire.stopped import entry
 from collector.access import Access, load_access
-from collector.api.registry_document import registry_document
-from collector.errors import ConfigError
+from collector.errors import ConfigError, plural
 from collector.files import unlinked_file
 from collector.log import Event
-from collector.plural import plural
 
 LOOK_S = 1.0
 """Seconds between two looks at the access file.
@@ -316,3 +319,39 @@ def _stamp(path: Path | None) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return None if status is None else (status.st_mtime_ns, status.st_ino, status.st_size)
+
+
+def registry_document(registry: Registry) -> bytes:
+    """Return the registry as the collector shows it to everybody.
+
+    The JSON document lists every metric and stop: former ones first, in the files' order. It has
+    exact integers, all that is needed to derive each edition, and the stopped questions, which
+    relays read here.
+    """
+    metrics = [
+        {
+            "metric": metric.name,
+            "edition": metric.edition,
+            "is_former": registry.metrics.get(metric.name) is not metric,
+            "editions": metric.editions,
+            "symbols": metric.channel.symbols,
+            "kind": metric.kind.name,
+            "domain": definition(metric),
+            "window": metric.window.value,
+            "mechanism": metric.channel.name,
+            "integers": {name: _texts(integer) for name, integer in metric.channel.integers.items()},
+            "epsilon": as_float(metric.epsilon_nanos),
+            "delta": float_ceiling(metric.delta),
+            "purpose": metric.purpose,
+            "expires": metric.expires.isoformat() if metric.expires else None,
+            "retention": metric.retention_days,
+        }
+        for metric in registry.counted
+    ]
+    document = {"metrics": metrics, "stopped": [entry(stop) for stop in registry.stopped]}
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
+def _texts(integers: int | tuple[int, ...]) -> str | list[str]:
+    """Return integers as strings: every JSON reader reads them exactly."""
+    return [str(integer) for integer in integers] if isinstance(integers, tuple) else str(integers)

@@ -20,24 +20,21 @@ from granian.constants import Interfaces
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import Access, load_access
 from collector.config import CollectorConfig
+from collector.counters import Sheet, WorkerCounters, new_sheet
 from collector.embedded.store import EmbeddedStore
-from collector.errors import require
+from collector.errors import plural, require
 from collector.live_config import Board, Reloader, Served
 from collector.log import Event, configure
-from collector.monitoring.counters import Sheet, WorkerCounters, new_sheet
-from collector.monitoring.health import Health
-from collector.plural import plural
+from collector.maintenance import Health, Maintenance, OpenReports, ServerState
 from collector.redis_servers.clocks import ClockWatch, clock_ahead_s
 from collector.redis_servers.memory import MemoryWatch, embedded_limit_bytes
 from collector.redis_servers.server import memory_of
+from collector.retention import RedisRetirement, Retention
 from collector.store.preparation import agree_on_app
 from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.store_protocol import TallyStore
 from collector.store.strata import lost_editions, lost_words, own_editions
 from collector.store.tally_memory import require_memory
-from collector.upkeep.maintenance import Maintenance, ServerState
-from collector.upkeep.open_reports import OpenReports
-from collector.upkeep.retention import RedisRetirement, Retention
 from collector.workers import announce_when_ready, begin_worker, require_free_address, resolve, run_workers
 
 if TYPE_CHECKING:
@@ -264,7 +261,7 @@ def _metrics(config: CollectorConfig, health: Callable[[], Health]) -> Iterator[
     if config.metrics_bind is None:
         yield None
         return
-    from collector.monitoring.prometheus import served_metrics  # noqa: PLC0415 34 ms, for whoever wants no metrics
+    from collector.prometheus import served_metrics  # noqa: PLC0415 34 ms, for whoever wants no metrics
 
     host, port = config.metrics_bind
     sheet = new_sheet()
@@ -280,7 +277,7 @@ def worker_app(
     It needs neither the files nor the store to start: they may all be away when a worker is
     replaced.
     """
-    from collector.http.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
+    from collector.app import create_app  # noqa: PLC0415 80 ms, which the main process does without
 
     begin_worker()
     return create_app(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from estimator.analyses.models.prediction import predict
-from estimator.results.learned import ModelFile
+from estimator.results.metric import ModelFile
 from estimator.statistics.arrays import Floats
 
 

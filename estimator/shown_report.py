@@ -5,13 +5,18 @@ Reports are data, and know nothing of what renders them. This stands above both.
 
 from __future__ import annotations
 
+from itertools import groupby
 from os import PathLike
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
+from markupsafe import Markup
 from msgspec.structs import asdict
 
 from estimator.formats.json_documents import read_report
 from estimator.results.report import EstimateReport
+from estimator.words import plural
+
+NOTHING = "There is nothing to report."
 
 
 class ShownReport(EstimateReport, frozen=True):
@@ -24,19 +29,59 @@ class ShownReport(EstimateReport, frozen=True):
 
     def summary(self) -> str:
         """Return the answers, a line for each question, with intervals and numbers of reports."""
-        from estimator.render.summary import summary  # noqa: PLC0415 140 ms
-
-        return summary(self)
+        answers, participation = _answers(self)
+        lines = [f"{each.question}, {each.window}: {each.answer} ({each.reports})" for each in answers]
+        return "\n".join([*lines, participation] if lines else [NOTHING])
 
     def _repr_html_(self) -> str:
         """Return the same as a table, which notebooks show."""
-        from estimator.render.summary import as_table  # noqa: PLC0415 140 ms
-
-        return as_table(self)
+        answers, participation = _answers(self)
+        head = Markup().join(Markup("<th>{}</th>").format(name) for name in _Answer._fields)
+        rows = Markup().join(
+            Markup("<tr>{}</tr>").format(Markup().join(Markup("<td>{}</td>").format(text) for text in each))
+            for each in answers
+        )
+        whole = Markup("<table><caption>{}</caption><thead><tr>{}</tr></thead><tbody>{}</tbody></table>")
+        return str(whole.format(participation, head, rows))
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 the interface of IPython
         """Print the summary where a notebook or IPython prints the object."""
         printer.text("…" if cycle else self.summary())
+
+
+class _Answer(NamedTuple):
+    """What is said of one question, in words.
+
+    Attributes:
+        question: its name.
+        window: the window that the answer is from, with a word if it is still open.
+        answer: a sentence or two.
+        reports: how many.
+
+    """
+
+    question: str
+    window: str
+    answer: str
+    reports: str
+
+
+def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
+    """Return the answer to each question in its last closed window, and how many took part."""
+    from estimator.render.words import answer_of, participation_of  # noqa: PLC0415 90 ms
+    from estimator.report.conclusions import first_shown  # noqa: PLC0415 60 ms
+
+    shown = [first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda each: each.metric)]
+    answers = [
+        _Answer(
+            each.metric,
+            each.window if each.closed else f"{each.window} (preliminary)",
+            answer_of(each),
+            plural(each.reports, "report"),
+        )
+        for each in shown
+    ]
+    return answers, participation_of(shown)
 
 
 def load_report(source: str | PathLike[str] | IO[str] | IO[bytes]) -> ShownReport:

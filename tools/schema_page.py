@@ -14,15 +14,14 @@ from typing import Any, Final, get_type_hints
 
 import msgspec
 
-from estimator.audit.exact.proof import ProvedAudit
+from estimator.audit.proof import ProvedAudit
 from estimator.audit.run import Audit
 from estimator.formats import tables
 from estimator.plan.allocation import Allocation
 from estimator.plan.plan import Plan
 from estimator.rehearsal.model_rehearsal import RehearsedModel
 from estimator.rehearsal.rehearsal import Rehearsal, RehearsedFigure
-from estimator.results.estimate import Figure
-from estimator.results.record import Record
+from estimator.results.estimate import Figure, Record
 from estimator.results.report import EstimateReport
 from tools.reference.markdown import table
 

@@ -20,7 +20,7 @@ from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
 from tests.support.estimates.populations import HOSTILE, POPULATIONS, Population
 

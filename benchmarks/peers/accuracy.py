@@ -17,8 +17,7 @@ from benchmarks.results import NONE, table
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.decoders.support import Support
 from estimator.likelihood.shares import maximum_likelihood
-from estimator.statistics.arrays import Floats
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Floats, nearest_shares
 from tests.exact.test_design_variance import bound
 
 SIZES = (32, 1024)

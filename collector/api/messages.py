@@ -1,15 +1,51 @@
-"""HTTP messages: the bodies of requests, up to a limit, and the headers of responses.
+"""HTTP messages: the operations, the bodies of requests, and the headers of responses.
+
+`openapi.json` beside this module describes every operation. To add one, describe it there and write
+a handler named as its operationId in `collector.routes`. A test compares the document with the
+handlers, the problems and the limits of the code.
 
 Nothing served here is a page, and no browser should take it for one.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 from collector.api.problem import Problem, ProblemError
+
+JSON: Final = "application/json"
+NDJSON: Final = "application/x-ndjson"
+TEXT: Final = "text/plain"
+
+DOCUMENT: Final = files(__package__).joinpath("openapi.json").read_bytes()
+"""The OpenAPI 3.1 document, as it is served."""
+
+
+class Operation(NamedTuple):
+    """One method of one path.
+
+    Attributes:
+        name: of the operation and of its handler.
+        method: GET or POST.
+        path: from the root.
+
+    """
+
+    name: str
+    method: str
+    path: str
+
+
+OPERATIONS: Final = tuple(
+    Operation(described["operationId"], method.upper(), path)
+    for path, methods in json.loads(DOCUMENT)["paths"].items()
+    for method, described in methods.items()
+)
+
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -14,7 +14,7 @@ from client_sdk.protocol.errors import HearsayError, WindowError
 from client_sdk.protocol.mechanisms.designs import MAX_GEOMETRY_SYMBOLS
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
-from collector.store.packed_verdict import MOST_BYTES, unpack
+from collector.store.count_script import MOST_BYTES, unpack
 
 FORMAT: Final = 1
 
@@ -85,7 +85,7 @@ class Bucket(Struct, frozen=True, forbid_unknown_fields=True, tag_field="line", 
         latest_end: Unix seconds of the end of the window under which the uploads are remembered.
         expires_at: Unix seconds until which they are remembered.
         members: for each upload its id (16 bytes) and which of its reports were counted (see
-            `collector.store.packed_verdict`).
+            `collector.store.count_script`).
 
     """
 

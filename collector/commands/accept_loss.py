@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from collector.commands.open_store import require_embedded
-from collector.commands.options import cluster_option, data_dir_option, examples, redis_option
+from collector.commands.options import examples, require_embedded, store_options
 from collector.embedded.store import EmbeddedStore
 from collector.required_settings import NO_PROMISE
 from collector.store.preparation import accept_lost_shards
@@ -17,9 +16,7 @@ from collector.store.shards import Shards
 
 
 @click.command("accept-loss", epilog=examples("hearsay-collector accept-loss --data-dir hearsay-data"))
-@data_dir_option
-@redis_option
-@cluster_option
+@store_options
 def accept_loss(data_dir: Path, redis_url: str | None, *, is_cluster: bool) -> None:
     """Start from the readable part of a damaged store. Missing data is lost for good.
 

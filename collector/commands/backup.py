@@ -19,19 +19,16 @@ from collector.backup.export import backup
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode
 from collector.backup.store_filler import StoreFiller, require_room
 from collector.backup.store_reader import StoreReader
-from collector.commands.open_store import embedded_url
 from collector.commands.options import (
-    cluster_option,
-    data_dir_option,
+    embedded_url,
     examples,
-    redis_option,
     store_memory_option,
+    store_options,
 )
 from collector.config import require_store_memory
 from collector.embedded.store import EmbeddedStore
-from collector.errors import require, require_option
+from collector.errors import plural, require, require_option
 from collector.files import whole_file
-from collector.plural import plural
 from collector.redis_servers.memory import embedded_limit_bytes
 from collector.required_settings import NO_PROMISE
 from collector.store.facts import Purpose
@@ -54,9 +51,7 @@ STDOUT = Path("-")
     type=click.Path(path_type=Path),
     help="Refuse to export the store of another app than this registry's.  [default: no check]",
 )
-@data_dir_option
-@redis_option
-@cluster_option
+@store_options
 def export_store(
     to: Path | None, registry: Path | None, data_dir: Path, redis_url: str | None, *, is_cluster: bool
 ) -> None:
@@ -97,9 +92,7 @@ def export_store(
     type=click.Path(path_type=Path),
     help="Refuse a backup of another app or other alphabets than this registry's.  [default: no check]",
 )
-@data_dir_option
-@redis_option
-@cluster_option
+@store_options
 @store_memory_option
 def import_store(  # noqa: PLR0913 the options, by name
     path: Path,

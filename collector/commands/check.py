@@ -25,16 +25,12 @@ from collector.check import (
     check_store,
     check_tally_memory,
 )
-from collector.commands.open_store import embedded_url
 from collector.commands.options import (
-    cluster_option,
-    copies_option,
-    data_dir_option,
-    durability_option,
+    embedded_url,
     examples,
     grace_option,
-    redis_option,
     registry_option,
+    served_store_options,
     store_memory_option,
 )
 from collector.config import CollectorConfig
@@ -50,11 +46,7 @@ from collector.store.tally_memory import TallyMemory
 @click.command(epilog=examples("hearsay-collector check --registry metrics.toml --data-dir hearsay-data"))
 @registry_option
 @click.option("--access", "access_file", type=click.Path(path_type=Path), help="The file of keys.")
-@data_dir_option
-@redis_option
-@cluster_option
-@durability_option
-@copies_option
+@served_store_options
 @grace_option
 @store_memory_option
 def check(access_file: Path | None, **settings: Any) -> None:  # noqa: ANN401 each is typed by its option and by CollectorConfig

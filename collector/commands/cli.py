@@ -1,26 +1,99 @@
-"""The command line: all commands, and how they report errors."""
+"""The command line: all commands, how they report errors, and ``hearsay-collector key``."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import click
+from click.shell_completion import get_completion_class
 
 from client_sdk.protocol.errors import HearsayError, RegistryError
 from client_sdk.protocol.exit_status import ExitStatus
+from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check
-from collector.commands.close import close
-from collector.commands.completion import completion
-from collector.commands.key import key
+from collector.commands.options import examples, member_option
 from collector.commands.relay import relay
-from collector.commands.retire import retire
 from collector.commands.serve import serve
-from collector.errors import OptionError
+from collector.commands.windows import close, retire
+from collector.errors import OptionError, require_option
 from collector.files import NO_ROOM
+
+PROGRAM: Final = "hearsay-collector"
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+
+@click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--install", is_flag=True, help="Install the script for the current user.")
+@click.pass_context
+def completion(context: click.Context, shell: str, *, install: bool) -> None:
+    """Print or install the script that completes this program's commands and options."""
+    script = script_for(context.find_root().command, shell)
+    if not install:
+        click.echo(script, nl=False)
+        return
+    path = place_for(shell, Path.home(), os.environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script, encoding="utf-8")
+    click.echo(f"{path} is written; {HINTS[shell]}")
+
+
+def script_for(command: click.Command, shell: str) -> str:
+    """Return the script that completes a program in a shell. It ends with a line break."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 click knows all of SHELLS
+    variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
+    source = kind.source_template % kind(command, {}, PROGRAM, variable).source_vars()
+    return source.strip() + "\n"
+
+
+def place_for(shell: str, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return the file in which a shell looks for this program's completion."""
+    if shell == "bash":
+        data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return data / "bash-completion" / "completions" / PROGRAM
+    if shell == "zsh":
+        return home / ".zfunc" / f"_{PROGRAM}"
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    return config / "fish" / "completions" / f"{PROGRAM}.fish"
+
+
+HINTS: Final = {
+    "bash": "a new shell completes, where the package bash-completion is installed",
+    "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
+    "fish": "a new shell completes",
+}
+"""What is left to do after the script was written."""
+
+
+WITHOUT_UPLOAD_KEYS = (
+    'an access file without an upload key must say who may report, above its first [[key]]: uploads = "open" (anybody) '
+    'or uploads = "keys" (only relays)'
+)
+
+
+@click.command(epilog=examples("hearsay-collector key dashboard --role read"))
+@click.argument("name")
+@click.option("--role", **member_option(Role, Role.UPLOAD), help="What the key is for.")
+def key(name: str, role: Role) -> None:
+    """Create a key, and show its secret once on standard error.
+
+    The key's entry for the access file goes to standard output.
+    """
+    require_option(NAME.fullmatch(name) is not None, f"NAME {NAME_RULE}")
+    secret = new_secret()
+    if role is not Role.UPLOAD:
+        click.echo(WITHOUT_UPLOAD_KEYS, err=True)
+    entry = f'[[key]]\nname = "{name}"\nrole = "{role}"\nsha256 = "{digest_of(secret).hex()}"\n'
+    click.echo(f"the secret of {name}, shown only here: {secret}", err=True)
+    click.echo(entry)
 
 
 class ErrorReportingGroup(click.Group):

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the secrets that no option may hold.
+"""Options that several commands share, the store that they name, and what no option may hold.
 
 The options say where the store is, and what it promises. Every user of the machine can read a
 command line, so secrets come from the environment or from files.
@@ -6,20 +6,26 @@ command line, so secrets come from the environment or from files.
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import GRACE_S, Window
 from collector.config import parse_size
+from collector.embedded.aof import STORE_DIR
+from collector.embedded.directory import running_store_url
+from collector.embedded.store import UNLIMITED, EmbeddedStore
 from collector.errors import ConfigError, OptionError, require
 from collector.log import LogFormat
-from collector.redis_servers.url import require_url
-from collector.required_settings import Durability
+from collector.redis_servers.connection import require_url
+from collector.required_settings import Durability, promised
+from collector.store.redis_store import RedisStore
 
 
 def member_option(members: type[StrEnum], default: StrEnum) -> dict[str, Any]:
@@ -47,6 +53,8 @@ def window_of(_context: click.Context, option: click.Parameter, name: str) -> Wi
     except WindowError as error:
         raise OptionError(f"{option.opts[0]}: {error}") from None
 
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 registry_option = click.option(
     "--registry",
@@ -109,6 +117,17 @@ copies_option = click.option(
     help="With --durability replicated: how many replicas must have a report.",
 )
 
+
+def store_options(command: Command) -> Command:
+    """Add the options that say where the store is."""
+    return data_dir_option(redis_option(cluster_option(command)))
+
+
+def served_store_options(command: Command) -> Command:
+    """Add the options that say where the store is, and what it promises."""
+    return store_options(durability_option(copies_option(command)))
+
+
 grace_option = click.option(
     "--grace",
     "grace_s",
@@ -169,3 +188,61 @@ def _content(file: Path) -> str:
         raise ConfigError(f"the secret's file {file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"the secret's file {file} is not UTF-8 text") from error
+
+
+def open_store(
+    data_dir: Path, redis_url: str | None, *, is_cluster: bool, durability: Durability, copies: int
+) -> RedisStore:
+    """Return a store that is being served. What a command writes is kept as safely as reports are.
+
+    Args:
+        data_dir: directory of a running collector's embedded store; ignored if there is a
+            ``redis_url``.
+        redis_url: a server, or any node of a cluster; or None.
+        is_cluster: whether ``redis_url`` names a cluster.
+        durability: where a write must have arrived when it is answered.
+        copies: how many replicas must have it then, with ``replicated``.
+
+    Raises:
+        ConfigError: if no collector runs on the directory, or the store cannot be used or cannot
+            keep that promise.
+        StoreUnavailableError: if the store does not answer.
+
+    """
+    promise = promised(durability, copies, redis_url)
+    url = running_store_url(data_dir) if redis_url is None else redis_url
+    store = RedisStore(url, promise, is_cluster=is_cluster)
+    store.prepare()
+    return store
+
+
+def embedded_url(data_dir: Path, stack: contextlib.ExitStack, *, memory_bytes: int = UNLIMITED) -> str:
+    """Return where an embedded store listens.
+
+    If no collector runs it, start it until the stack is left.
+
+    Args:
+        data_dir: the store's directory.
+        stack: ends the store, if it was started.
+        memory_bytes: how much memory the store may use, if it is started.
+
+    Raises:
+        ConfigError: if there is no embedded store in the directory, or it cannot be used.
+
+    """
+    try:
+        return running_store_url(data_dir)
+    except ConfigError:
+        require_embedded(data_dir)
+        return stack.enter_context(EmbeddedStore(data_dir, memory_bytes=memory_bytes)).url
+
+
+def require_embedded(data_dir: Path) -> None:
+    """Refuse a directory that has never held an embedded store.
+
+    Raises:
+        ConfigError: if it has not.
+
+    """
+    if not (data_dir / STORE_DIR).is_dir():
+        raise ConfigError(f"there is no store in {data_dir}: name another --data-dir, or --redis URL")

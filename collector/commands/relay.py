@@ -10,7 +10,7 @@ import click
 from collector.commands.options import examples, log_format_option, read_secret
 from collector.config import parse_bind
 from collector.errors import ConfigError
-from collector.relay.config import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
+from collector.relay.serve import DEFAULT_GATHER_S, DEFAULT_HELD, RelayConfig
 
 KEY_VARIABLE = "HEARSAY_RELAY_KEY"
 

@@ -10,16 +10,12 @@ import click
 from client_sdk.protocol.registry.trial import FOLDER
 from collector.access import new_secret
 from collector.commands.options import (
-    cluster_option,
-    copies_option,
-    data_dir_option,
-    durability_option,
     examples,
     grace_option,
     log_format_option,
     read_secret,
-    redis_option,
     registry_option,
+    served_store_options,
     store_memory_option,
 )
 from collector.config import DEFAULT_THREADS, HOUR_S, CollectorConfig, parse_bind
@@ -40,11 +36,7 @@ TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 a variable's name
 @click.option(
     "--bind", default="127.0.0.1:8080", show_default=True, metavar="HOST:PORT", help="The address to listen on."
 )
-@data_dir_option
-@redis_option
-@cluster_option
-@durability_option
-@copies_option
+@served_store_options
 @grace_option
 @click.option(
     "--snapshot-interval",

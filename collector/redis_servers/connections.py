@@ -20,12 +20,10 @@ from redis.exceptions import AskError, RedisError
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.errors import ConfigError
-from collector.plural import plural
+from collector.errors import ConfigError, plural
 from collector.redis_servers import server
-from collector.redis_servers.connection import CLASSES, Connection, TlsConnection, unavailable
+from collector.redis_servers.connection import CLASSES, NO_URL, Connection, TlsConnection, require_url, unavailable
 from collector.redis_servers.server import Address, Replicas, ask
-from collector.redis_servers.url import NO_URL, require_url
 from collector.required_settings import NO_PROMISE, Promise
 
 Answer = TypeVar("Answer")

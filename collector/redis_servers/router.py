@@ -21,8 +21,7 @@ from redis.exceptions import (
 )
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from collector.errors import ConfigError, StoreUnavailableError
-from collector.plural import plural
+from collector.errors import ConfigError, StoreUnavailableError, plural
 from collector.redis_servers.connection import Connection, PackedCommand, TooFewCopiesError, even_when_full, unavailable
 from collector.redis_servers.connections import Connections
 from collector.redis_servers.server import Address, are_on_disk, require_copies

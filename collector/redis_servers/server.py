@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from redis.exceptions import RedisError
 
-from collector.errors import ConfigError
-from collector.plural import plural
+from collector.errors import ConfigError, plural
 from collector.redis_servers.connection import Connection, PackedCommand, TooFewCopiesError
 from collector.redis_servers.memory import Memory
 from collector.required_settings import SETTINGS, Promise, require_promise

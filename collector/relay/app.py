@@ -26,8 +26,7 @@ from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
 from collector.api.batch import LineProblem
-from collector.api.messages import NOT_CACHED, require_type, too_large
-from collector.api.operations import JSON
+from collector.api.messages import JSON, NOT_CACHED, require_type, too_large
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
 from collector.relay.forward import CollectorUnavailableError
 from collector.relay.mixer import Mixer

@@ -29,7 +29,7 @@ from client_sdk.protocol.errors import HearsayError
 from client_sdk.protocol.wire.base_url import proxies_to
 from client_sdk.protocol.wire.failure import failure_of, failure_of_status
 from collector.api.batch import MAX_ANSWER_BYTES
-from collector.api.operations import JSON, NDJSON
+from collector.api.messages import JSON, NDJSON
 
 UPLOADS_PATH = "/v1/uploads"
 REGISTRY_PATH = "/v1/registry"

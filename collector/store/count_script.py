@@ -6,13 +6,17 @@ neither.
 An id is remembered only if a report is counted, and only while a window of the counted reports can
 be open. So what an upload leaves behind is bounded by what it adds to tallies, whatever else it
 holds.
+
+With the id it remembers which reports were counted. Why the others were refused is judged again, so
+that takes at most MOST_BYTES, and one byte if all reports were counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from hashlib import sha1
 from math import ceil
+from typing import NamedTuple
 
 from client_sdk.protocol.wire.report import MAX_REPORTS
 from client_sdk.protocol.wire.verdict import Refusal, Verdict
@@ -20,8 +24,74 @@ from collector.errors import QuotaExceededError
 from collector.judge import Judgement
 from collector.redis_servers.connection import PackedCommand
 from collector.store import keys
-from collector.store.packed_verdict import pack, unpack
 from collector.store.store_protocol import CountedUpload
+
+BITMAP_BYTES = MAX_REPORTS // 8
+
+MOST_BYTES = 1 + BITMAP_BYTES
+"""Less than 64 bytes together with the id.
+
+Beyond that, a bucket would cost four times as much (see BUCKET_ENTRIES).
+"""
+
+UNKNOWN = "nothing that a store remembers of an upload"
+
+
+class Remembered(NamedTuple):
+    """The memory of an upload with a counted report.
+
+    Attributes:
+        reports: how many reports it had.
+        counted: indexes of the reports that were counted.
+
+    """
+
+    reports: int
+    counted: Collection[int]
+
+
+def pack(reports: int, counted: Sequence[int]) -> bytes:
+    """Return the bytes for an upload.
+
+    The first byte is the number of reports, minus one. Nothing follows if all were counted.
+    Otherwise the indexes of the counted reports follow, or a bitmap of them, whichever is shorter.
+
+    Args:
+        reports: the number of reports in the upload, from 1 to 256.
+        counted: indexes of the reports that were counted, rising; at least one.
+
+    """
+    head = bytes((reports - 1,))
+    if len(counted) == reports:
+        return head
+    if len(counted) >= BITMAP_BYTES:
+        return head + sum(1 << index for index in counted).to_bytes(BITMAP_BYTES, "little")
+    return head + bytes(counted)
+
+
+def unpack(packed: bytes) -> Remembered:
+    """Read bytes from `pack`.
+
+    Raises:
+        ValueError: if they are not.
+
+    """
+    reports, rest = packed[0] + 1, packed[1:]
+    return Remembered(reports, _counted(reports, rest) if rest else range(reports))
+
+
+def _counted(reports: int, rest: bytes) -> frozenset[int]:
+    if len(rest) == BITMAP_BYTES:
+        bits = int.from_bytes(rest, "little")
+        counted = frozenset(index for index in range(MAX_REPORTS) if bits >> index & 1)
+    elif len(rest) < BITMAP_BYTES:
+        counted = frozenset(rest)
+    else:
+        raise ValueError(UNKNOWN)
+    if max(counted, default=0) >= reports:
+        raise ValueError(UNKNOWN)
+    return counted
+
 
 BUCKET_ENTRIES = 128
 """Entries of a small sorted set, at 22 to 25 bytes for each upload id.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from client_sdk.protocol.registry.registry import Registry
-from collector.errors import require
-from collector.plural import plural
+from collector.errors import plural, require
 from collector.redis_servers.connection import Connection
 from collector.redis_servers.memory import Memory
 from collector.redis_servers.server import info, memory_of

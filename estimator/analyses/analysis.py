@@ -20,11 +20,10 @@ from client_sdk.protocol.window import Window
 from estimator.decoders.decoder import Squares
 from estimator.results.estimate import Figures
 from estimator.results.group import FigureKey
-from estimator.results.learned import LearnedModel
-from estimator.results.metric import MetricEstimate
+from estimator.results.metric import LearnedModel, MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 if TYPE_CHECKING:
     from client_sdk.protocol.models.model import Observation

@@ -32,7 +32,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, z_of
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**14
 """Symbols of all tallies that are estimated side by side. More would be no faster, and BLAS would

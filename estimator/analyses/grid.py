@@ -36,7 +36,7 @@ from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 

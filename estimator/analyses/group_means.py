@@ -33,7 +33,7 @@ from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW, Z_OF_POWER, Z, z_of
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 AT_HIGH: Final = 1
 """The outcome of a group whose share within it is the mean, as a fraction of the range."""

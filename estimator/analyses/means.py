@@ -10,9 +10,8 @@ import numpy as np
 
 from estimator.decoders.decoder import LEAST_NOISE, Inverse
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.betting_intervals import betting_intervals
-from estimator.statistics.binomial_intervals import binomial_intervals
 from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, z_of
+from estimator.statistics.intervals import betting_intervals, binomial_intervals
 
 ENOUGH: Final = 30
 """Reports per unit of kurtosis from which a normal interval holds the worst truth with at least 93

@@ -17,7 +17,7 @@ from estimator.analyses.analysis import Analysis
 from estimator.decoders.inversions import has_inverse
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import PLAIN, Request
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 T = TypeVar("T")
 

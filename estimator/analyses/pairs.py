@@ -45,10 +45,8 @@ from estimator.results.estimate import Estimate, Figure, Figures
 from estimator.results.group import SHARES, Figured, FigureGroup
 from estimator.results.metric import Independence, MetricEstimate
 from estimator.results.report import Request
-from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import EXACT_BELOW, PAIR, z_of
-from estimator.statistics.laws import chi_square_tail
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Floats, nearest_shares
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, chi_square_tail, z_of
 
 
 class PairOfAnswers(OneOfLabels[Cross]):

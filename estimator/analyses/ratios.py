@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from estimator.decoders.decoder import Inverse
 from estimator.results.estimate import Estimate
-from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.betting_intervals import betting_ratios
+from estimator.statistics.arrays import Counts, Floats, nearest_shares
 from estimator.statistics.confidence import FEW, Z
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.intervals import betting_ratios
 
 MOST_VALUES = 256
 """The most values of a covariance: the score of each value for every symbol is held, up to 128

@@ -18,8 +18,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from estimator.statistics.arrays import Floats
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Floats, nearest_shares
 
 FEWEST = 10
 """The fewest values whose estimates show what is usual."""

@@ -24,8 +24,8 @@ from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import Fakes, MetricEstimate, RangeTest, TextFindings
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
-from estimator.statistics.laws import chi_square_tail
-from estimator.tallies.tally import Tally
+from estimator.statistics.confidence import chi_square_tail
+from estimator.tallies import Tally
 
 
 def sampled_texts(

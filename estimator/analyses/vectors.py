@@ -43,9 +43,8 @@ from estimator.results.group import FigureGroup
 from estimator.results.metric import Fakes, MetricEstimate, Move, RangeTest
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW
-from estimator.statistics.laws import chi_square_tail, student_of
-from estimator.tallies.tally import Tally
+from estimator.statistics.confidence import EXACT_BELOW, chi_square_tail, student_of
+from estimator.tallies import Tally
 
 AT_ONCE: Final = 2**20
 """Coordinates that are turned at once, which take some megabytes."""

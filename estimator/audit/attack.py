@@ -24,10 +24,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from estimator.audit.distinguishers import Score, scores
-from estimator.audit.features import ObservationTable
+from estimator.audit.distinguishers import ObservationTable, Score, scores
 from estimator.statistics.arrays import Floats
-from estimator.statistics.laws import binomial_chance
+from estimator.statistics.confidence import binomial_chance
 
 GIVEN_AWAY = 0.02
 """Of the level: far more than floats err by, so that the bounds hold."""

@@ -1,17 +1,201 @@
-"""The audit: play, observe, attack."""
+"""The audit: play, observe, attack.
+
+A contest says which lives are told apart, and what is claimed of them. Each horizon has a function.
+The answers that are told apart are the ends of a domain, and a few between them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Annotated
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+from typing import Annotated, cast
 
+import numpy as np
+
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.kinds.encoding import Labels
+from client_sdk.protocol.kinds.kind import NamedAnswer, word
+from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit import black_box
-from estimator.audit.attack import FALSE_ACCUSATION, LowerBound, attack, level_of
-from estimator.audit.features import Observation, observe, tabulate
-from estimator.audit.games import LEAST_REPORTS, Contest, Scene, scenes
-from estimator.results.record import Record, says
+from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, LowerBound, PrivacyClaim, attack, level_of
+from estimator.audit.black_box import Life
+from estimator.audit.distinguishers import Observation, observe, tabulate
+from estimator.results.estimate import Record, says
+
+BETWEEN = 2
+"""How many answers between the first and the last are played: four answers make six pairs."""
+
+SEED = 1
+"""Chooses the same answers in every audit. With another choice each time, two audits could not be
+compared.
+"""
+
+
+def extremes(metric: Metric) -> tuple[NamedAnswer, ...]:
+    """Return the answers that are told apart: the ends of what may be answered, then any others."""
+    named = metric.kind.extremes(midpoint=metric.channel.permanent_nanos > 0)  # its rounding is drawn once
+    if named:
+        return tuple(named)
+    labels = metric.labels
+    answers = labels if metric.has_no_answer else cast("Labels", metric.kind).answers  # others name their extremes
+    inner = np.random.default_rng(SEED).permutation(np.arange(1, len(labels) - 1))[:BETWEEN]
+    chosen = dict.fromkeys((0, len(labels) - 1, *sorted(inner.tolist())))
+    return tuple(NamedAnswer(answers[at], word(labels[at])) for at in chosen)
+
+
+MONTH = 30
+"""The number of windows in the longest horizon."""
+
+LEAST_REPORTS = LEAST_OBSERVATIONS * MONTH
+"""The least reports of each answer. They make enough months to learn, choose and prove."""
+
+REPORTS_A_WINDOW = 6
+"""How many reports of an answer cost as much as one window of all metrics, which needs a device of
+its own.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Contest:
+    """Two lives to tell apart.
+
+    Attributes:
+        metric: the metric whose answers differ. None if the answers to all metrics do.
+        horizon: how much of a life is observed and how much of it differs, in words.
+        names: the names of the two answers.
+        lives: the lives of the two devices.
+        claim: what the device promises.
+        by_window: whether each window is an observation of its own. Otherwise the whole life is
+            one.
+
+    """
+
+    metric: str | None
+    horizon: str
+    names: tuple[str, str]
+    lives: tuple[Life, Life]
+    claim: PrivacyClaim
+    by_window: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Contests that share lives.
+
+    Attributes:
+        contests: between these lives.
+        devices: how many devices live each life.
+
+    """
+
+    contests: tuple[Contest, ...]
+    devices: int
+
+    @property
+    def lives(self) -> list[Life]:
+        """Every life, once."""
+        return list(dict.fromkeys(life for contest in self.contests for life in contest.lives))
+
+    @property
+    def windows(self) -> int:
+        """The number of windows that are played in all."""
+        return self.devices * sum(len(life.answers) for life in self.lives)
+
+    @property
+    def effort(self) -> int:
+        """The cost of playing, in windows.
+
+        The first window of a device costs as much as `REPORTS_A_WINDOW`.
+        """
+        return self.windows + (REPORTS_A_WINDOW - 1) * self.devices * len(self.lives)
+
+
+def scenes(registry: Registry, reports: int) -> list[Scene]:
+    """Return all scenes. Each answer to a single metric is reported at least ``reports`` times."""
+    played = [scene for metric in registry.metrics.values() for scene in _of_metric(metric, reports)]
+    if len(registry.metrics) > 1:
+        contests = tuple(windows(registry))
+        played.append(Scene(contests, max(LEAST_OBSERVATIONS, reports // REPORTS_A_WINDOW)))
+    return played
+
+
+def _of_metric(metric: Metric, reports: int) -> Iterator[Scene]:
+    """Yield months.
+
+    Unless answers are permanent, each of their windows also serves as a single report.
+    """
+    answers, devices = extremes(metric), -(-reports // MONTH)
+    lives = [_life(metric, [answer] * MONTH) for answer in answers]
+    if metric.channel.permanent_nanos:
+        single = [_life(metric, [answer]) for answer in answers]
+        yield Scene(tuple(one_report(metric, answers, single)), reports // REPORTS_A_WINDOW)
+        yield Scene(tuple(months(metric, answers, lives)), devices)
+    else:
+        yield Scene((*one_report(metric, answers, lives), *months(metric, answers, lives)), devices)
+
+
+def one_report(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield every pair of answers, told apart by one report.
+
+    Each window of a life is one report.
+    """
+    claim = claim_of([metric])
+    for (answer, life), (other, other_life) in combinations(zip(answers, lives, strict=True), 2):
+        yield Contest(metric.name, "one report", (answer.name, other.name), (life, other_life), claim, by_window=True)
+
+
+def months(metric: Metric, answers: Sequence[NamedAnswer], lives: Sequence[Life]) -> Iterator[Contest]:
+    """Yield a month in which all windows differ, and a month in which only the first one does.
+
+    Of permanent numbers a third answer is played, too: one that coins round to either end.
+    """
+    first, second, *between = answers
+    names = (first.name, second.name)
+    claim = permanent_claim_of(metric) if metric.channel.permanent_nanos else claim_of([metric] * MONTH)
+    yield Contest(metric.name, f"{MONTH} windows, all differ", names, (lives[0], lives[1]), claim)
+    differing = _life(metric, [second, *[first] * (MONTH - 1)])
+    yield Contest(metric.name, f"{MONTH} windows, one differs", names, (lives[0], differing), claim_of([metric]))
+    if metric.channel.permanent_nanos and between and not metric.labels:
+        pair = (first.name, between[0].name)
+        yield Contest(metric.name, f"{MONTH} windows, all between", pair, (lives[0], lives[2]), claim)
+
+
+def windows(registry: Registry) -> Iterator[Contest]:
+    """Yield a window in which all answers differ, then one for each metric alone."""
+    metrics = tuple(registry.metrics.values())
+    ends = {metric.name: extremes(metric)[:2] for metric in metrics}
+    first, second = ({name: pair[side].value for name, pair in ends.items()} for side in (0, 1))
+    base, opposite = (Life((answers,), registry.budget.window) for answers in (first, second))
+    yield Contest(None, "a window, all differ", ("first", "second"), (base, opposite), claim_of(metrics))
+    for metric in metrics:
+        first_end, second_end = ends[metric.name]
+        life = Life((first | {metric.name: second_end.value},), registry.budget.window)
+        yield Contest(
+            metric.name, "a window, one differs", (first_end.name, second_end.name), (base, life), claim_of([metric])
+        )
+
+
+def claim_of(charged: Sequence[Metric]) -> PrivacyClaim:
+    """Return the claim on differing reports: the sums of their charges.
+
+    Source: Dwork & Roth 2014, section 3.16.
+    """
+    delta = sum((metric.delta for metric in charged), Fraction(0))
+    return PrivacyClaim(as_float(sum(metric.epsilon_nanos for metric in charged)), float_ceiling(delta))
+
+
+def permanent_claim_of(metric: Metric) -> PrivacyClaim:
+    """Return the claim on two months of permanent answers that never change."""
+    return PrivacyClaim(as_float(min(MONTH * metric.epsilon_nanos, metric.channel.permanent_nanos)))
+
+
+def _life(metric: Metric, answers: Sequence[NamedAnswer]) -> Life:
+    return Life(tuple({metric.name: answer.value} for answer in answers), metric.window)
+
 
 EFFORT_IN_ALL = 280_000
 """The cost of an audit by default, in windows: two to three minutes of a core that nobody else

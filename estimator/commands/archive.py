@@ -70,8 +70,7 @@ def archive(  # noqa: PLR0913 one argument an option
     """
     try:
         # loading templates takes 41 ms, which other commands save; and not every system has fcntl
-        from estimator.archive.folder import INDEX, PAGE, Archive  # noqa: PLC0415
-        from estimator.archive.windows import missing_windows, write_index, write_windows  # noqa: PLC0415
+        from estimator.archive import INDEX, PAGE, Archive, missing_windows, write_index, write_windows  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OutputError(
             f"archive needs {error.name}, which this system does not have; run it on Linux or macOS"

@@ -9,12 +9,11 @@ import click
 
 from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
-from estimator.audit.exact.compare import requests_of
-from estimator.audit.exact.proof import proved
-from estimator.audit.exact.prove import laws_walked, prove
-from estimator.audit.games import LEAST_REPORTS
-from estimator.audit.other_sdk import OtherSdk
-from estimator.audit.run import audit, chosen, default_reports, windows_played
+from estimator.audit.black_box import OtherSdk
+from estimator.audit.compare import requests_of
+from estimator.audit.proof import proved
+from estimator.audit.prove import laws_walked, prove
+from estimator.audit.run import LEAST_REPORTS, audit, chosen, default_reports, windows_played
 from estimator.commands.options import REGISTRY, examples
 from estimator.commands.printing import progress, put
 from estimator.render.text import audit as exact_forms

@@ -5,20 +5,73 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.shell_completion import get_completion_class
 
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
 from client_sdk.protocol.exit_status import ExitStatus
+from estimator.commands.options import examples
 from estimator.errors import AnswersError, AuditError, PlanError, RequestError
+
+PROGRAM: Final = "hearsay-estimator"
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+
+@click.command(epilog=examples(f"{PROGRAM} completion bash", f"{PROGRAM} completion zsh --install"))
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--install", is_flag=True, help="Install the script for the current user.")
+@click.pass_context
+def completion(context: click.Context, shell: str, *, install: bool) -> None:
+    """Print or install the script that completes this program's commands and options."""
+    script = script_for(context.find_root().command, shell)
+    if not install:
+        click.echo(script, nl=False)
+        return
+    path = place_for(shell, Path.home(), os.environ)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(script, encoding="utf-8")
+    click.echo(f"{path} is written; {HINTS[shell]}")
+
+
+def script_for(command: click.Command, shell: str) -> str:
+    """Return the script that completes a program in a shell. It ends with a line break."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 click knows all of SHELLS
+    variable = f"_{PROGRAM.upper().replace('-', '_')}_COMPLETE"
+    source = kind.source_template % kind(command, {}, PROGRAM, variable).source_vars()
+    return source.strip() + "\n"
+
+
+def place_for(shell: str, home: Path, environment: Mapping[str, str]) -> Path:
+    """Return the file in which a shell looks for this program's completion."""
+    if shell == "bash":
+        data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return data / "bash-completion" / "completions" / PROGRAM
+    if shell == "zsh":
+        return home / ".zfunc" / f"_{PROGRAM}"
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    return config / "fish" / "completions" / f"{PROGRAM}.fish"
+
+
+HINTS: Final = {
+    "bash": "a new shell completes, where the package bash-completion is installed",
+    "zsh": "add this to ~/.zshrc, before compinit: fpath+=~/.zfunc",
+    "fish": "a new shell completes",
+}
+"""What is left to do after the script was written."""
+
 
 COMMANDS: Final = {
     "archive": "estimator.commands.archive:archive",
     "audit": "estimator.commands.audit:audit_command",
-    "completion": "estimator.commands.completion:completion",
+    "completion": "estimator.commands.cli:completion",
     "plan": "estimator.commands.plan:plan",
     "rehearse": "estimator.commands.rehearse:rehearse",
     "rehearse-model": "estimator.commands.rehearse:rehearse_models",

@@ -14,6 +14,7 @@ from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
+from estimator.api import as_model_file, check_model
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
 from estimator.commands.printing import print_alerts, progress, skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
@@ -34,10 +35,9 @@ from estimator.commands.report_options import (
 from estimator.output_files import is_not_ours, write_whole
 from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.report.alerts import Alert, judged, read_alert
-from estimator.report.model_file import as_model_file, check_model
 from estimator.report.report import definitions_of, make_report
 from estimator.results.report import EstimateReport, Selection
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 SUFFIXES: Final = {
     ".txt": "table",

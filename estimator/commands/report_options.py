@@ -19,11 +19,11 @@ from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
 from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, WindowType
 from estimator.errors import RequestError
-from estimator.report.participation import check_installs
+from estimator.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
 from estimator.report.report import check_candidates, check_ranges
+from estimator.report.strata import check_installs
 from estimator.results.report import Request, Selection
-from estimator.tallies.fetch import NO_COLLECTOR, TOKEN_VARIABLE, fetch, is_collector, token_of_environment
-from estimator.tallies.tally import STDIN, Bounds, Tally, read_file
+from estimator.tallies import STDIN, Bounds, Tally, read_file
 
 COLLECTOR: Final = click.option(
     "--collector", metavar="URL", help=f"Read tallies from this collector. {TOKEN_VARIABLE} holds the read token."

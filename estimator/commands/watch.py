@@ -32,9 +32,9 @@ from estimator.commands.report_options import (
     selection_of,
 )
 from estimator.errors import CollectorDownError
+from estimator.fetch import TOKEN_VARIABLE, fetch
 from estimator.report.report import make_report
-from estimator.tallies.fetch import TOKEN_VARIABLE, fetch
-from estimator.tallies.tally import Bounds
+from estimator.tallies import Bounds
 
 USUAL_S: Final = 60
 """Seconds between two drawings, by default."""

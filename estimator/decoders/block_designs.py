@@ -29,10 +29,9 @@ from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import PAIR, CyclicDesign
 from estimator.decoders.decoder import Inverse, Squares
 from estimator.decoders.support import Balanced, Block, Incidence, Support
-from estimator.statistics.arrays import Counts, Floats, Reports
-from estimator.statistics.binomial_intervals import binomial_intervals, score_intervals
+from estimator.statistics.arrays import Counts, Floats, Reports, nearest_shares
 from estimator.statistics.confidence import EXACT_BELOW, FEW
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.intervals import binomial_intervals, score_intervals
 
 Spectra = NDArray[np.complex128]
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from client_sdk.protocol.mechanisms.exponential import TOTAL, Exponential
 from estimator.decoders.decoder import Squares
-from estimator.statistics.arrays import Counts, Floats, Reports
-from estimator.statistics.binomial_intervals import bounded_intervals, score_intervals
+from estimator.statistics.arrays import Counts, Floats, Reports, nearest_shares
 from estimator.statistics.confidence import EXACT_BELOW, FEW
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ import numpy as np
 from client_sdk.protocol.channel import COIN_SCALE
 from client_sdk.protocol.vectors.rotated_axes import OFFSET, ROUNDS, RotatedAxes
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.laws import binomial_tail
+from estimator.statistics.confidence import binomial_tail
 
 BLOCKS: Final = 128
 """The most blocks of rotations, whose sums say how far the mean may be off."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from estimator.decoders.decoder import Squares
 from estimator.statistics.arrays import Counts, Floats, Reports
-from estimator.statistics.binomial_intervals import binomial_intervals
+from estimator.statistics.intervals import binomial_intervals
 
 FEW_SYMBOLS = 2**8
 """Up to this number of symbols a table of supported values, at most half a MB, is faster than

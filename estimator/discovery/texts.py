@@ -27,8 +27,7 @@ from client_sdk.protocol.texts.text import Text
 from estimator.discovery.prefix_search import CandidateText, GroupTables, TextNumbers, candidates_of
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import tail_of, z_of
-from estimator.statistics.laws import binomial_tail, chi_square_tail
+from estimator.statistics.confidence import binomial_tail, chi_square_tail, tail_of, z_of
 
 UNLIKELY: Final = 0.001
 """Groups that disagree more than they do with this probability make a text unclear."""

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from estimator.decoders.decoder import REMEMBERED, ChannelLaw
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.binomial_intervals import bounded_intervals, score_intervals
 from estimator.statistics.confidence import EXACT_BELOW, z_of
+from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
 """Reports per unit of kurtosis from which a normal limit is taken: fewer than for means, because

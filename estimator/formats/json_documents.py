@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
 from estimator.errors import ReportError
-from estimator.results.estimate import Figure, Figures
+from estimator.results.estimate import Figure, Figures, Record
 from estimator.results.metric import MetricEstimate
-from estimator.results.record import Record
 from estimator.results.report import SCHEMA, EstimateReport
 from estimator.results.statistic import STATISTICS
 

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from estimator.decoders.decoder import ChannelLaw, Inverse, TableLaw
 from estimator.decoders.support import Support
-from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
 SLACK = 0.001
 """Of the log-likelihood, for each of the k shares: on average 4 % of a standard error each."""

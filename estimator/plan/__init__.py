@@ -1,4 +1,5 @@
 """Before any data: how precise each metric will be, and a better allocation of the budget.
 
-Imports estimates, privacy accounting and what lies below them; commands and text import it.
+It accounts for privacy, too: upper bounds on what reports and published tallies reveal. Imports
+estimates and what lies below them; reports, commands and text import it.
 """

@@ -39,7 +39,7 @@ from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILO
 from estimator.analyses.metric import analysis_of
 from estimator.errors import PlanError
 from estimator.plan.target_error import usual_variance
-from estimator.results.record import Record, says
+from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Floats
 
 LOST = 1 + 2.0**-44

@@ -23,7 +23,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window, WindowKind
 from client_sdk.protocol.window_steps import later, windows_until
-from estimator.results.record import Record, says
+from estimator.results.estimate import Record, says
 from estimator.words import plural
 
 YEARS: Final = 10

@@ -27,12 +27,12 @@ from client_sdk.protocol.window import WindowKind
 from estimator.analyses.analysis import Analysis, question_fields
 from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
+from estimator.plan.amplification import central_of, sampled
+from estimator.plan.exposure import Exposure, exposures, own_delta
 from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions, paid_windows, participations
 from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
-from estimator.privacy.amplification import central_of, sampled
-from estimator.privacy.exposure import Exposure, exposures, own_delta
+from estimator.results.estimate import Record, says
 from estimator.results.metric import Central, LeastShare, Question
-from estimator.results.record import Record, says
 
 OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
 """What lowers the year of a device that keeps its ledger."""

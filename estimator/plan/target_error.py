@@ -19,9 +19,8 @@ import numpy as np
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
 from estimator.decoders.decoder import Squares
-from estimator.statistics.binomial_intervals import at_most, binomial_intervals
-from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z
-from estimator.statistics.laws import binomial_tail
+from estimator.statistics.confidence import BISECTIONS, EXACT_BELOW, FEW, POWER, Z_OF_POWER, Z, binomial_tail
+from estimator.statistics.intervals import at_most, binomial_intervals
 
 USUAL: Final = 0.01
 """The target where none is named: one in a hundred for a share, one percent of the range for a

@@ -30,9 +30,9 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict
 from estimator.errors import AnswersError
-from estimator.results.record import Record, says
+from estimator.results.estimate import Record, says
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 HELD_BACK: Final = 4
 """One person in this many is not learned from."""

@@ -21,10 +21,9 @@ from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Draws
 from estimator.analyses.metric import analysis_of
-from estimator.results.estimate import Estimate, Figure
+from estimator.results.estimate import Estimate, Figure, Record, says
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.record import Record, says
 from estimator.statistics.arrays import Counts, Floats
 
 Input = int | tuple[int, ...]

@@ -19,14 +19,13 @@ from estimator.analyses.metric import analysis_of, estimate
 from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import BAND, TRUTHS, Coverage, Crowd, Truths, coverages_of, held, holds, truths_of
 from estimator.report.conclusions import corrected_differences
-from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures
+from estimator.results.estimate import COLUMN_OF, Figure, FigureLabel, Figures, Record, says
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, TextFindings
-from estimator.results.record import Record, says
 from estimator.results.report import POPULATION, SCHEMA, Request, Skipped
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 UNIX_EPOCH_S = 0.0
 """A tally must have a window, and a rehearsal has none. The present one would change the output of

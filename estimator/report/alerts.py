@@ -25,9 +25,9 @@ from client_sdk.protocol.registry.registry import Registry
 from estimator.analyses.metric import analysis_of
 from estimator.errors import RequestError
 from estimator.report.strata import apart, former_questions, stratum_name
+from estimator.results.estimate import Record, says
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.record import Record, says
 from estimator.statistics.confidence import EXACT_BELOW
 
 

@@ -19,17 +19,23 @@ from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.errors import RequestError, TalliesError, UnfitTallyError
-from estimator.privacy.amplification import central_of, together
+from estimator.plan.amplification import central_of, together
 from estimator.report.changes import changes_of
-from estimator.report.conclusions import corrected_differences
-from estimator.report.highlights import highlights_of
-from estimator.report.participation import check_installs, with_participation
+from estimator.report.conclusions import corrected_differences, highlights_of
 from estimator.report.pooling import pooled
-from estimator.report.strata import apart, counted_apart, effects_of, former_questions, names_of_strata
+from estimator.report.strata import (
+    apart,
+    check_installs,
+    counted_apart,
+    effects_of,
+    former_questions,
+    names_of_strata,
+    with_participation,
+)
 from estimator.results.metric import Composed, MetricEstimate
 from estimator.results.report import EVERYTHING_CLOSED, PLAIN, EstimateReport, Request, Selection, Skipped
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.tallies.tally import FEWER, Tally
+from estimator.tallies import FEWER, Tally
 
 MOST_CANDIDATES: Final = 10**6
 """Each takes half a kilobyte of memory, and for each window about a tenth of a millisecond."""

@@ -4,13 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
+import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from estimator.results.record import Record, says
 from estimator.statistics.arrays import Floats
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A frozen record.
+
+    The names of its fields are the names in JSON, unless a field says otherwise. JSON leaves out
+    fields that have their default.
+
+    Attributes:
+        schema_number: stands first in its JSON. None if its schema has no number.
+        unwritten: the names of fields that JSON leaves out.
+
+    """
+
+    schema_number: ClassVar[int | None] = None
+    unwritten: ClassVar[frozenset[str]] = frozenset()
+
+
+def says(description: str) -> msgspec.Meta:
+    """Return what the JSON Schema and the reference page say of a field."""
+    return msgspec.Meta(description=description)
+
 
 Plain = bool | int | float | str | None
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, NamedTuple
 
-from estimator.results.estimate import NO_LABEL, Figure, FigureLabel, Figures
-from estimator.results.record import Record, says
+from estimator.results.estimate import NO_LABEL, Figure, FigureLabel, Figures, Record, says
 from estimator.results.statistic import STATISTICS, Statistic
 from estimator.words import plural
 

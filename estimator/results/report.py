@@ -8,10 +8,9 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Final
 
 from client_sdk.protocol.window import Window
-from estimator.results.estimate import Figure
+from estimator.results.estimate import Figure, Record, says
 from estimator.results.group import Figured, FigureGroup
 from estimator.results.metric import Composed, MetricEstimate, Pooled
-from estimator.results.record import Record, says
 
 SHOWN_VALUES: Final = 50
 """At most this many values of a large category are shown, those with the largest shares."""

@@ -22,7 +22,7 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
 from client_sdk.testing import SeededCoins
 from estimator.analyses.vectors import sampled_tally
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 HERE: Final = Path(__file__).parent
 PEOPLE: Final = HERE.parent / "health" / "health.csv"

@@ -21,8 +21,7 @@ whenever the code allows; never raise it.
 LAZY_IMPORTS: Final = {
     "collector.__main__ -> collector.commands.cli": "without the extra it says how to install it",
     "estimator.__main__ -> estimator.commands.cli": "without the extra it says how to install it",
-    "estimator.commands.archive -> estimator.archive.folder": "not every system has its locks",
-    "estimator.commands.archive -> estimator.archive.windows": "imports the folder",
+    "estimator.commands.archive -> estimator.archive": "not every system has its locks",
 }
 """Why an import is lazy, where its own comment does not say how many milliseconds that saves.
 

@@ -45,11 +45,10 @@ CALLED_AT_ITS_EDGE = {"client_sdk/protocol/registry/registry.py": {"datetime.now
 ONLY_IMPORTERS = {
     "requests": {"client_sdk/sending/transport.py", "collector/relay/forward.py"},
     "redis": {
-        *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "log_rewrite")),
-        *(f"collector/redis_servers/{name}.py" for name in ("router", "server")),
+        *(f"collector/redis_servers/{name}.py" for name in ("connection", "connections", "router", "server")),
         "collector/store/shards.py",
     },
-    "prometheus_client": {"collector/monitoring/prometheus.py", "estimator/render/openmetrics.py"},
+    "prometheus_client": {"collector/prometheus.py", "estimator/render/openmetrics.py"},
 }
 
 UNDECLARED: dict[str, set[str]] = {
@@ -97,8 +96,8 @@ def called(path: Path) -> frozenset[str]:
     ("source", "module"),
     [
         (
-            "def show(self):\n    return import_module('estimator.render.summary').summary(self)",
-            "estimator.render.summary",
+            "def show(self):\n    return import_module('estimator.render.words').answer_of(self)",
+            "estimator.render.words",
         ),
         ("importlib.import_module('estimator.api')", "estimator.api"),
         ("text = __import__('estimator.words').words", "estimator.words"),

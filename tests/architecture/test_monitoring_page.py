@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
+from collector.counters import new_sheet
 from collector.log import Event
-from collector.monitoring.counters import new_sheet
-from collector.monitoring.health import Health
-from collector.monitoring.prometheus import families
+from collector.maintenance import Health
+from collector.prometheus import families
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference" / "monitoring.md").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import re
 
 from client_sdk.protocol import CLOCK_SKEW_S, GRACE_S, Refusal
 from collector.api.problem import Problem
+from collector.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
 from collector.config import DAY_S, DEFAULT_THREADS, HOUR_S
-from collector.http.app import FULL_RETRY_AFTER_S, MAX_RETRY_AFTER_S, RETRY_AFTER_S
 from collector.log import Event
 from collector.service import MAX_CONNECTIONS, WORKER_STOP_S
 from tests.support.services.images import ROOT

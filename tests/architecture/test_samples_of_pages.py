@@ -15,7 +15,7 @@ import yaml
 
 from client_sdk.protocol import Registry, Verdict
 from client_sdk.protocol.wire.reading import read_upload
-from collector.api.operations import OPERATIONS
+from collector.api.messages import OPERATIONS
 from estimator.render.openmetrics import FIGURES, QUESTIONS
 from tools.reference.commands import helps
 

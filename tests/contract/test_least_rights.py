@@ -21,10 +21,10 @@ from collector.check import Level, check_store
 from collector.errors import QuotaExceededError, StoreUnavailableError
 from collector.judge import Allowance
 from collector.required_settings import NO_PROMISE, ON_DISK, Durability, Promise
+from collector.retention import RedisRetirement, TallyName
 from collector.store.facts import Purpose
 from collector.store.preparation import agree_on_app, app_of
 from collector.store.redis_store import RedisStore, agree_on_grace
-from collector.upkeep.retention import RedisRetirement, TallyName
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, REGISTRY, TODAY, judged, report, upload
 from tests.support.services.processes import START_DEADLINE_S, wait_until

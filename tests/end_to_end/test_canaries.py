@@ -15,7 +15,7 @@ import redis
 
 from client_sdk import Recorded, Registry, Telemetry
 from client_sdk.protocol import Upload, Window, WindowKind
-from collector.api.operations import JSON, NDJSON
+from collector.api.messages import JSON, NDJSON
 from collector.embedded.store import EmbeddedStore
 from collector.log import LogFormat
 from collector.store import keys

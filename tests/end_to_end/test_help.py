@@ -11,12 +11,13 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from collector.commands import completion as of_collector
-from collector.commands.cli import cli as collector
-from estimator.commands import completion as of_estimator
-from estimator.commands.cli import command as estimator
+from collector.commands import cli as of_collector
+from estimator.commands import cli as of_estimator
 
-PROGRAMS = {"hearsay-collector": (collector, of_collector), "hearsay-estimator": (estimator, of_estimator)}
+PROGRAMS = {
+    "hearsay-collector": (of_collector.cli, of_collector),
+    "hearsay-estimator": (of_estimator.command, of_estimator),
+}
 
 
 def commands() -> list[tuple[str, str]]:

@@ -16,13 +16,13 @@ from msgspec.structs import replace
 from playwright.sync_api import Browser, Locator, Page
 
 from client_sdk.protocol import Registry, Window
-from estimator.archive.windows import ArchivedWindow, Index, index_as_html
+from estimator.archive import ArchivedWindow, Index, index_as_html
 from estimator.render.html.page import as_html
 from estimator.report.report import make_report
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
 from estimator.results.report import Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, NUMBER, registry_text
 from tests.support.estimates.pages import DAYS, tallies
 from tests.support.services.browser import chromium, opened

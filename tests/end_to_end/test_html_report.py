@@ -25,7 +25,7 @@ from estimator.commands.cli import command
 from estimator.render.html.page import as_html
 from estimator.report.report import make_report
 from estimator.results.statistic import STATISTICS
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, CROSS, MODEL, Field, Toml, registry_text
 from tests.support.devices.definitions import NUMBER as BOUNDED
 from tests.support.estimates import every_kind

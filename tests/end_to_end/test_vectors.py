@@ -11,7 +11,7 @@ import estimator
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Registry, Report, Upload, Window, WindowKind
 from client_sdk.testing import SeededCoins
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import VECTOR, registry_text
 from tests.support.services.processes import running_collector
 from tests.support.services.wire import post, tallies

@@ -26,7 +26,7 @@ from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.privacy.exposure import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon, loss_of
+from estimator.plan.exposure import CELLS, CUT, PrivacyLoss, bounded_epsilon, composed_epsilon, loss_of
 from tests.support.laws.losses import Law, closed_delta, composed, exact_delta, law_of
 
 DELTAS = (1e-9, 1e-6, 1e-3, 0.1)

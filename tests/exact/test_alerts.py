@@ -11,7 +11,7 @@ from client_sdk.protocol import Registry, Window
 from estimator.analyses.metric import estimates
 from estimator.report.alerts import judged, read_alert
 from estimator.statistics.confidence import CONFIDENCE
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, registry_text
 
 DAY = Window.parse("2026-11-20")

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import pytest
 
 from client_sdk.protocol import Metric, Registry
-from estimator.report.participation import MISS
 from estimator.report.report import make_report
+from estimator.report.strata import MISS
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate
 from estimator.results.report import Request, Selection
 from estimator.statistics.confidence import CONFIDENCE as OF_INTERVALS
-from estimator.statistics.laws import trials_interval
-from estimator.tallies.tally import decode
+from estimator.statistics.confidence import trials_interval
+from estimator.tallies import decode
 from tests.support.devices.clients import ask
 
 INSTALLS = 7

@@ -12,9 +12,9 @@ from client_sdk.protocol import Channel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.privacy import blanket as blanket_module
-from estimator.privacy.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
-from estimator.privacy.blanket import ROUNDING, Blanket, Shuffled
+from estimator.plan import blanket as blanket_module
+from estimator.plan.amplification import composed, sampled, shuffled_delta, shuffled_epsilon
+from estimator.plan.blanket import ROUNDING, Blanket, Shuffled
 from tests.support.estimates.amplification_checks import (
     CHANNELS,
     LOCAL,

@@ -14,7 +14,7 @@ from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, metric_of
 
 FILLED = metric_of(BOOLEAN | {"fill_in": True})

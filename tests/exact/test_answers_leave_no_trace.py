@@ -19,7 +19,7 @@ from client_sdk.decision import Consent
 from client_sdk.protocol import Metric, Refusal, RegistryError, kinds
 from client_sdk.protocol.kinds.number import Count
 from client_sdk.protocol.mechanisms import catalogue
-from estimator.audit.games import extremes
+from estimator.audit.run import extremes
 from tests.support.devices.clients import DAY_S, NOON, Answer, accept, nothing, problem, refuse, status
 from tests.support.devices.definitions import (
     ACTIVITY,

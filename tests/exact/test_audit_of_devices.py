@@ -19,8 +19,7 @@ from estimator.audit import run
 from estimator.audit.attack import level_of, provable
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings
 from estimator.audit.distinguishers import LEAST_FOR_PAIRS
-from estimator.audit.games import LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Contest, Scene, scenes
-from estimator.audit.run import Audit, audit, chosen
+from estimator.audit.run import LEAST_REPORTS, MONTH, REPORTS_A_WINDOW, Audit, Contest, Scene, audit, chosen, scenes
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, PERMANENT, TWO
 from tests.support.devices.definitions import BOOLEAN, TEXT, metric_of, registry_text
 from tests.support.mutants.audits import LEAKS, NeverNoised, RepeatedCoins, SeededCoins, seeded

@@ -11,9 +11,9 @@ import pytest
 from client_sdk.protocol import Coins, Registry
 from client_sdk.protocol.vectors import rotated_axes
 from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from estimator.audit.exact.proof import Proof
-from estimator.audit.exact.prove import laws_walked, prove
-from estimator.audit.exact.toy_sizes import LOW, SHAPES
+from estimator.audit.proof import Proof
+from estimator.audit.prove import laws_walked, prove
+from estimator.audit.toy_sizes import LOW, SHAPES
 from tests.support.devices.definitions import VECTOR, registry_text
 
 EPSILONS = ("0.5", "2", "6")

@@ -21,7 +21,7 @@ from client_sdk.protocol.mechanisms.difference_family import (
     proper_divisors,
 )
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.audit.exact.paths import law_of
+from estimator.audit.paths import law_of
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from tests.exact.test_design_variance import EPSILONS, SIZES, support_of

@@ -12,7 +12,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from estimator.privacy import blanket
+from estimator.plan import blanket
 
 DIGITS = 100
 """Decimal digits of the exact sums: their error is far below the last digit of a float."""

@@ -21,7 +21,7 @@ from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.confidence import CONFIDENCE, Z, holm
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, registry_text
 from tests.support.estimates.coverage import PROMISED, check_held
 from tests.support.estimates.documents import listed, only

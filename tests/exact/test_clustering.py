@@ -15,7 +15,7 @@ from estimator.analyses.metric import estimate
 from estimator.results.metric import Clusters
 from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import CATEGORY, COUNT, CROSS, NUMBER, ORDINAL, registry_text
 from tests.support.estimates.inverses import PRECISION
 

@@ -16,7 +16,7 @@ from estimator.analyses.ratios import MOST_VALUES, Sample
 from estimator.decoders.inversions import inverse_of
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.estimates.inverses import CHANNELS, matrix, scale_of, uneven
 from tests.support.estimates.moments import check_contrast, check_covariance, moment_rounding
 from tests.support.mutants import estimators

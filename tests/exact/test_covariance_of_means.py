@@ -24,7 +24,7 @@ from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
 from estimator.statistics.confidence import Z
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.estimates.coverage import (
     chances,
     check_held,

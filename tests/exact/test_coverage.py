@@ -11,7 +11,7 @@ from client_sdk.protocol.mechanisms import channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Support
-from estimator.statistics.binomial_intervals import binomial_interval, binomial_intervals
+from estimator.statistics.intervals import binomial_interval, binomial_intervals
 from tests.support.estimates.checks import check_coverage, mean_coverage, worst_coverage
 from tests.support.mutants import estimators
 

@@ -23,8 +23,7 @@ from estimator.decoders.block_designs import LeastSquares
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.likelihood.shares import ROUNDING, SLACK, maximum_likelihood
-from estimator.statistics.arrays import Floats
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Floats, nearest_shares
 from tests.support.estimates.inverses import PRECISION, matrix, solved, uneven
 
 

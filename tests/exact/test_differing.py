@@ -32,7 +32,7 @@ from estimator.results.estimate import Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.confidence import holm
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.estimates.documents import listed
 from tests.support.estimates.group_differences import (
     CASES,

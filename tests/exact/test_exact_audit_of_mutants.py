@@ -19,9 +19,9 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.permanent import CoinsOf, Permanent
-from estimator.audit.exact.compare import RequestedLoss, RequestedLosses
-from estimator.audit.exact.proof import Proof
-from estimator.audit.exact.prove import prove
+from estimator.audit.compare import RequestedLoss, RequestedLosses
+from estimator.audit.proof import Proof
+from estimator.audit.prove import prove
 from tests.exact.test_audit_of_mutants import UNSEEN
 from tests.support.devices.definitions import BOOLEAN, registry_text
 from tests.support.laws.group_mean_checks import GROUP_MEAN_MUTANTS

@@ -21,12 +21,12 @@ from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from estimator.audit.exact import answers
-from estimator.audit.exact.answers import LEAST_INPUTS, MOST_PATHS, inputs_of
-from estimator.audit.exact.compare import integer
-from estimator.audit.exact.losses import least_delta, least_ratio
-from estimator.audit.exact.paths import MOST_VALUES, Chances, law_of
-from estimator.audit.exact.settling import IdealFunction
+from estimator.audit import answers
+from estimator.audit.answers import LEAST_INPUTS, MOST_PATHS, inputs_of
+from estimator.audit.compare import integer
+from estimator.audit.paths import MOST_VALUES, Chances, law_of
+from estimator.audit.proof import least_delta, least_ratio
+from estimator.audit.prove import IdealFunction
 from estimator.errors import AuditError
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, exact_law, exact_paths

@@ -21,7 +21,7 @@ from estimator.analyses.ratios import Ratios, Sample
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.laws import chi_square_tail
+from estimator.statistics.confidence import chi_square_tail
 from tests.support.estimates.coverage import drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, uneven
 from tests.support.laws.sampling import accepts_each

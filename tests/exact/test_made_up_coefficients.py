@@ -19,7 +19,7 @@ from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.rotated_axes import hadamard, signs_of, turned_back
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import MODEL, metric_of
 
 METRIC = metric_of(MODEL, epsilon=8)

@@ -13,7 +13,7 @@ from estimator.analyses.models.crosses import fakes_of_crosses
 from estimator.decoders.inversions import inverse_of
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 
 METRIC = metric_of(CROSSED_MODEL, epsilon=1)

@@ -22,7 +22,7 @@ from estimator.decoders import optimal_mean, square_wave
 from estimator.decoders.decoder import Decoder
 from estimator.decoders.inversions import decoder_of, inverse_of
 from estimator.statistics.arrays import Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.estimates.coverage import check_held, drawn_tallies, intervals_of_means, promised
 from tests.support.laws.bands import REPLAYED, request
 

@@ -22,9 +22,9 @@ from estimator.analyses.models.products import Covariances, Moments, ProductsMod
 from estimator.analyses.ratios import Sample
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import sampler_of
-from estimator.results.learned import LearnedModel
+from estimator.results.metric import LearnedModel
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, Field, Toml, metric_of
 from tests.support.laws.coins import ScriptedCoins
 

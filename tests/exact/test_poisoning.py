@@ -23,7 +23,7 @@ from estimator.analyses.poisoning import CLEAR, DRAWN_AT_MOST, _log_chance, as_f
 from estimator.decoders.inversions import grid_law, inverse_of
 from estimator.likelihood.shares import SLACK
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import MOST_REPORTS, Tally
+from estimator.tallies import MOST_REPORTS, Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, ORDINAL, SET, parsed
 from tests.support.estimates.coverage import chances, drawn_tallies
 from tests.support.estimates.inverses import CHANNELS, PRECISION, matrix, requested, rounding, uneven, weights

@@ -21,7 +21,7 @@ from estimator.report.pooling import pooled
 from estimator.results.estimate import Figures
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small
 

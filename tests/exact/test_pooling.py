@@ -18,7 +18,7 @@ from estimator.report.pooling import pooled
 from estimator.results.estimate import Figure
 from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.arrays import Counts
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, metric_of
 from tests.support.estimates.coverage import PROMISED, check_held
 

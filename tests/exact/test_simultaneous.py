@@ -15,8 +15,8 @@ from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomi
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.binomial_intervals import binomial_intervals
 from estimator.statistics.confidence import FEW, tail_of
+from estimator.statistics.intervals import binomial_intervals
 from tests.support.estimates.coverage import chances, check_held, compositions, drawn_tallies
 from tests.support.estimates.inverses import PRECISION, requested, scale_of, uneven
 

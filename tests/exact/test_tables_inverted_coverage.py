@@ -15,8 +15,8 @@ import pytest
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from estimator.decoders.exponential import TableInverse, inverse
 from estimator.statistics.arrays import Floats
-from estimator.statistics.binomial_intervals import hoeffding_half_width, score_intervals
 from estimator.statistics.confidence import FEW
+from estimator.statistics.intervals import hoeffding_half_width, score_intervals
 from tests.support.estimates.coverage import chances, check_held, compositions, drawn_tallies, exact_coverage, promised
 from tests.support.estimates.inverses import UNLIKE, requested, scale_of, uneven
 

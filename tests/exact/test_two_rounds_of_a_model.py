@@ -27,14 +27,14 @@ from estimator import estimate
 from estimator.analyses.pairs import auc_of_pairs
 from estimator.analyses.ratios import Sample
 from estimator.analyses.vectors import sampled_tally
+from estimator.api import as_model_file
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.rehearsal.model_rehearsal import auc_of, drawn_tally
-from estimator.report.model_file import as_model_file
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import HEAD
 from tests.support.estimates.inverses import requested
 

@@ -29,7 +29,7 @@ from estimator.decoders.rotated_axes import (
 )
 from estimator.errors import RequestError
 from estimator.results.report import Request
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, VECTOR, metric_of
 from tests.support.estimates.vectors import TRUTHS, encoded, small
 from tests.support.laws.bands import request

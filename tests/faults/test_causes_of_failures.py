@@ -17,7 +17,7 @@ from collector.redis_servers import connections
 from collector.relay import forward
 from collector.store.redis_store import RedisStore
 from estimator.errors import TalliesError
-from estimator.tallies.fetch import fetch
+from estimator.fetch import fetch
 from tests.support.services.failing import OF_CONNECTIONS, OF_HTTP, OF_REDIS, PLAIN, Failing
 from tests.support.services.small_disks import fill, mounted
 

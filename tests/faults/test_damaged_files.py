@@ -25,9 +25,9 @@ from collector.embedded.high_water_mark import MARK_FILE
 from collector.embedded.store import EmbeddedStore
 from collector.errors import ConfigError
 from collector.judge import Judgement
+from collector.maintenance import Maintenance, ServerState
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import CountedUpload
-from collector.upkeep.maintenance import Maintenance, ServerState
 from tests.support.services.collecting import TODAY, judged, report, upload
 from tests.support.services.delivering import Load
 from tests.support.services.processes import is_running, kill, running_collector, wait_until

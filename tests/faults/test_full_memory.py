@@ -17,15 +17,15 @@ import pytest
 import redis
 
 from client_sdk.protocol import Window, WindowKind
+from collector.app import FULL_RETRY_AFTER_S
 from collector.config import LEAST_STORE_BYTES
 from collector.embedded.directory import running_store_url
 from collector.embedded.store import EmbeddedStore
 from collector.errors import StoreFullError
-from collector.http.app import FULL_RETRY_AFTER_S
 from collector.redis_servers.memory import FULL
+from collector.retention import RedisRetirement, before
 from collector.store import keys
 from collector.store.redis_store import RedisStore, agree_on_grace
-from collector.upkeep.retention import RedisRetirement, before
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.delivering import Load

@@ -18,7 +18,7 @@ import pytest
 
 from client_sdk.protocol import Metric, Registry, Window, WindowKind
 from client_sdk.protocol.window_steps import later
-from estimator.tallies.tally import MOST_REPORTS
+from estimator.tallies import MOST_REPORTS
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

@@ -23,10 +23,10 @@ from client_sdk.protocol import Refusal, Window, window
 from client_sdk.protocol.wire import reading
 from collector import create_app
 from collector.access import parse_access
-from collector.api.operations import JSON, NDJSON
+from collector.api.messages import JSON, NDJSON
 from collector.api.problem import BY_CODE
+from collector.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_sheet
 from collector.live_config import Served
-from collector.monitoring.counters import ACCEPTED, PROBLEMS, REPORTS, Totals, WorkerCounters, new_sheet
 from collector.store.redis_store import RedisStore
 from tests.support.services.collecting import LONG_S, NOON, OPEN, REGISTRY, key_entry
 from tests.support.services.conforming import conforming_client

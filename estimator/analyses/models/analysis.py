@@ -42,12 +42,11 @@ from estimator.analyses.vectors import Vectors
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, FigureGroup
-from estimator.results.learned import LearnedModel
-from estimator.results.metric import Fakes, MetricEstimate, Move
+from estimator.results.metric import Fakes, LearnedModel, MetricEstimate, Move
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 
 def coefficient_move(moments: Moments, ridge: Ridge, noise: float, length: float) -> float:

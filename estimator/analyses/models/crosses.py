@@ -25,12 +25,10 @@ from estimator.analyses.ratios import Ratios, Sample
 from estimator.analyses.vectors import even_test
 from estimator.decoders.inversions import inverse_of
 from estimator.results.estimate import Figures
-from estimator.results.learned import LearnedModel
-from estimator.results.metric import Fakes, Move
-from estimator.statistics.arrays import Counts, Floats
+from estimator.results.metric import Fakes, LearnedModel, Move
+from estimator.statistics.arrays import Counts, Floats, nearest_shares
 from estimator.statistics.confidence import EXACT_BELOW, z_of
-from estimator.statistics.simplex import nearest_shares
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 MOST_LOG_ODDS: Final = math.log(1 / LEAST_SHARE - 1)
 """An interval without an end is shown up to there."""

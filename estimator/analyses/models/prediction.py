@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from estimator.results.learned import LearnedModel, ModelInput
+from estimator.results.metric import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
 
 Column = Sequence[float] | Sequence[str]

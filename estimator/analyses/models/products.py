@@ -27,9 +27,9 @@ from client_sdk.protocol.vectors.vector import UNIT
 from estimator.analyses.models.skill import Skill, Skilled
 from estimator.analyses.vectors import VectorMean
 from estimator.results.estimate import Figures
-from estimator.results.learned import LearnedModel, ModelInput
+from estimator.results.metric import LearnedModel, ModelInput
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.laws import student_of
+from estimator.statistics.confidence import student_of
 
 EDGES: Final = 2.0
 """The penalty, in largest eigenvalues of the noise. With half as much the intervals of coefficients

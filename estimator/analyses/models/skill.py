@@ -18,7 +18,7 @@ import numpy as np
 
 from estimator.results.estimate import Estimate
 from estimator.statistics.arrays import Floats
-from estimator.statistics.laws import student_of
+from estimator.statistics.confidence import student_of
 
 REACH: Final = 8.0
 """Standard errors beyond which a share is as good as impossible."""

@@ -20,11 +20,10 @@ from msgspec.structs import asdict, replace
 from client_sdk.protocol.window import Window
 from estimator.render.html.tables import axes_of
 from estimator.render.rounding import PERCENT, Unit, steps_of, unit_of
-from estimator.report.highlights import by_value
-from estimator.results.estimate import Estimate, Figure, FigureLabel, Figures
+from estimator.report.conclusions import by_value
+from estimator.results.estimate import Estimate, Figure, FigureLabel, Figures, Record
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate, Pooled
-from estimator.results.record import Record
 from estimator.results.statistic import Chart
 from estimator.words import short
 

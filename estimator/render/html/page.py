@@ -28,11 +28,11 @@ from estimator.render.html.questions import QuestionView, question_of, unasked
 from estimator.render.html.wording import FILTERS
 from estimator.render.words import participation_of
 from estimator.report.strata import apart, clearest_effects
+from estimator.results.estimate import Record
 from estimator.results.metric import MetricEstimate
-from estimator.results.record import Record
 from estimator.results.report import EstimateReport, Skipped
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import FEWER
+from estimator.tallies import FEWER
 
 MOST_PLACES: Final = 50_000
 """How many windows of questions a page may hold: fifty questions on each of a thousand days. A

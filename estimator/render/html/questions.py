@@ -18,7 +18,7 @@ from estimator.render.html.wording import WordedConclusion, labelled_changes, to
 from estimator.render.rounding import NO_UNIT, SENTENCE_FIGURES, Unit, unit_of, within
 from estimator.render.words import answer_of, short_loss
 from estimator.report.changes import untested_figures
-from estimator.report.highlights import by_value
+from estimator.report.conclusions import by_value
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.metric import Central, MetricEstimate
 from estimator.results.report import Effect, Highlight

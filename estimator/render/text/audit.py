@@ -9,7 +9,7 @@ from typing import Final
 
 from client_sdk.protocol.exact import float_ceiling
 from estimator.audit.attack import FALSE_ACCUSATION
-from estimator.audit.exact.proof import ProvedAudit, ProvedStep
+from estimator.audit.proof import ProvedAudit, ProvedStep
 from estimator.audit.run import Audit, Finding
 from estimator.formats.json_documents import as_json
 from estimator.render.text.style import LEAST_WIDTH, PLAIN, VALUE_WIDTH, Style, padded

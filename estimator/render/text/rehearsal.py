@@ -16,7 +16,7 @@ from estimator.render.rounding import Rounded, text_of, within
 from estimator.render.text.report import TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
-from estimator.report.highlights import by_value, left_out, shown_values
+from estimator.report.conclusions import by_value, left_out, shown_values
 from estimator.results.statistic import STATISTICS, Chart
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.words import plural

@@ -24,8 +24,7 @@ from estimator.render.words import (
     untested_words,
 )
 from estimator.report.changes import untested_figures
-from estimator.report.conclusions import Conclusion, clearest_first, conclusion, differences_of
-from estimator.report.highlights import by_value
+from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of
 from estimator.report.strata import clearest_effects
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, Ends, FigureGroup

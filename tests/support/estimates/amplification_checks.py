@@ -25,8 +25,8 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from estimator.privacy.amplification import shuffled_delta
-from estimator.privacy.blanket import Blanket
+from estimator.plan.amplification import shuffled_delta
+from estimator.plan.blanket import Blanket
 
 DIGITS = 100
 """Decimal digits of the enumeration: its error is far below the last digit of a float."""

@@ -14,8 +14,7 @@ from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometr
 from estimator.analyses.ratios import Ratios
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Counts, Floats, nearest_shares
 from tests.support.estimates.inverses import PRECISION, enumerated_covariance, rounding, weights
 
 Covariance = Callable[[Inverse, Counts, int], Floats]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Registry, Window
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 TEXT: Final = """
 schema = 1

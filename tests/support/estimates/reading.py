@@ -20,7 +20,7 @@ from estimator.formats.json_documents import as_json
 from estimator.render.html.page import as_html
 from estimator.report.report import make_report
 from estimator.results.report import Request, Selection
-from estimator.tallies.tally import MOST_REPORTS, Bounds, Tally, decode
+from estimator.tallies import MOST_REPORTS, Bounds, Tally, decode
 from tests.support.estimates.tally_mutations import REGISTRY, mutated, sound_text
 from tests.support.services.limits import MEMORY_BYTES
 

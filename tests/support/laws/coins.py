@@ -84,7 +84,7 @@ class Path(NamedTuple, Generic[T]):
 class ExhaustiveCoins:
     """Plays one path: the given choices first, then always the first possible outcome.
 
-    It is the oracle of the product's own walk (`estimator.audit.exact.paths`), and shares nothing
+    It is the oracle of the product's own walk (`estimator.audit.paths`), and shares nothing
     with it: every draw is decided at once, value by value.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""Named wrong bounds on shuffled tallies: each replaces one part of `estimator.privacy.blanket`."""
+"""Named wrong bounds on shuffled tallies: each replaces one part of `estimator.plan.blanket`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.protocol import Channel
 from estimator.decoders.inversions import extreme_of
-from estimator.privacy import blanket
-from estimator.privacy.blanket import Blanket, Shuffled
+from estimator.plan import blanket
+from estimator.plan.blanket import Blanket, Shuffled
 from estimator.statistics.arrays import Floats
 
 RIGHT_DELTA = Shuffled.delta

@@ -33,7 +33,7 @@ from client_sdk.protocol.mechanisms.randomized_response import RandomizedRespons
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit.attack import PrivacyClaim
-from estimator.audit.games import extremes
+from estimator.audit.run import extremes
 from tests.support.devices.definitions import NUMBER, SET, metric_of
 from tests.support.laws import bands
 from tests.support.laws.coins import exact_law

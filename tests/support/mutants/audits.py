@@ -16,7 +16,7 @@ from client_sdk.protocol import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.sending.transport import Transport
-from estimator.audit.features import Feature, ObservationTable, Rows
+from estimator.audit.distinguishers import Feature, ObservationTable, Rows
 from tests.support.laws.coins import exact_law
 
 Law = Mapping[Any, Fraction]

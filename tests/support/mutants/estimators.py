@@ -16,9 +16,8 @@ from estimator.analyses.ratios import Sample
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.support import Support
 from estimator.results.estimate import Figures
-from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.laws import chi_square_tail
-from estimator.statistics.simplex import nearest_shares
+from estimator.statistics.arrays import Counts, Floats, nearest_shares
+from estimator.statistics.confidence import chi_square_tail
 from tests.support.estimates.checks import Interval, Likelihood
 from tests.support.estimates.moments import Contrast, Covariance, Limits
 

@@ -228,7 +228,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the collector logs what it counted": (
         "whoever reads logs and metrics",
         WrongProduct(
-            "collector/http/routes.py",
+            "collector/routes.py",
             "    counted = service.store.count(judgement)\n",
             "    counted = service.store.count(judgement)\n    current_app.logger.error(upload.id)\n",
             (LOGS,),
@@ -237,7 +237,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "a blanket of less than all answers": (
         "readers of published tallies",
         WrongProduct(
-            "estimator/privacy/blanket.py",
+            "estimator/plan/blanket.py",
             "1 - row.likelier(channel) * (1 - 1 / channel.worst_ratio)",
             "1 - row.likelier(channel) * (1 - 1 / channel.worst_ratio) / 2",
             (PAIRS,),
@@ -246,7 +246,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "half of delta is declared": (
         "readers of published tallies",
         WrongProduct(
-            "estimator/privacy/blanket.py",
+            "estimator/plan/blanket.py",
             "return min(1.0, (known + self.missed + UNDERFLOW) * ROUNDING)",
             "return min(1.0, (known + self.missed + UNDERFLOW) / 2)",
             (AMPLIFICATION,),
@@ -282,7 +282,7 @@ WRONG_PRODUCTS: dict[str, tuple[str, WrongProduct]] = {
     "the last report of a kind is not added": (
         "the sum of a few reports is exact",
         WrongProduct(
-            "estimator/privacy/exposure.py",
+            "estimator/plan/exposure.py",
             "_distribution_of(loss).times(number, tail)",
             "_distribution_of(loss).times(max(1, number - 1), tail)",
             (SUMS,),

@@ -11,11 +11,11 @@ from flask.testing import FlaskClient
 from jsonschema_rs import Validator, validator_for
 from werkzeug.test import TestResponse
 
-from collector.api import operations
-from collector.api.operations import NDJSON
+from collector.api.messages import DOCUMENT as DESCRIPTION
+from collector.api.messages import NDJSON
 from collector.api.problem import BY_CODE, Problem
 
-DOCUMENT: dict[str, Any] = json.loads(operations.DOCUMENT)
+DOCUMENT: dict[str, Any] = json.loads(DESCRIPTION)
 
 PROBLEMS_OF_NONE = (Problem.NOT_FOUND, Problem.METHOD_NOT_ALLOWED)
 """Problems of requests that match no operation."""

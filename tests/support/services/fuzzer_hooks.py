@@ -7,7 +7,7 @@ from typing import Any
 
 import schemathesis
 
-from collector.api.operations import NDJSON
+from collector.api.messages import NDJSON
 
 
 @schemathesis.serializer(NDJSON)

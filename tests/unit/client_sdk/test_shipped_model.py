@@ -14,7 +14,7 @@ import pytest
 
 from client_sdk import OutsideDomainError, ShippedModel, ShippedModelError
 from estimator.analyses.models.prediction import Column, predict
-from estimator.results.learned import LearnedModel, ModelInput
+from estimator.results.metric import LearnedModel, ModelInput
 
 INPUTS: list[dict[str, Any]] = [
     {"name": "age", "low": 0.1, "high": 90.7},

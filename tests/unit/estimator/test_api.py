@@ -14,8 +14,8 @@ import pytest
 import estimator
 from client_sdk.protocol import Registry, WindowError
 from estimator import api
+from estimator.fetch import Fetched
 from estimator.results.estimate import Estimate, Figures
-from estimator.tallies.fetch import Fetched
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.estimates.pages import day, tallies
 

@@ -18,7 +18,7 @@ from estimator.rehearsal.ground_truth import from_shares
 from estimator.rehearsal.rehearsal import rehearse
 from estimator.render import FORMATS
 from estimator.report.report import make_report
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CROSS, Field, registry_text
 
 COUNT: dict[str, Field] = {"purpose": "Why?", "kind": "count", "statistic": "distribution", "epsilon": 1}

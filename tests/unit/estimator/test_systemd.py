@@ -12,7 +12,7 @@ from pathlib import Path
 
 from client_sdk.protocol.exit_status import ExitStatus
 from estimator.commands.archive import archive
-from estimator.tallies.fetch import TOKEN_VARIABLE
+from estimator.fetch import TOKEN_VARIABLE
 
 UNITS = Path(__file__).parents[3] / "docs" / "systemd"
 

@@ -19,8 +19,7 @@ from client_sdk.protocol.wire.stopped import MAX_STOPPED, STOPPED
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS
-from collector.api.messages import ALWAYS, SNAPSHOT_TAKEN
-from collector.api.operations import NDJSON, OPERATIONS
+from collector.api.messages import ALWAYS, NDJSON, OPERATIONS, SNAPSHOT_TAKEN
 from collector.api.problem import BY_CODE, MEDIA_TYPE, Problem
 from collector.live_config import Served
 from tests.support.services.collecting import NOON, REGISTRY

@@ -20,12 +20,12 @@ from collector.backup.store_filler import StoreFiller
 from collector.backup.store_reader import BucketState, ShardCut, StoredBucket, StoreReader
 from collector.errors import ConfigError, StoreUnavailableError
 from collector.required_settings import ON_DISK
+from collector.retention import RedisRetirement, TallyName
 from collector.store import keys
 from collector.store.facts import SCHEMA, Purpose
 from collector.store.redis_store import RedisStore, agree_on_grace
 from collector.store.shards import Shards
 from collector.store.store_protocol import CountedUpload
-from collector.upkeep.retention import RedisRetirement, TallyName
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import REGISTRY, TODAY, judged, report, upload
 

@@ -96,7 +96,7 @@ def test_a_window_is_closed_only_after_a_yes_and_only_if_a_metric_has_it(
     ) == (1, True)
     unasked = run(*close, TODAY)
     assert (unasked.exit_code, "nobody can be asked here: add --yes" in unasked.stderr) == (1, True)
-    monkeypatch.setattr("collector.commands.close.is_terminal", lambda: True)
+    monkeypatch.setattr("collector.commands.windows.is_terminal", lambda: True)
     assert CliRunner().invoke(cli, [*close, TODAY], input="n\n").exit_code == 1
     declined = CliRunner().invoke(cli, [*close, "2026-11-19"], input="n\n").output
     sealed = "closing window 2026-11-19 for good: it has no report yet; later reports for it are refused"

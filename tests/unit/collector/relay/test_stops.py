@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, decode, encode
-from collector.api.registry_document import registry_document
+from collector.live_config import registry_document
 from collector.relay.stops import LISTED_FOR_S, MAX_FILE_BYTES, Stops, listed_in
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT
 

@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from client_sdk.protocol import MAX_REPORTS
-from collector.store.packed_verdict import MOST_BYTES
+from collector.store.count_script import MOST_BYTES
 from collector.store.redis_store import RedisStore
 from collector.store.store_protocol import CountedUpload
 from tests.support.services.collecting import judged

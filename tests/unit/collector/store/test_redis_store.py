@@ -17,8 +17,7 @@ from collector.store import keys
 from collector.store.count_script import BUCKET_ENTRIES
 from collector.store.facts import SCHEMA
 from collector.store.redis_store import RedisStore, agree_on_grace
-from collector.store.store_protocol import CountedUpload
-from collector.store.windows import close_due_windows
+from collector.store.store_protocol import CountedUpload, close_due_windows
 from tests.support.services.cluster import Cluster
 from tests.support.services.collecting import NOON, TODAY, judged, of_shard, report, upload
 from tests.support.services.processes import free_port, wait_until

@@ -25,7 +25,7 @@ from estimator.results.estimate import Figure
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import PLAIN, Request
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import ACTIVITY, COUNT, Field, metric_of, registry_text
 from tests.support.estimates.documents import listed
 

@@ -26,7 +26,7 @@ from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.report import Request
 from estimator.statistics.arrays import Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import COUNT, NUMBER, registry_text
 from tests.support.estimates.documents import listed, only
 

@@ -18,8 +18,8 @@ from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Selection
 from estimator.statistics.arrays import Counts
-from estimator.statistics.binomial_intervals import binomial_interval
-from estimator.tallies.tally import decode
+from estimator.statistics.intervals import binomial_interval
+from estimator.tallies import decode
 from tests.support.estimates.checks import check_likelihood, duality_gap, symbol_law
 from tests.support.estimates.tallies import REGISTRY, line
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from estimator.audit.distinguishers import WIDEST_TABLE, scores
-from estimator.audit.features import Feature, ObservationTable, Rows
+from estimator.audit.distinguishers import WIDEST_TABLE, Feature, ObservationTable, Rows, scores
 
 SEEN = [1, 2, 5, 7]
 UNSEEN = [-1, 0, 3, 6, 8, 20]

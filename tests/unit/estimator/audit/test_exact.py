@@ -15,10 +15,10 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from estimator.audit.exact import answers
-from estimator.audit.exact.answers import answers_of, inputs_of
-from estimator.audit.exact.compare import RequestedLoss, RequestedLosses, requests_of
-from estimator.audit.exact.prove import laws_walked, prove
+from estimator.audit import answers
+from estimator.audit.answers import answers_of, inputs_of
+from estimator.audit.compare import RequestedLoss, RequestedLosses, requests_of
+from estimator.audit.prove import laws_walked, prove
 from estimator.commands.cli import command
 from tests.support.devices.definitions import (
     BOOLEAN,
@@ -202,7 +202,7 @@ def test_a_device_that_gives_one_pair_of_features_away_is_refused(
 
     monkeypatch.setattr(Metric, "perturb", perturb)
     assert _run("--registry", registry).exit_code == 1
-    monkeypatch.setattr("estimator.audit.exact.prove.MOST_PATHS", 1)
+    monkeypatch.setattr("estimator.audit.prove.MOST_PATHS", 1)
     assert "sample as claimed" in _run("--registry", registry).stdout
     assert _run("--registry", registry, "--all-inputs").exit_code == 1
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
-from estimator.audit.other_sdk import OtherSdk
+from estimator.audit.black_box import OtherSdk
 from estimator.commands.cli import command
 from estimator.errors import AuditError
 from tests.support.devices.definitions import BOOLEAN, registry_text

@@ -12,9 +12,8 @@ from client_sdk import Registry
 from client_sdk.protocol.wire.reading import read_upload
 from estimator.audit.attack import FALSE_ACCUSATION, LEAST_OBSERVATIONS, PrivacyClaim, attack, level_of
 from estimator.audit.black_box import Life, play, without_ceilings
-from estimator.audit.features import observe, tabulate
-from estimator.audit.games import LEAST_REPORTS, MONTH, extremes, scenes
-from estimator.audit.run import audit, chosen, default_reports, windows_played
+from estimator.audit.distinguishers import observe, tabulate
+from estimator.audit.run import LEAST_REPORTS, MONTH, audit, chosen, default_reports, extremes, scenes, windows_played
 from tests.support.devices.audit_registries import BOOLEAN_ONLY, KINDS, TWO
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.mutants.audits import SeededCoins, table_of

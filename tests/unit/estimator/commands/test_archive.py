@@ -20,13 +20,12 @@ from click.testing import CliRunner, Result
 from client_sdk.protocol import Registry, Window
 from collector.embedded.store import EmbeddedStore
 from estimator import load_report
-from estimator.archive.folder import OF_A_COLLECTOR, Archive
-from estimator.archive.windows import MOST_WINDOWS, History
+from estimator.archive import MOST_WINDOWS, OF_A_COLLECTOR, Archive, History
 from estimator.commands.cli import command
 from estimator.output_files import write_through
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 
 REGISTRY_TEXT = registry_text(
@@ -223,7 +222,7 @@ def test_one_window_that_cannot_be_estimated_does_not_cost_the_others(
             raise ZeroDivisionError("by chance")
         return make_report(registry, tallies, **request)
 
-    monkeypatch.setattr("estimator.archive.windows.make_report", fail)
+    monkeypatch.setattr("estimator.archive.make_report", fail)
     result = _keep(out, MORE)
     assert result.exit_code == PARTLY
     assert "failed 2026-11-19: ZeroDivisionError: by chance" in result.stderr
@@ -251,9 +250,9 @@ def test_a_run_that_is_cut_off_leaves_no_half_window_and_the_next_one_cleans_up(
         write_through(path, content[:10])
         raise Cut
 
-    monkeypatch.setattr("estimator.archive.folder.write_through", cut)
+    monkeypatch.setattr("estimator.archive.write_through", cut)
     # a kill cleans up nothing
-    monkeypatch.setattr("estimator.archive.folder.shutil.rmtree", lambda _: None)
+    monkeypatch.setattr("estimator.archive.shutil.rmtree", lambda _: None)
     with pytest.raises(Cut):
         _keep(out, FIRST)
     (left,) = folders(out)
@@ -271,7 +270,7 @@ def test_a_disk_that_is_full_fails_and_leaves_what_was_there(out: Path, monkeypa
         write_through(path, content[:10])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("estimator.archive.folder.write_through", full)
+    monkeypatch.setattr("estimator.archive.write_through", full)
     result = _keep(out, MORE)
     assert result.exit_code == FAILED
     assert "failed 2026-11-20" in result.stderr
@@ -320,7 +319,7 @@ def test_a_target_that_cannot_be_looked_into_is_a_plain_error(out: Path) -> None
 
 
 def test_a_system_without_locks_gets_an_error_that_says_so(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("estimator.archive.folder", "estimator.archive.windows"):
+    for module in ("estimator.archive", "estimator.archive"):
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "fcntl", None)
     result = _keep(out, FIRST)

@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 
 from client_sdk import Telemetry
 from estimator.audit.black_box import COLLECTOR
-from estimator.audit.games import LEAST_REPORTS
-from estimator.audit.run import audit
+from estimator.audit.run import LEAST_REPORTS, audit
 from estimator.commands import audit as audit_module
 from estimator.commands.cli import command
 from estimator.errors import AuditError

@@ -15,7 +15,7 @@ import pytest
 import estimator
 from client_sdk.protocol import Registry, Window
 from estimator.errors import RequestError
-from estimator.report.participation import asked_share
+from estimator.report.strata import asked_share
 from tests.support.devices.clients import ask
 from tests.support.estimates.command_line import report
 from tests.support.estimates.documents import listed, only

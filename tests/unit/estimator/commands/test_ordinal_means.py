@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
-from estimator.audit.exact.answers import answers_of
-from estimator.audit.games import extremes
+from estimator.audit.answers import answers_of
+from estimator.audit.run import extremes
 from estimator.commands.cli import command
 from tests.support.devices.definitions import Field, registry_text
 from tests.support.estimates.command_line import report, run

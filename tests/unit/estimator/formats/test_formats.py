@@ -31,7 +31,7 @@ from estimator.render import BINARY_FORMATS, FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies import Tally, decode
 from tests.support.devices.definitions import BOOLEAN, CROSS, ORDINAL, Toml, registry_text
 from tests.support.estimates import of_strata, pages
 from tests.support.estimates.every_kind import REGISTRY, REGISTRY_TEXT, tallies

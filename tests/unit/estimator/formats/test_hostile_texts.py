@@ -23,12 +23,12 @@ from estimator.commands.cli import command
 from estimator.formats.tables import as_csv
 from estimator.render.html.page import as_html
 from estimator.render.rounding import UNBROKEN
-from estimator.render.summary import as_table, summary
 from estimator.render.text.report import as_table as as_verbose_table
 from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request
-from estimator.tallies.tally import decode
+from estimator.shown_report import ShownReport
+from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, TEXT, registry_text, without
 from tests.support.estimates.documents import listed
 
@@ -110,7 +110,9 @@ def test_a_text_in_csv_is_what_it_was_without_its_first_apostrophe() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shown", [as_summary, as_verbose_table, summary])
+@pytest.mark.parametrize(
+    "shown", [as_summary, as_verbose_table, lambda report: ShownReport.from_report(report).summary()]
+)
 def test_lines_for_a_terminal_hold_no_control_character(shown: object) -> None:
     assert callable(shown)
     text = shown(hostile_report()).replace(UNBROKEN, " ")
@@ -132,7 +134,7 @@ class Elements(HTMLParser):
 
 @pytest.mark.slow
 def test_pages_and_notebooks_show_markup_as_text() -> None:
-    for page in (as_html(hostile_report(), REGISTRY), as_table(hostile_report())):
+    for page in (as_html(hostile_report(), REGISTRY), ShownReport.from_report(hostile_report())._repr_html_()):
         assert MARKUP in Elements(page).text
         assert MARKUP not in page
         assert "<b>" not in page

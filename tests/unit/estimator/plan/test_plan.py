@@ -16,9 +16,9 @@ from click.testing import CliRunner, Result
 from client_sdk.commands.registry_commands import STARTER
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
+from estimator.plan.amplification import sampled, shuffled_epsilon
+from estimator.plan.blanket import Blanket
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
-from estimator.privacy.amplification import sampled, shuffled_epsilon
-from estimator.privacy.blanket import Blanket
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

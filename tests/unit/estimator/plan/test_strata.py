@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from client_sdk.protocol import Registry
 from estimator.commands.cli import command
+from estimator.plan.amplification import shuffled_epsilon
+from estimator.plan.blanket import Blanket
 from estimator.plan.plan import PlanRequest, make_plan
-from estimator.privacy.amplification import shuffled_epsilon
-from estimator.privacy.blanket import Blanket
 from estimator.statistics.arrays import Floats
 
 TEXT = """

@@ -17,7 +17,7 @@ from estimator.render import FORMATS
 from estimator.render.text.report import as_table
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.estimates.tallies import REGISTRY, line
 
 TALLIES = line("dark_mode", [4000, 6000]) + line("os", [5000, 0, 0, 0]) + line("os", [0, 0, 0, 0], window="2026-11-19")

@@ -29,8 +29,6 @@ from estimator.render.html.chart_data import tracks
 from estimator.render.html.page import as_html
 from estimator.render.html.questions import sparkline
 from estimator.render.rounding import MINUS, PERCENT, Unit, number
-from estimator.render.summary import as_table as as_notebook_table
-from estimator.render.summary import summary
 from estimator.render.text.rehearsal import rehearsal_as_table
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
@@ -39,7 +37,8 @@ from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.report import EstimateReport
-from estimator.tallies.tally import decode
+from estimator.shown_report import ShownReport
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates.documents import listed
 
@@ -150,7 +149,8 @@ def test_sentences_tables_and_notebooks_show_an_estimate_within_an_interval_that
     of_share, of_mean = (next(each for each in report.metrics if each.metric == name) for name in REGISTRY.metrics)
     for estimated, figure, factor in ((of_share, share, 100), (of_mean, mean, 1)):
         alone = replace(report, metrics=(estimated,))
-        for text in (answer_of(estimated), summary(alone), as_notebook_table(alone)):
+        notebook = ShownReport.from_report(alone)
+        for text in (answer_of(estimated), notebook.summary(), notebook._repr_html_()):
             shown = [*word_triples(text)]
             assert len(shown) == 1
             assert_shown(shown[0], figure, factor)

@@ -17,7 +17,7 @@ from estimator.render.text.summary import as_summary
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
 

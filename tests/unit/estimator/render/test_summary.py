@@ -15,7 +15,7 @@ from estimator.render.text.summary import aligned, as_summary, figure_lines
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, registry_text
 from tests.support.estimates.every_kind import REGISTRY, tallies
 from tests.support.estimates.tallies import REGISTRY as DARK_MODE

@@ -15,7 +15,7 @@ from estimator.render.text.summary import as_summary
 from estimator.render.words import answer_of
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, NUMBER, metric_of, mistakes, registry_text
 from tests.support.estimates import every_kind
 

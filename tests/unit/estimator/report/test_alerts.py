@@ -23,7 +23,7 @@ from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Selection
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import Tally, decode
+from estimator.tallies import Tally, decode
 from tests.support.estimates import every_kind
 
 DAY = Window.parse("2026-11-20")

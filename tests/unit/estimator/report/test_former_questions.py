@@ -11,14 +11,14 @@ from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.registry.history import Release, with_former
 from estimator.formats.json_documents import as_json, read_report
 from estimator.formats.tables import rows_of
-from estimator.privacy.amplification import together
+from estimator.plan.amplification import together
 from estimator.render.html.page import as_html
 from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
 from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.estimates.of_strata import TEXT
 

@@ -17,9 +17,9 @@ from estimator.render import FORMATS
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.report import Request, Selection
-from estimator.statistics.binomial_intervals import binomial_interval
 from estimator.statistics.confidence import EXACT_BELOW
-from estimator.tallies.tally import decode
+from estimator.statistics.intervals import binomial_interval
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, NUMBER, registry_text
 from tests.support.estimates import every_kind
 from tests.support.estimates.inverses import PRECISION

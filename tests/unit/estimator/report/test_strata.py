@@ -18,7 +18,7 @@ from estimator.report.alerts import judged, read_alert
 from estimator.report.report import make_report
 from estimator.report.strata import apart, counted_apart
 from estimator.results.report import Effect, EstimateReport, Request, Selection
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, VECTOR, Field, registry_text
 from tests.support.estimates.of_strata import DAY, METRIC, REGISTRY, TEXT, drawn
 

@@ -21,7 +21,7 @@ from estimator.report.changes import untested_figures
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 from tests.support.estimates import every_kind
 

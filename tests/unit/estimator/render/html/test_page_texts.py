@@ -21,7 +21,7 @@ from estimator.report.report import make_report
 from estimator.results.estimate import Estimate
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport, Selection
-from estimator.tallies.tally import decode
+from estimator.tallies import decode
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, SET, registry_text
 from tests.support.estimates.pages import DAYS, OPEN_DAY, tallies
 

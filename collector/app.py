@@ -1,0 +1,216 @@
+"""The Flask application: routes, headers and errors put together."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from flask import Flask, Request, Response
+from flask.sessions import NullSession, SessionInterface
+from werkzeug.exceptions import HTTPException
+
+from client_sdk.protocol.window import GRACE_S
+from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.stopped import STOPPED, encode
+from collector.api.messages import OPERATIONS, with_headers
+from collector.api.problem import BY_CODE, Problem, ProblemError
+from collector.config import DAY_S, HOUR_S
+from collector.counters import OTHER, PROBLEMS, STORE_ERRORS, WorkerCounters
+from collector.errors import QuotaExceededError, StoreFullError, StoreUnavailableError
+from collector.live_config import Served
+from collector.log import Event
+from collector.routes import Service, install
+from collector.store.store_protocol import TallyStore
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+RETRY_AFTER_S = 5
+"""Seconds to stay away while the store is down: about as long as it takes to start again."""
+
+FULL_RETRY_AFTER_S = 600
+"""Seconds to stay away while the store's memory is full.
+
+That is until ids expire, or it gets more memory.
+"""
+
+MAX_RETRY_AFTER_S = HOUR_S
+"""Longest wait for a client whose key has used up its daily quota.
+
+The access file may raise it at any time.
+"""
+
+PREFLIGHT_MAX_AGE_S = 86_400
+"""Seconds for which a browser may cache the answer to a preflight request."""
+
+PREFLIGHT = (
+    ("Access-Control-Allow-Methods", "POST"),
+    ("Access-Control-Allow-Headers", "Authorization, Content-Type"),
+    ("Access-Control-Max-Age", str(PREFLIGHT_MAX_AGE_S)),
+)
+
+_log = logging.getLogger(__name__)
+
+
+class NoSessions(SessionInterface):
+    """Gives every request the same empty session, and never saves one: devices have none."""
+
+    _session = NullSession()
+
+    def open_session(self, app: Flask, request: Request) -> NullSession:  # noqa: ARG002 the same for every request
+        """Return the empty session."""
+        return self._session
+
+
+class Application(Flask):
+    """A Flask application that looks for no hooks: there are none, and looking costs a tenth."""
+
+    session_interface = NoSessions()
+
+    def preprocess_request(self) -> None:
+        """Do nothing before a request."""
+
+    def process_response(self, response: Response) -> Response:
+        """Return the response as the handler made it."""
+        return response
+
+    def do_teardown_request(self, exc: BaseException | None = None) -> None:
+        """Do nothing after a request."""
+
+    def do_teardown_appcontext(self, exc: BaseException | None = None) -> None:
+        """Do nothing after a request."""
+
+
+def create_app(  # noqa: PLR0913 the collector's settings, by name
+    served: Callable[[], Served],
+    store: TallyStore,
+    *,
+    cors_origins: tuple[str, ...] = (),
+    grace_s: int = GRACE_S,
+    snapshot_interval_s: int = HOUR_S,
+    clock: Callable[[], float] = time.time,
+    counters: WorkerCounters | None = None,
+) -> Flask:
+    """Return the WSGI application of a collector.
+
+    Args:
+        served: returns the present definitions and keys, which may change while the service runs.
+        store: where uploads are counted.
+        cors_origins: origins of web pages that may report.
+        grace_s: seconds after its end during which a window still takes reports.
+        snapshot_interval_s: minimum number of seconds between two looks at open windows.
+        clock: Unix seconds.
+        counters: counts requests for the metrics; by default, new counters that nobody reads.
+
+    """
+    app = Application(__name__, static_folder=None)
+    counters = counters or WorkerCounters()
+    app.url_map.merge_slashes = False  # its redirects would echo the Host header
+    service = Service(
+        served=served,
+        store=store,
+        grace_s=grace_s,
+        snapshot_interval_s=snapshot_interval_s,
+        clock=clock,
+        counters=counters,
+    )
+    install(app, service)
+
+    app.register_error_handler(Exception, partial(_respond, clock=clock, counters=counters))
+    application = with_headers(app.wsgi_app, lambda environ: _headers(environ, served(), cors_origins))
+    app.wsgi_app = with_latency(application, counters)  # type: ignore[method-assign, assignment] # as in Flask's own documentation
+    return app
+
+
+def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the headers of a response that depend on the state and on who asks."""
+    headers = []
+    if served.registry.stopped:  # whatever the request and its sender
+        headers += [(STOPPED, encode(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
+    if not origins:
+        return headers
+    headers.append(("Vary", "Origin"))
+    origin = environ.get("HTTP_ORIGIN")
+    if origin in origins:
+        headers += [("Access-Control-Allow-Origin", origin), ("Access-Control-Expose-Headers", "Retry-After")]
+        if environ["REQUEST_METHOD"] == "OPTIONS":
+            headers += PREFLIGHT
+    return headers
+
+
+def _respond(error: Exception, clock: Callable[[], float], counters: WorkerCounters) -> Response:
+    """Return the problem document of a request that failed, and count it."""
+    if isinstance(error, StoreUnavailableError):
+        # Nothing is logged: a line would tell when uploads came. Maintenance logs once that the
+        # store is down.
+        counters.add(STORE_ERRORS)
+    problem = _problem(error, clock)
+    if problem.problem is Problem.INTERNAL_ERROR:
+        # The log line names our code. It never holds the request, its address or its body (see
+        # collector.log).
+        _log.error("a request failed: %s", type(error).__name__, exc_info=error, extra=Event.REQUEST_FAILED.extra)
+    counters.add(PROBLEMS, problem.problem.code)
+    return problem.response()
+
+
+def _problem(error: Exception, clock: Callable[[], float]) -> ProblemError:
+    match error:
+        case ProblemError():
+            return error
+        case MalformedError():
+            return ProblemError(BY_CODE[error.code], str(error))
+        case HTTPException():  # what the framework itself finds
+            kept = {name: value for name, value in error.get_headers() if name == "Allow"}
+            return ProblemError(_HTTP_PROBLEMS.get(error.code, Problem.BAD_REQUEST), headers=kept)
+        case StoreFullError():
+            problem, retry_after_s = Problem.STORE_FULL, FULL_RETRY_AFTER_S
+        case StoreUnavailableError():
+            problem, retry_after_s = Problem.STORE_UNAVAILABLE, RETRY_AFTER_S
+        case QuotaExceededError():
+            problem, retry_after_s = Problem.QUOTA_EXCEEDED, min(int(DAY_S - clock() % DAY_S) + 1, MAX_RETRY_AFTER_S)
+        case _:
+            return ProblemError(Problem.INTERNAL_ERROR)
+    return ProblemError(problem, headers={"Retry-After": str(retry_after_s)})
+
+
+_HTTP_PROBLEMS: dict[int | None, Problem] = {
+    HTTPStatus.NOT_FOUND: Problem.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED: Problem.METHOD_NOT_ALLOWED,
+}
+"""Problems that the framework itself finds, by status."""
+
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+_NAMES = {(operation.method, operation.path): operation.name for operation in OPERATIONS}
+
+
+def with_latency(application: WSGIApplication, counters: WorkerCounters) -> WSGIApplication:
+    """Return the application with its requests counted by operation and duration.
+
+    A body is complete when it is returned, so the duration includes it.
+    """
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        began_ns = time.perf_counter_ns()
+        try:
+            return _complete(application(environ, start_response))
+        finally:
+            name = _NAMES.get((environ["REQUEST_METHOD"], environ["PATH_INFO"]), OTHER)
+            counters.observe(name, time.perf_counter_ns() - began_ns)
+
+    return answer
+
+
+def _complete(body: Iterable[bytes]) -> list[bytes]:
+    """Return the parts of a body as a list, which the server can send together with the head."""
+    try:
+        return list(body)
+    finally:
+        if hasattr(body, "close"):
+            body.close()

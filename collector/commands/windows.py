@@ -1,0 +1,142 @@
+"""``hearsay-collector close`` and ``retire``: end a window early, remove old tallies for good."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from client_sdk.protocol.window import Window
+from collector.commands.options import (
+    examples,
+    open_store,
+    served_store_options,
+    window_of,
+)
+from collector.errors import ConfigError, StoreUnavailableError, plural
+from collector.retention import RedisRetirement, TallyName, before
+from collector.store.redis_store import RedisStore
+
+
+@click.command(
+    epilog=examples(
+        "hearsay-collector close --window 2026-W47 --data-dir hearsay-data",
+        "hearsay-collector close --window 2026-11-20 --yes",
+    )
+)
+@click.option(
+    "--window",
+    required=True,
+    metavar="WINDOW",
+    callback=window_of,
+    help="The window, such as 2026-11-20, 2026-W47 or 2026-11.",
+)
+@click.option("--yes", is_flag=True, help="Close it without confirmation, in scripts.")
+@served_store_options
+def close(window: Window, *, yes: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+    """Close a window early and for good: it accepts no more reports, and its tallies are final.
+
+    Show what the window holds, and ask for confirmation. Use the service's --durability and
+    --copies, so that the closing is stored as safely as reports are.
+    """
+    if window.starts_at > time.time():
+        raise ConfigError(f"the window {window} has not begun; only a window that has begun can be closed")
+    opened = open_store(**store)
+    was_closed = window.text in opened.closed_windows()
+    if not was_closed:
+        click.echo(f"closing window {window} for good: {_content(opened, window)}; later reports for it are refused")
+        if not yes:
+            _ask(window)
+    _close(opened, window)
+    click.echo(f"window {window} {'was closed already' if was_closed else 'is closed'}")
+
+
+def _close(store: RedisStore, window: Window) -> None:
+    """Close a window. Of one that is closed, make sure that no failover takes it back.
+
+    Raises:
+        StoreUnavailableError: if it may be closed in part; it says what to do.
+
+    """
+    try:
+        store.close(window)
+    except StoreUnavailableError as error:
+        raise StoreUnavailableError(
+            f"{error}; a part of the store may refuse reports for {window} already: run this again"
+        ) from error
+
+
+def _content(store: RedisStore, window: Window) -> str:
+    """Return how much a window holds, in words.
+
+    Numbers of reports alone show nothing of an answer, so that they are no look at an open window.
+
+    Raises:
+        ConfigError: if the store has no tally of a window of this kind: no metric has it.
+
+    """
+    tallied = store.tallied_windows() | store.closed_windows()
+    kinds = {Window.parse(name).kind for name in tallied}
+    if window.kind not in kinds:
+        known = f"only reports by {' and by '.join(sorted(kinds))}" if kinds else "no report yet"
+        raise ConfigError(f"no metric reports by {window.kind}: the store has {known}; name another --window")
+    tallies = list(store.open_tallies(frozenset(tallied - {window.text})))
+    metrics, reports = len({tally.metric for tally in tallies}), sum(sum(tally.counts) for tally in tallies)
+    if not reports:
+        return "it has no report yet"
+    return f"it has {plural(reports, 'report')} of {plural(metrics, 'metric')}"
+
+
+def _ask(window: Window) -> None:
+    """Ask whether to close a window.
+
+    Raises:
+        ConfigError: if nobody can answer.
+        click.Abort: if the answer is no.
+
+    """
+    if not is_terminal():
+        raise ConfigError(f"closing the window {window} cannot be undone, and nobody can be asked here: add --yes")
+    click.confirm("Close it?", abort=True)
+
+
+def is_terminal() -> bool:
+    """Return whether somebody can answer a question."""
+    return sys.stdin.isatty()
+
+
+@click.command(epilog=examples("hearsay-collector retire --before 2026-01-01 --dry-run"))
+@click.option(
+    "--before",
+    "first_kept",
+    required=True,
+    metavar="WINDOW",
+    callback=window_of,
+    help="The first window to keep.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be removed, and remove nothing.")
+@served_store_options
+def retire(first_kept: Window, *, dry_run: bool, **store: Any) -> None:  # noqa: ANN401 each is typed by its option and by open_store
+    """Delete the tallies of all windows that closed before a window, for good.
+
+    A removal that was interrupted is completed first. The windows stay closed, so late reports are
+    refused. Open windows are never removed. Use the service's --durability and --copies, so that
+    the removal is stored as safely as reports are.
+    """
+    retirement = RedisRetirement(open_store(**store))
+    names = sorted(retirement.begun().union(before(retirement, first_kept)))
+    if not dry_run:
+        retirement.retire(names)
+    for line in _lines(names, "would remove" if dry_run else "removed"):
+        click.echo(line)
+
+
+def _lines(names: Sequence[TallyName], action: str) -> list[str]:
+    windows = Counter(name.window for name in names)
+    lines = sorted(f"{window}: {plural(count, 'tally', 'tallies')}" for window, count in windows.items())
+    tallies = plural(len(names), "tally", "tallies")
+    return [*lines, f"{action} {tallies} of {plural(len(windows), 'closed window')}"]

@@ -1,0 +1,228 @@
+"""The counters of the workers: rows of 64-bit cells in shared memory, one row for each worker.
+
+To count is to add in memory that both processes share, without a message or a system call. A worker
+has its row of the sheet for as long as it lives, and the next worker takes over the row of one that
+died. So counters never go back, and there are never more rows than workers at one time.
+
+The multiprocess mode of prometheus_client would do this with a folder of files, which a collector
+that is killed leaves behind; these cells have no file name. Its files are holes at first: on a full
+disk a worker that counts is killed (SIGBUS), where here it only is missing from the metrics. It
+would also cost more: 3.56 us for each upload, against 1.10 us here.
+
+Only perturbed reports and transport are counted, never a symbol, a metric or a device.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import mmap
+import os
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import count
+from multiprocessing.reduction import DupFd
+from typing import Any
+
+from client_sdk.protocol.wire.verdict import Refusal
+from collector.api.messages import OPERATIONS
+from collector.api.problem import Problem
+from collector.files import unlinked_file
+from collector.store.store_protocol import CountedUpload
+
+_log = logging.getLogger(__name__)
+
+
+class Sheet:
+    """Rows of equal length, all zeros at first, in a file that all processes hold open.
+
+    A process locks its row until it ends, in whatever way, and the next process continues in the
+    row of one that died. The lock belongs to the process, not to the open file, which all of them
+    inherit. It ends as soon as the process closes any of its descriptors of the file, so a process
+    must keep its row for good.
+    """
+
+    def __init__(self, row_bytes: int, descriptor: int | None = None) -> None:
+        """Take over a file, or create one.
+
+        Args:
+            row_bytes: the bytes of a row; a row takes whole pages of memory.
+            descriptor: the file's descriptor, or None for a new file.
+
+        Raises:
+            ConfigError: if no file can be created.
+
+        """
+        self._row_bytes = row_bytes
+        self._stride = -(-row_bytes // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        self._descriptor = unlinked_file() if descriptor is None else descriptor
+
+    def __reduce__(self) -> tuple[Callable[..., Sheet], tuple[Any, ...]]:
+        """Pass the sheet to a process that is being started."""
+        return _adopt, (self._row_bytes, DupFd(self._descriptor))
+
+    def row(self) -> mmap.mmap:
+        """Return a row in shared memory that belongs to this process until it ends.
+
+        Raises:
+            OSError: if there is no room for a row.
+
+        """
+        for start in count(0, self._stride):
+            with suppress(
+                BlockingIOError, PermissionError
+            ):  # systems differ in how they say that another process has it
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, self._stride, start)
+                missing = start + self._stride - os.fstat(self._descriptor).st_size
+                if missing > 0:
+                    # written, not left as a hole: if the disk had no room for it, it would kill the
+                    # process
+                    os.pwrite(self._descriptor, bytes(missing), start + self._stride - missing)
+                return mmap.mmap(self._descriptor, self._stride, offset=start)
+        raise AssertionError("unreachable: the rows do not end")
+
+    def rows(self) -> Iterator[bytes]:
+        """Yield the present content of every row, of living and dead processes."""
+        for start in range(0, os.fstat(self._descriptor).st_size - self._stride + 1, self._stride):
+            yield os.pread(self._descriptor, self._row_bytes, start)
+
+
+def _adopt(row_bytes: int, descriptor: Any) -> Sheet:  # noqa: ANN401 multiprocessing's own type
+    return Sheet(row_bytes, descriptor.detach())
+
+
+ACCEPTED = "accepted"
+OTHER = "other"
+"""The operation of a request that matches none."""
+
+BUCKETS_S = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Upper bounds of latency buckets: from less than a disk write takes to the store's time limit."""
+
+OPERATION_NAMES = (*(operation.name for operation in OPERATIONS), OTHER)
+
+UPLOADS, REPORTS, PROBLEMS, STORE_ERRORS = "uploads", "reports", "problems", "store_errors"
+
+LABELS: Mapping[str, tuple[str, ...]] = {
+    UPLOADS: ("counted", "refused", "duplicate"),
+    REPORTS: (ACCEPTED, *(refusal.value for refusal in Refusal)),
+    PROBLEMS: tuple(problem.code for problem in Problem),
+    STORE_ERRORS: ("",),
+}
+"""The labels of each counter."""
+
+_COUNTERS = [(name, label) for name, labels in LABELS.items() for label in labels]
+_CELL = {counter: cell for cell, counter in enumerate(_COUNTERS)}
+
+_HISTOGRAM_CELLS = len(BUCKETS_S) + 2
+"""One cell for each bucket, one for slower requests, and one for the sum of nanoseconds."""
+
+_HISTOGRAM = {name: len(_COUNTERS) + place * _HISTOGRAM_CELLS for place, name in enumerate(OPERATION_NAMES)}
+
+_PID = len(_COUNTERS) + len(OPERATION_NAMES) * _HISTOGRAM_CELLS
+"""The cell that names the process which has the row."""
+
+CELLS = _PID + 1
+_BYTES = 8 * CELLS
+
+_BUCKETS_NS = tuple(round(bound * 1e9) for bound in BUCKETS_S)
+
+_COUNTED, _REFUSED, _DUPLICATE = (_CELL[UPLOADS, label] for label in LABELS[UPLOADS])
+_ACCEPTED = _CELL[REPORTS, ACCEPTED]
+
+
+class WorkerCounters:
+    """The counters of one process, for all its threads."""
+
+    def __init__(self, sheet: Sheet | None = None) -> None:
+        """Take a row that no living process has.
+
+        Without a sheet, count in this process's memory only.
+        """
+        self._lock = threading.Lock()
+        self._cells = memoryview(_memory(sheet)).cast("q")
+        self._cells[_PID] = os.getpid()
+
+    def add(self, name: str, label: str = "", amount: int = 1) -> None:
+        """Add to a counter."""
+        with self._lock:
+            self._cells[_CELL[name, label]] += amount
+
+    def add_counted(self, *uploads: CountedUpload) -> None:
+        """Count uploads and their reports. Of a duplicate count only the upload.
+
+        An upload is refused if every one of its reports is.
+        """
+        cells = self._cells
+        with self._lock:
+            for (reports, refused), is_duplicate in uploads:
+                if is_duplicate:
+                    cells[_DUPLICATE] += 1
+                    continue
+                cells[_COUNTED if len(refused) < reports else _REFUSED] += 1
+                cells[_ACCEPTED] += reports - len(refused)
+                for _, refusal in refused:
+                    cells[_CELL[REPORTS, refusal]] += 1
+
+    def observe(self, operation: str, elapsed_ns: int) -> None:
+        """Count a request.
+
+        Args:
+            operation: the operation's name.
+            elapsed_ns: nanoseconds that the request took.
+
+        """
+        first = _HISTOGRAM.get(operation, _HISTOGRAM[OTHER])
+        with self._lock:
+            self._cells[first + bisect_left(_BUCKETS_NS, elapsed_ns)] += 1
+            self._cells[first + _HISTOGRAM_CELLS - 1] += elapsed_ns
+
+
+class Totals:
+    """The sums over all processes, living and dead, that counted on a sheet."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        """Read the present sums."""
+        self._cells = [0] * CELLS
+        for counted in sheet.rows():
+            for cell, amount in enumerate(memoryview(counted).cast("q")):
+                self._cells[cell] += amount
+
+    def of(self, name: str, label: str = "") -> int:
+        """Return the sum of a counter."""
+        return self._cells[_CELL[name, label]]
+
+    def latency(self, operation: str) -> tuple[list[int], float]:
+        """Return the requests in each bucket, slower ones last, and the sum of seconds."""
+        first = _HISTOGRAM[operation]
+        *buckets, sum_ns = self._cells[first : first + _HISTOGRAM_CELLS]
+        return buckets, sum_ns / 1e9
+
+
+def worker_pids(sheet: Sheet) -> list[int]:
+    """Return the process that has each row, or had it last."""
+    return [memoryview(counted).cast("q")[_PID] for counted in sheet.rows()]
+
+
+def new_sheet() -> Sheet:
+    """Return a new sheet for the counters of all processes that receive it.
+
+    Raises:
+        ConfigError: if its file cannot be created.
+
+    """
+    return Sheet(_BYTES)
+
+
+def _memory(sheet: Sheet | None) -> mmap.mmap | bytearray:
+    """Return the memory to count in.
+
+    A worker that is missing from the metrics is better than no worker.
+    """
+    if sheet is not None:
+        try:
+            return sheet.row()
+        except OSError as error:
+            _log.warning("a worker is missing from the metrics: %s", error.strerror)
+    return bytearray(_BYTES)

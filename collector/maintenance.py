@@ -1,0 +1,250 @@
+"""What happens by the clock: windows close, and the append-only file is rewritten.
+
+It runs in every collector; several may run it on one store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+
+from collector.errors import ConfigError, StoreUnavailableError
+from collector.log import Event
+from collector.store.store_protocol import TallyStore, close_due_windows, look_at_open_windows
+
+
+class Health(NamedTuple):
+    """Whether the store was alive and healthy when it was last looked at.
+
+    Attributes:
+        is_up: whether it answered and had lost nothing that was acknowledged.
+        is_noted: whether a loss in the embedded store's file would be noticed; always true for
+            other stores.
+        open_windows: how many windows with a tally take reports.
+        closed_windows: how many windows are closed.
+        memory_used: the fraction of its memory in use, on the fullest server; 0 if nobody has
+            looked yet.
+        open_reports: the reports by metric and open window, as the last look at open windows shows
+            them.
+        store_restarts: how often the embedded store has ended by itself and was started again;
+            always 0 for other stores.
+
+    """
+
+    is_up: bool
+    is_noted: bool
+    open_windows: int
+    closed_windows: int
+    memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+    store_restarts: int = 0
+
+
+REWRITE_INTERVAL_S = 840.0
+"""14 minutes.
+
+Even one tick late, uploads stay in order on disk for less than a quarter of an hour.
+"""
+
+RETRY_INTERVAL_S = 30.0
+"""Seconds until a failed rewrite is tried again.
+
+Trying every second does not help against a full disk.
+"""
+
+TICK_S = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+class Log(Protocol):
+    """The store's append-only file, which holds uploads in order until it is rewritten."""
+
+    def rewrite_log(self) -> bool:
+        """Begin a rewrite, and return whether it has begun."""
+
+    def log_rewrite_failed(self) -> bool:
+        """Return whether the last rewrite failed."""
+
+
+class ServerState(NamedTuple):
+    """What a look at the servers showed. The fields have the names that they have in Health."""
+
+    is_noted: bool = True
+    memory_used: float = 0.0
+    open_reports: Mapping[tuple[str, str], int] = MappingProxyType({})
+
+
+class Maintenance:
+    """Does the store's chores in a thread, until it is stopped.
+
+    Attributes:
+        health: the store's health when it was last looked at.
+
+    """
+
+    def __init__(
+        self,
+        store: TallyStore,
+        log: Log,
+        *,
+        grace_s: int,
+        every_tick: Callable[[], ServerState] = ServerState,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Prepare the chores; nothing happens before ``start``.
+
+        Args:
+            store: the store whose windows are closed.
+            log: the append-only file that is rewritten.
+            grace_s: seconds after its end during which a window still takes reports.
+            every_tick: does further chores once a second, and returns the state of the servers.
+            clock: returns Unix seconds.
+
+        """
+        self._store = store
+        self._log = log
+        self._grace_s = grace_s
+        self._every_tick = every_tick
+        self._clock = clock
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
+        self._closed: frozenset[str] | None = None
+        self._closed_before: frozenset[str] = frozenset()
+        self._rewritten_at = float("-inf")
+        self.health = Health(is_up=True, is_noted=True, open_windows=0, closed_windows=0)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop the thread, and wait until it has ended."""
+        self._stopped.set()
+        self._thread.join()
+
+    def tick(self, monotonic_s: float) -> None:
+        """Do what is due now.
+
+        The file is also rewritten after a window was closed, whoever closed it: the clock, the
+        command line or another collector.
+        """
+        try:
+            self.health = self.health._replace(**self._every_tick()._asdict())
+            self._look_after_windows()
+        finally:
+            # no window can close while a cluster node is away, but the other nodes' files must not
+            # wait
+            self._rewrite_when_due(monotonic_s)
+
+    def _look_after_windows(self) -> None:
+        before = self._store.closed_windows() if self._closed is None else self._closed
+        close_due_windows(self._store, now_s=self._clock(), grace_s=self._grace_s)
+        closed = self._closed = self._store.closed_windows()
+        for window in sorted(closed - before):
+            _log.info("window %s is closed", window, extra=Event.WINDOW_CLOSED.extra)
+        opened = self._store.tallied_windows() - closed
+        self.health = self.health._replace(is_up=True, open_windows=len(opened), closed_windows=len(closed))
+
+    def _rewrite_when_due(self, monotonic_s: float) -> None:
+        closed = self._closed or frozenset()
+        since_rewrite_s = monotonic_s - self._rewritten_at
+        is_due = since_rewrite_s >= REWRITE_INTERVAL_S or closed != self._closed_before
+        is_due = is_due or (since_rewrite_s >= RETRY_INTERVAL_S and self._log.log_rewrite_failed())
+        if is_due and self._log.rewrite_log():
+            if self._rewritten_at > float("-inf"):  # every start begins with one, which is no news
+                _log.info("the append-only file is being rewritten", extra=Event.FILE_REWRITTEN.extra)
+            self._closed_before = closed
+            self._rewritten_at = monotonic_s
+
+    def _run(self) -> None:
+        reasons: set[str] = set()
+        while not self._stopped.wait(TICK_S):
+            try:
+                self.tick(time.monotonic())
+            except Exception as error:  # noqa: BLE001 whatever it is, the next second may be better
+                # A ConfigError means that the embedded store has lost data, and may not even run.
+                is_up = not isinstance(error, (StoreUnavailableError, ConfigError))
+                if str(error) not in reasons:  # a lost connection may hide a worse reason
+                    _log.warning("maintenance is suspended: %s", error, extra={} if is_up else Event.STORE_DOWN.extra)
+                reasons.add(str(error))
+                # an old count would pass for a present one
+                self.health = self.health._replace(is_up=is_up, open_reports={})
+            else:
+                if reasons:
+                    _log.info("maintenance continues: the store answers", extra=Event.STORE_UP.extra)
+                reasons.clear()
+
+
+LOOK_RETRY_S = 60.0
+"""Seconds until a look that the store refused is tried again."""
+
+
+class OpenReports:
+    """Counts the reports of open windows for the metrics, by the look that everybody else gets.
+
+    A count that is renewed with every scrape would say when each report of a metric came. So this
+    takes what a preliminary report shows, as often as that is renewed, and adds up the symbols. It
+    does not look before an interval is over: who tries out a new service would get that empty look
+    for an hour.
+    """
+
+    def __init__(
+        self,
+        store: TallyStore,
+        *,
+        grace_s: int,
+        interval_s: int,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to look for the first time in ``interval_s`` seconds.
+
+        Args:
+            store: the store whose windows are looked at.
+            grace_s: seconds after its end during which a window still takes reports.
+            interval_s: minimum number of seconds between two looks.
+            clock: returns Unix seconds.
+            monotonic: returns seconds that never go back.
+
+        """
+        self._store = store
+        self._grace_s = grace_s
+        self._interval_s = interval_s
+        self._clock = clock
+        self._monotonic = monotonic
+        self._next_s = monotonic() + interval_s
+        self._reports: Mapping[tuple[str, str], int] = {}
+
+    def __call__(self) -> Mapping[tuple[str, str], int]:
+        """Return the reports by metric and window, as the last look shows them.
+
+        Without a look there are none: an old count would pass for a present one.
+        """
+        if self._monotonic() < self._next_s:
+            return self._reports
+        try:
+            self._reports, lasts_s = self._look()
+        except StoreUnavailableError as error:
+            _log.warning("the reports of open windows are missing from the metrics: %s", error)
+            self._reports, lasts_s = {}, LOOK_RETRY_S
+        self._next_s = self._monotonic() + lasts_s
+        return self._reports
+
+    def _look(self) -> tuple[Mapping[tuple[str, str], int], float]:
+        """Return the reports, and the seconds until another look is allowed."""
+        now_s = self._clock()
+        closed = self._store.closed_windows()
+        look = look_at_open_windows(
+            self._store, closed, now_s=now_s, interval_s=self._interval_s, grace_s=self._grace_s
+        )
+        reports: Counter[tuple[str, str]] = Counter()
+        for tally in look:
+            reports[tally.metric, tally.window] += sum(tally.counts)
+        # a look that was taken while the clock was ahead must not hold up the next one for as long
+        return reports, min(self._interval_s, max(1.0, look.taken_s + self._interval_s - now_s))

@@ -1,1 +1,0 @@
-"""What the service counts about itself, and whether it is healthy."""

@@ -1,0 +1,180 @@
+"""Prometheus metrics of all workers, on an address of their own.
+
+This module is the only importer of prometheus_client.
+
+What each process uses is a series of its own: a sum over the processes would fall when a worker
+ends, and Prometheus would read that as a counter that began anew. A worker's name is that of its
+row: the next worker in the row continues the series, with another start time.
+
+They are for the operator of the service: counts of uploads, perturbed reports and requests, and
+nothing about a single one.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from collector.api.messages import with_headers
+from collector.counters import (
+    BUCKETS_S,
+    LABELS,
+    OPERATION_NAMES,
+    PROBLEMS,
+    REPORTS,
+    STORE_ERRORS,
+    UPLOADS,
+    Sheet,
+    Totals,
+    worker_pids,
+)
+from collector.errors import ConfigError
+from collector.maintenance import Health
+
+_COUNTERS = (
+    (
+        UPLOADS,
+        "hearsay_uploads",
+        "Uploads with a verdict: counted in part at least, refused as a whole, or a duplicate of an earlier one.",
+        "outcome",
+    ),
+    (
+        REPORTS,
+        "hearsay_reports",
+        "Perturbed reports of these uploads, without duplicates: accepted, or why they were refused.",
+        "verdict",
+    ),
+    (PROBLEMS, "hearsay_problems", "Answers with a problem, including those to lines of batches, by code.", "code"),
+)
+
+
+@contextmanager
+def served_metrics(address: str, port: int, sheet: Sheet, health: Callable[[], Health]) -> Iterator[None]:
+    """Serve the metrics while the context is entered.
+
+    Raises:
+        ConfigError: if the address cannot be used.
+
+    """
+    registry = CollectorRegistry()
+    registry.register(_Exposition(sheet, health))
+    try:
+        server, thread = start_http_server(port, address, registry)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot serve metrics on {address}:{port}: {error.strerror}; choose another with --metrics-bind"
+        ) from error
+    server.set_app(with_headers(make_wsgi_app(registry)))
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Exposition(Collector):
+    """All metrics, gathered on request."""
+
+    def __init__(self, sheet: Sheet, health: Callable[[], Health]) -> None:
+        self._sheet = sheet
+        self._health = health
+
+    def describe(self) -> Iterable[Metric]:
+        """Describe nothing in advance: this is the only collector, so its names cannot clash."""
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric."""
+        return families(self._sheet, self._health())
+
+
+def families(sheet: Sheet, health: Health) -> Iterator[Metric]:
+    """Yield every metric.
+
+    Args:
+        sheet: the sheet on which all processes have counted.
+        health: the store's health when it was last looked at.
+
+    """
+    totals = Totals(sheet)
+    for name, exposed, description, label in _COUNTERS:
+        counter = CounterMetricFamily(exposed, description, labels=(label,))
+        for value in LABELS[name]:
+            counter.add_metric((value,), totals.of(name, value))
+        yield counter
+    yield CounterMetricFamily("hearsay_store_errors", "Errors of the store.", totals.of(STORE_ERRORS))
+    yield CounterMetricFamily(
+        "hearsay_store_restarts", "How often the embedded store has ended by itself.", health.store_restarts
+    )
+    yield _latency(totals)
+    yield from _gauges(health)
+    yield from process_families({"main": os.getpid()} | worker_processes(sheet))
+
+
+def _latency(totals: Totals) -> Metric:
+    latency = HistogramMetricFamily(
+        "hearsay_request_seconds",
+        "From a request's head to its answer, including the arrival of its body.",
+        labels=("operation",),
+    )
+    for operation in OPERATION_NAMES:
+        buckets, sum_s = totals.latency(operation)
+        bounds = (*map(str, BUCKETS_S), "+Inf")
+        latency.add_metric((operation,), list(zip(bounds, accumulate(buckets), strict=True)), sum_s)
+    return latency
+
+
+def _gauges(health: Health) -> Iterator[Metric]:
+    yield GaugeMetricFamily("hearsay_store_up", "Whether the store answered within the last second.", health.is_up)
+    yield GaugeMetricFamily(
+        "hearsay_store_noted", "Whether a loss in the embedded store's file would be noticed.", health.is_noted
+    )
+    yield GaugeMetricFamily(
+        "hearsay_store_memory_used_ratio",
+        "The fraction of its memory that the store uses, on the fullest server.",
+        health.memory_used,
+    )
+    windows = GaugeMetricFamily("hearsay_windows", "Windows that have a tally.", labels=("state",))
+    windows.add_metric(("open",), health.open_windows)
+    windows.add_metric(("closed",), health.closed_windows)
+    yield windows
+    reports = GaugeMetricFamily(
+        "hearsay_window_reports",
+        "Perturbed reports in open windows, as the last look at open windows shows them.",
+        labels=("metric", "window"),
+    )
+    for labels, count in health.open_reports.items():
+        reports.add_metric(labels, count)
+    yield reports
+    build = GaugeMetricFamily("hearsay_build_info", "Always 1.", labels=("version", "python"))
+    build.add_metric((version("hearsay-ldp"), platform.python_version()), 1)
+    yield build
+
+
+def worker_processes(sheet: Sheet) -> dict[str, int]:
+    """Return the pid of each worker, by a name that its successor takes over."""
+    return {f"worker-{number}": pid for number, pid in enumerate(worker_pids(sheet), 1)}
+
+
+def process_families(processes: Mapping[str, int]) -> Iterator[Metric]:
+    """Yield the ``process_*`` metrics of processes, each labelled with its name.
+
+    A process that has ended has none. Systems without ``/proc`` have none at all.
+    """
+    families: dict[str, Metric] = {}
+    for name, pid in processes.items():
+        for family in ProcessCollector(pid=partial(int, pid), registry=None).collect():
+            known = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                known.add_sample(sample.name, {"process": name}, sample.value)
+    yield from families.values()

@@ -1,1 +1,0 @@
-"""Keeps a store in order: closes windows, and retires tallies in time."""

@@ -1,0 +1,229 @@
+"""Which inputs and answers are walked, and the law from an answer to inputs.
+
+**Which inputs.** All of them, where all laws together have at most `MOST_PATHS` entries. Larger
+alphabets are sampled: the first two inputs, the last two, the middle one, and as many others as
+that allows, drawn once for all audits. The sample holds a worst pair, because of what the
+mechanisms are:
+
+* k-ary response, block designs and geometries: any pair will do. Their laws have only two
+  probabilities, that of a symbol that supports the input and that of any other symbol. Each pair of
+  inputs has a symbol that supports only one of them. (In a cyclic design, shifting all values
+  shifts all symbols, so pairs with one difference are alike.)
+* A tree: the first and the last input are in different nodes on every level, and any two nodes of
+  a level will do.
+* Bands: as the input goes from the first to the last, the weight of a
+  symbol rises and then falls. So each symbol has its least weight at an end, where the first and
+  the last symbol have their greatest one.
+* Added noise: the farthest inputs are worst, because weights fall with the distance. The largest
+  ratio is at an end of the range, or next to it, between the first two or the last two inputs.
+
+If the proved ratio of the sample *is* the declared one, the argument holds for the sample. That no
+other input exceeds it rests on the argument.
+
+**Which answers.** An answer that is not a single input is a mixture of inputs: a number between two
+points of a grid, or a set, of which a member is drawn. The probability of each symbol is then
+linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their parts, and a
+hockey-stick divergence is convex. (This mirrors "post-processing", Dwork & Roth 2014, section
+3.5.1: a mixture is a randomized map *before* the channel, and no such map reveals more than its
+inputs do.) So the points of the grid, or the members, are the worst answers. A few mixtures are
+walked too, to check that they are what they should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb
+from typing import Final, NamedTuple, cast
+
+import numpy as np
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.kinds.cross import MeanByGroup
+from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.set import Subset
+from client_sdk.protocol.metric import Metric
+from estimator.analyses.metric import of_shape
+from estimator.audit.paths import Chances
+
+MOST_PATHS = 2**17
+"""The most paths of all laws of a metric: a few seconds, at ten to thirty microseconds a path.
+K-ary response walks all of 362 categories; projective geometry walks 58 to 119 of 1,024.
+"""
+
+LEAST_INPUTS = 5
+"""The least inputs of a sample: the first two, the last two, and the middle one."""
+
+SEED = 1
+"""Chooses the same other inputs in every audit: a reviewer must see what the author saw."""
+
+MOST_SETS = 2**8
+"""Up to this many sets, or counts, all are walked. Each has a law like any other answer."""
+
+PARTS = (Fraction(1, 3), Fraction(1, 2))
+"""Where in a cell of a grid numbers are walked, as fractions of it. A third is no multiple of
+2**-64.
+"""
+
+Answer = Hashable
+"""An answer as `client_sdk.protocol.metric.Metric.perturb` takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedAnswer:
+    """An answer, and the law by which it should become an input.
+
+    Attributes:
+        value: the answer.
+        inputs: the exact probability of each input.
+
+    """
+
+    value: Answer
+    inputs: Chances[int]
+
+    @classmethod
+    def of_input(cls, place: int) -> EncodedAnswer:
+        """Return an input of a channel as an answer that always becomes this input."""
+        return cls(place, {place: Fraction(1)})
+
+
+def inputs_of(channel: Channel, *, all_inputs: bool) -> tuple[int, ...]:
+    """Return the inputs that are walked, rising: a sample of a large alphabet by default."""
+    every, last = channel.inputs, channel.inputs - 1
+    size = max(LEAST_INPUTS, MOST_PATHS // channel.symbols)
+    if all_inputs or size >= every:
+        return tuple(range(every))
+    ends = {0, 1, last // 2, last - 1, last}
+    drawn = np.random.default_rng(SEED).choice(every, size, replace=False).tolist()
+    return tuple(sorted(ends | set(drawn[: size - len(ends)])))
+
+
+def answers_of(metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool = False) -> list[EncodedAnswer]:
+    """Return the answers that are walked: those of one input each, and any mixtures."""
+    answers = of_shape(metric.kind, WALKED_SHAPES).answers(metric, inputs, all_inputs)
+    return [EncodedAnswer(answer, dict(metric.law(answer))) for answer in answers]
+
+
+@dataclass(frozen=True, slots=True)
+class WalkPlan:
+    """What is walked of a metric.
+
+    Attributes:
+        encoded: answers that are walked up to the input.
+        reported: answers that are walked all the way to the report.
+        rows: inputs that are walked to the report, because no answer in ``reported`` always becomes
+            them.
+
+    """
+
+    encoded: list[EncodedAnswer]
+    reported: list[EncodedAnswer]
+    rows: list[int]
+
+    @classmethod
+    def of(cls, metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool) -> WalkPlan:
+        """Return which answers to a metric are walked, and how far.
+
+        Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
+        are walked up to the input, but only mixtures and the ends of the range are walked beyond
+        it.
+        """
+        answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
+        reported = answers
+        if of_shape(metric.kind, WALKED_SHAPES).is_slow:
+            ends = {0, 1, last - 1, last}
+            reported = [answer for answer in answers if len(answer.inputs) > 1 or answer.inputs.keys() & ends]
+        alone = {place for answer in reported if len(answer.inputs) == 1 for place in answer.inputs}
+        return cls(answers, reported, [place for place in inputs if place not in alone])
+
+    @property
+    def laws(self) -> int:
+        """The number of laws of reports that are walked."""
+        return len(self.reported) + len(self.rows)
+
+
+def coins_of_encoding(metric: Metric) -> int:
+    """Return how many coins it takes to turn an answer into an input.
+
+    It is the same for all answers of a domain.
+    """
+    return of_shape(metric.kind, WALKED_SHAPES).coins
+
+
+def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as all in the table
+    return [metric.labels[place] for place in inputs]
+
+
+def _numbers(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
+    return _on_grid(cast("Grid", metric.kind), inputs, metric.channel.inputs - 1)
+
+
+def _pairs(metric: Metric, _: tuple[int, ...], __: bool) -> list[Answer]:  # noqa: FBT001 as above
+    kind = cast("MeanByGroup", metric.kind)
+    return list(product(kind.first.labels, _on_grid(kind.second, tuple(range(kind.points)), kind.points - 1)))
+
+
+def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
+    """Return the points of a grid and some numbers between them.
+
+    Counts and steps of a scale are whole numbers.
+    """
+    places = [Fraction(place) for place in inputs]
+    places += [cell + part for cell in dict.fromkeys((0, last // 2, last - 1)) for part in PARTS]
+    numbers: Iterable[Fraction] = (kind.low + (kind.high - kind.low) * place / last for place in places)
+    if kind.is_whole and kind.high < MOST_SETS:
+        numbers = map(Fraction, range(int(kind.low), int(kind.high) + 1))
+    stated = (Fraction(round(number)) if kind.is_whole else number for number in numbers)
+    return list(dict.fromkeys(kind.answer_at(number) for number in stated))
+
+
+def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
+    """Whether only some of the sets that a user can have are walked."""
+    return not all_inputs and of_shape(metric.kind, WALKED_SHAPES).sets(metric) > MOST_SETS
+
+
+def _count_of_sets(metric: Metric) -> int:
+    kind = cast("Subset", metric.kind)
+    return sum(comb(len(kind.values), size) for size in range(kind.max_items + 1))
+
+
+def _sets(metric: Metric, _: tuple[int, ...], all_sets: bool) -> list[Answer]:  # noqa: FBT001 as above
+    """Return all sets if that is requested or if there are few, else two sets of each size.
+
+    These are the first values and the last ones.
+    """
+    kind = cast("Subset", metric.kind)
+    sizes = range(kind.max_items + 1)
+    if all_sets or _count_of_sets(metric) <= MOST_SETS:
+        return [members for size in sizes for members in combinations(kind.values, size)]
+    ends = ((kind.values[:size], kind.values[len(kind.values) - size :]) for size in sizes)
+    return list(dict.fromkeys(members for pair in ends for members in pair))
+
+
+class WalkedShape(NamedTuple):
+    """What is walked of a shape of answers.
+
+    Attributes:
+        answers: from a question, the walked inputs, and whether all are, to answers.
+        coins: how many coins it takes to turn an answer into an input.
+        is_slow: whether encoding is in exact fractions, so that not all answers are reported.
+        sets: how many sets a user can have; 0 for other answers.
+
+    """
+
+    answers: Callable[[Metric, tuple[int, ...], bool], list[Answer]]
+    coins: int = 0
+    is_slow: bool = False
+    sets: Callable[[Metric], int] = lambda _: 0
+
+
+WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
+    "Labels": WalkedShape(_labels),
+    "Subset": WalkedShape(_sets, coins=1, sets=_count_of_sets),
+    "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
+    "MeanByGroup": WalkedShape(_pairs, coins=1),
+}
+"""By the class of a kind, or its base."""

@@ -1,0 +1,196 @@
+"""Compares the laws of one step, found by a walk over all coins, with their declaration.
+
+The losses that a registry requests are read from its text, because the SDK could make other
+channels than requested.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from operator import index
+from typing import Any, TypeVar
+
+from client_sdk.protocol.channel import Channel, Coins
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.audit.answers import EncodedAnswer
+from estimator.audit.paths import Chances, law_of
+from estimator.audit.proof import ExactClaim, Proof, Walked, least_delta, least_ratio
+
+T = TypeVar("T", bound=Hashable)
+
+
+def integer(outcome: object) -> int:
+    """Return an outcome as an integer. A draw is decided."""
+    return index(outcome)  # type: ignore[arg-type] # anything else raises, and the audit reports that
+
+
+@dataclass(slots=True)
+class Walk:
+    """A step, and what its paths have shown so far.
+
+    Attributes:
+        step: what it does, in words.
+        channel: its declared channel.
+        after_law: called with 1 after each law.
+
+    """
+
+    step: str
+    channel: Channel
+    after_law: Callable[[int], object]
+    _laws: list[Chances[int]] = field(default_factory=list)
+    _inputs: set[int] = field(default_factory=set)
+    _coins: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _paths: int = 0
+    _rows: dict[int, Chances[int]] = field(default_factory=dict)
+    _mismatches: list[str] = field(default_factory=list)
+
+    def encoded(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int) -> None:
+        """Walk how an answer becomes an input, which should take a number of coins."""
+        law = law_of(procedure, integer)
+        self.compare("an answer", law.chances, answer.inputs)
+        if law.lengths != {coins}:
+            self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to become an input, not {coins}")
+
+    def reported(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0) -> None:
+        """Walk how an answer becomes a symbol, or how an input does.
+
+        Args:
+            procedure: what the device runs.
+            answer: its answer.
+            coins: how many coins it takes before this procedure.
+
+        """
+        law, declared = law_of(procedure, integer), self.declared(answer)
+        # a million probabilities need not be kept twice
+        chances = declared if self.compare("a report", law.chances, declared) else law.chances
+        taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
+        self.add(chances, answer, law.paths, taken)
+
+    def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
+        """Add a law of an answer.
+
+        Args:
+            chances: the law.
+            answer: whose law it is.
+            paths: how many paths it has.
+            coins: how many coins they take, by the symbol to which they lead.
+
+        """
+        self._laws.append(chances)
+        self._inputs.update(answer.inputs)
+        self._paths += paths
+        for symbol, taken in coins.items():
+            self._coins[symbol].update(taken)
+        self.after_law(1)
+
+    def declared(self, answer: EncodedAnswer) -> Chances[int]:
+        """Return the declared law of an answer: the mixture of the laws of its inputs."""
+        if len(answer.inputs) == 1:
+            return self._row(*answer.inputs)
+        mixture: defaultdict[int, Fraction] = defaultdict(Fraction)
+        for place, share in answer.inputs.items():
+            for symbol, chance in self._row(place).items():
+                mixture[symbol] += share * chance
+        return mixture
+
+    def compare(self, what: str, walked: Chances[T], declared: Chances[T]) -> bool:
+        """Return whether a law is the declared one, and remember one that is not."""
+        if walked == declared:
+            return True
+        none = Fraction(0)
+        off = {each: walked.get(each, none) - declared.get(each, none) for each in walked.keys() | declared.keys()}
+        worst = max(off, key=lambda each: abs(off[each]))
+        self._mismatches.append(
+            f"{what} has not the declared law: of {len(off)} chances that of {worst} is {float(off[worst]):+.3g} off it"
+        )
+        return False
+
+    def proof(self, metric: str, claimed_nanos: int, request: RequestedLoss | None) -> Proof:
+        """Return what all laws together prove.
+
+        Args:
+            metric: its name.
+            claimed_nanos: the epsilon that is charged, in billionths.
+            request: the requested loss. None where that is not compared.
+
+        """
+        channel = self.channel
+        claim = ExactClaim(claimed_nanos, channel.worst_ratio, channel.delta)
+        ratio, delta = least_ratio(self._laws, claim.delta), least_delta(self._laws, claim.ratio)
+        if (ratio, delta) != (claim.ratio, claim.delta):
+            self._mismatches.append("epsilon or delta of the law is not the declared one, to the last digit")
+        if request and (ratio is None or ratio > request.odds or delta > request.delta):
+            self._mismatches.append("more is revealed than the definition requests")
+        uneven = max(self._coins.values(), key=len)
+        if len(uneven) != 1:
+            self._mismatches.append(f"{numbers(uneven)} coins lead to one symbol: their number tells how they fell")
+        walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
+        mismatches = tuple(dict.fromkeys(self._mismatches))
+        return Proof(
+            metric, self.step, channel.name, channel.inputs, channel.symbols, walked, claim, ratio, delta, mismatches
+        )
+
+    def _row(self, place: int) -> Chances[int]:
+        row = self._rows.get(place)
+        if row is None:
+            chances = ((symbol, self.channel.probability(symbol, place)) for symbol in range(self.channel.symbols))
+            row = self._rows[place] = {symbol: chance for symbol, chance in chances if chance}
+        return row
+
+
+def numbers(alternatives: set[int] | frozenset[int]) -> str:
+    """Return alternative numbers as words."""
+    return " or ".join(map(str, sorted(alternatives)))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLoss:
+    """How much a report may reveal.
+
+    Attributes:
+        odds: e to the requested epsilon.
+        delta: by how much a probability may exceed e^epsilon times another answer's.
+
+    """
+
+    odds: Fraction
+    delta: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLosses:
+    """How much a metric may reveal.
+
+    Attributes:
+        report: by one report. None if it is not compared.
+        permanent: by a permanent answer. None where answers are not permanent.
+
+    """
+
+    report: RequestedLoss | None = None
+    permanent: RequestedLoss | None = None
+
+
+def requests_of(text: str) -> dict[str, RequestedLosses]:
+    """Return the requested losses of each metric of a sound registry.
+
+    Args:
+        text: TOML.
+
+    """
+    tables = tomllib.loads(text, parse_float=Decimal)["metric"]
+    return {name: _requests(table) for name, table in tables.items()}
+
+
+def _requests(table: dict[str, Any]) -> RequestedLosses:
+    permanent = table.get("permanent_epsilon")
+    return RequestedLosses(
+        RequestedLoss(RequestedEpsilon.parse(table["epsilon"]).odds, Fraction(table.get("delta", 0))),
+        None if permanent is None else RequestedLoss(RequestedEpsilon.parse(permanent).odds),
+    )

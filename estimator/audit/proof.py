@@ -1,0 +1,284 @@
+"""What is proved beside what is claimed, as data and as the document of an exact audit.
+
+What is proved is the exact distance of laws: the least ratio for a delta, and the least delta for a
+ratio. For two laws P and Q and a ratio r, the hockey-stick divergence is the sum over symbols of
+max(0, P - r Q). Laws keep (ln r, delta) differential privacy (Dwork & Roth 2014, definition 2.4)
+exactly if it is at most delta for every two of them, in both directions.
+
+In the document exact numbers are texts, ratios as numerator and denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from math import lcm
+from typing import Annotated, Final
+
+from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
+from client_sdk.protocol.exact import ln_ceiling
+from estimator.audit.paths import Chances
+from estimator.results.estimate import Record, says
+
+Ratio = Fraction | None
+"""A ratio of probabilities. None where a symbol is possible under one law and impossible under
+another.
+"""
+
+Rows = list[list[int]]
+"""The probabilities of laws over one denominator, with a row for each law and a column for each
+symbol.
+"""
+
+NEVER = Fraction(0)
+
+
+def least_ratio(laws: Sequence[Chances[int]], delta: Fraction) -> Ratio:
+    """Return the least ratio, at least 1, that no two laws exceed except for a delta."""
+    rows, total = _rows(laws)
+    if not delta:
+        return _largest(rows)
+    ratio = Fraction(1)
+    for first, second in _pairs(rows):
+        exceeded = _least(first, second, delta * total, ratio)
+        if exceeded is None:
+            return None
+        ratio = exceeded
+    return ratio
+
+
+def least_delta(laws: Sequence[Chances[int]], ratio: Fraction) -> Fraction:
+    """Return the most by which an event exceeds ``ratio`` times its probability elsewhere."""
+    rows, total = _rows(laws)
+    if (largest := _largest(rows)) is not None and largest <= ratio:
+        return NEVER
+    return max(Fraction(_surplus(*pair, *ratio.as_integer_ratio()), ratio.denominator * total) for pair in _pairs(rows))
+
+
+def _largest(rows: Rows) -> Ratio:
+    columns = {(max(column), min(column)) for column in zip(*rows, strict=True)}
+    if not all(least for _, least in columns):
+        return None
+    return max((Fraction(*ends) for ends in columns), default=Fraction(1))
+
+
+def _rows(laws: Sequence[Chances[int]]) -> tuple[Rows, int]:
+    total = lcm(*{chance.denominator for law in laws for chance in law.values()})
+    symbols = sorted(set().union(*laws))
+    rows = [
+        [chance.numerator * (total // chance.denominator) for chance in (law.get(symbol, NEVER) for symbol in symbols)]
+        for law in laws
+    ]
+    return rows, total
+
+
+def _pairs(rows: Rows) -> list[tuple[list[int], list[int]]]:
+    """Return every ordered pair of rows, the farthest apart first: later pairs change little."""
+    places = sorted(permutations(range(len(rows)), 2), key=lambda pair: -abs(pair[0] - pair[1]))
+    return [(rows[first], rows[second]) for first, second in places]
+
+
+def _surplus(first: list[int], second: list[int], numerator: int, denominator: int) -> int:
+    surplus = (p * denominator - q * numerator for p, q in zip(first, second, strict=True))
+    return sum(part for part in surplus if part > 0)
+
+
+def _least(first: list[int], second: list[int], allowed: Fraction, ratio: Fraction) -> Ratio:
+    """Return the least ratio from the given one on at which the surplus is allowed.
+
+    It is found by Newton's method.
+
+    The surplus is convex and piecewise linear in the ratio. Each step goes to the root of the
+    present piece and never beyond the root of the whole. So the last step is exact.
+    """
+    while True:
+        numerator, denominator = ratio.as_integer_ratio()
+        if _surplus(first, second, numerator, denominator) <= allowed * denominator:
+            return ratio
+        worse = [(p, q) for p, q in zip(first, second, strict=True) if p * denominator > q * numerator]
+        p, q = sum(pair[0] for pair in worse), sum(pair[1] for pair in worse)
+        if not q:
+            return None
+        ratio = (p - allowed) / q
+
+
+CLAIMED_DIGITS: Final = 9
+"""Decimals of a charged epsilon."""
+
+PROVED_DIGITS: Final = 14
+"""Decimals of a proved epsilon, rounded up: five more than are charged, as many as fit into the
+line.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactClaim:
+    """What the SDK claims of a channel.
+
+    Attributes:
+        nanos: the epsilon that is charged, in billionths.
+        ratio: e to the exact epsilon that the channel declares.
+        delta: exact; 0 for most channels.
+
+    """
+
+    nanos: int
+    ratio: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """How much was walked.
+
+    Attributes:
+        inputs: how many inputs of the channel.
+        laws: how many laws of answers and of inputs.
+        paths: how many paths of coins in all laws.
+        coins: how many coins a report takes. The symbol decides which of several numbers it is,
+            unless time reveals something.
+
+    """
+
+    inputs: int
+    laws: int
+    paths: int
+    coins: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was proved of one step of a metric.
+
+    Attributes:
+        metric: its name.
+        step: what the step does, in words.
+        mechanism: the mechanism of the step.
+        inputs: how many inputs its channel has.
+        symbols: how many symbols its channel has.
+        walked: how much of it was walked.
+        claim: what the SDK claims of it.
+        ratio: e to the exact epsilon of all walked laws at the claimed delta.
+        delta: the exact delta of these laws at the claimed ratio.
+        mismatches: a sentence for each thing that differs from its declaration.
+        leaves_out_sets: whether only some sets of members were walked.
+
+    """
+
+    metric: str
+    step: str
+    mechanism: str
+    inputs: int
+    symbols: int
+    walked: Walked
+    claim: ExactClaim
+    ratio: Ratio
+    delta: Fraction
+    mismatches: tuple[str, ...]
+    leaves_out_sets: bool = False
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether a report reveals more than the claim allows."""
+        return self.ratio is None or nanos_ceiling(self.ratio) > self.claim.nanos or self.delta > self.claim.delta
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether anything differs from its claim or its declaration."""
+        return self.exceeded or bool(self.mismatches)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every input was walked, and every set of them that can be an answer."""
+        return self.walked.inputs == self.inputs and not self.leaves_out_sets
+
+
+@dataclass(frozen=True, slots=True)
+class ExactAudit:
+    """The outcome of an exact audit.
+
+    Attributes:
+        proofs: of every step of every metric.
+
+    """
+
+    proofs: tuple[Proof, ...]
+
+    @property
+    def refused(self) -> tuple[Proof, ...]:
+        """The steps in which anything differs from its claim or its declaration."""
+        return tuple(proof for proof in self.proofs if proof.is_refused)
+
+
+class ProvedStep(Record, frozen=True, kw_only=True):
+    """What was proved of one step of a metric beside what is claimed."""
+
+    metric: Annotated[str, says("its name.")]
+    step: Annotated[str, says("what the step does, in words.")]
+    mechanism: Annotated[str, says("the mechanism of the step.")]
+    inputs: Annotated[int, says("how many inputs its channel has.")]
+    inputs_walked: Annotated[int, says("how many of them were walked.")]
+    symbols: Annotated[int, says("how many symbols its channel has.")]
+    laws: Annotated[int, says("how many laws of answers and of inputs were walked.")]
+    paths: Annotated[int, says("how many paths of coins in all laws.")]
+    coins: Annotated[tuple[int, ...], says("how many coins a report takes.")]
+    claimed_epsilon: Annotated[str, says("what is charged, rounded up to 1e-9.")]
+    proved_epsilon: Annotated[str, says("of all walked laws, rounded up to 1e-14, or ``infinite``.")]
+    claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
+    proved_ratio: Annotated[
+        Fraction | None,
+        says("e to the exact epsilon of all walked laws at the claimed delta. None if it is infinite."),
+    ]
+    claimed_delta: Annotated[Fraction, says("exact; 0 for most channels.")]
+    proved_delta: Annotated[Fraction, says("the exact delta of these laws at the claimed ratio.")]
+    refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
+    mismatches: Annotated[tuple[str, ...], says("a sentence for each thing that differs from its declaration.")]
+    exceeded: Annotated[bool, says("whether a report reveals more than is claimed.")] = False
+    is_sample: Annotated[bool, says("whether only some inputs, or some sets of them, were walked.")] = False
+
+
+class ProvedAudit(Record, frozen=True):
+    """The outcome of an exact audit."""
+
+    refused: Annotated[bool, says("whether anything differs from its claim or its declaration.")]
+    proofs: Annotated[tuple[ProvedStep, ...], says("of every step of every metric.")]
+
+
+def proved(audit: ExactAudit) -> ProvedAudit:
+    """Return the document of an exact audit."""
+    return ProvedAudit(bool(audit.refused), tuple(map(_step, audit.proofs)))
+
+
+def _step(proof: Proof) -> ProvedStep:
+    walked, claim = proof.walked, proof.claim
+    return ProvedStep(
+        metric=proof.metric,
+        step=proof.step,
+        mechanism=proof.mechanism,
+        inputs=proof.inputs,
+        inputs_walked=walked.inputs,
+        symbols=proof.symbols,
+        laws=walked.laws,
+        paths=walked.paths,
+        coins=tuple(sorted(walked.coins)),
+        claimed_epsilon=f"{claim.nanos // NANOS}.{claim.nanos % NANOS:0{CLAIMED_DIGITS}}",
+        proved_epsilon=_epsilon(proof.ratio),
+        claimed_ratio=claim.ratio,
+        proved_ratio=proof.ratio,
+        claimed_delta=claim.delta,
+        proved_delta=proof.delta,
+        refused=proof.is_refused,
+        mismatches=tuple(proof.mismatches),
+        exceeded=proof.exceeded,
+        is_sample=not proof.is_whole,
+    )
+
+
+def _epsilon(ratio: Ratio) -> str:
+    if ratio is None:
+        return "infinite"
+    unit = 10**PROVED_DIGITS
+    whole, rest = divmod(-(-ln_ceiling(ratio) * unit // 1), unit)
+    return f"{whole}.{rest:0{PROVED_DIGITS}}"

@@ -1,0 +1,385 @@
+"""Walks the metrics of a registry and compares what they do with what they claim and declare.
+
+It walks what a device runs: `Metric.encode` and `Metric.perturb`, as `record` calls them. For
+permanent answers it walks `Permanent.settle`, with an ideal random function in place of the
+device's (`settling`), and then the `perturb` that follows.
+
+An exact law either is the declared one or is not. So not only an epsilon above the claim is
+refused. Each probability must be the declared one. Epsilon and delta must be those of the law to
+the last digit, even where the SDK reveals less than it claims. They must not exceed those in the
+registry. All paths to a symbol must take the same number of coins. Decoding takes the declared law
+for granted; a device that does otherwise was changed without notice.
+
+Of crosses, a symbol speaks of one feature, which a coin draws. Its probability depends on that
+feature's cell and on the label alone. So the worst pair of observations of a symbol is among those
+in which each cell of its feature stands with each label. Where there are more observations than can
+be walked, those stand for all: one in which all features are in their first cell, their second one,
+and so on, and one in which every other feature counts from its last cell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise, product
+from typing import Any, Final, NamedTuple, cast
+
+from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins, epsilon_nanos
+from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import LABEL, CrossedModel
+from client_sdk.protocol.registry.registry import Registry
+from estimator.audit.answers import (
+    MOST_PATHS,
+    EncodedAnswer,
+    WalkPlan,
+    answers_of,
+    coins_of_encoding,
+    inputs_of,
+    leaves_out_sets,
+)
+from estimator.audit.compare import RequestedLoss, RequestedLosses, Walk, integer
+from estimator.audit.paths import Chances, law_of
+from estimator.audit.proof import ExactAudit, Proof
+from estimator.audit.toy_sizes import SHAPES, TEXTS, text_proof, vector_proof
+from estimator.errors import AuditError
+
+
+class IdealFunction:
+    """Coins that depend on labels: equal labels give equal coins, others independent ones.
+
+    As in the device they are words of 64 bits. So two coins of one word are coupled as they are
+    there: a coin that is true for a numerator is true for every greater one.
+    """
+
+    def __init__(self, coins: Coins) -> None:
+        """Take the fresh coins from which each word is drawn when it is first needed."""
+        self._coins = coins
+        self._words: dict[tuple[str | int, ...], tuple[int, int]] = {}
+
+    def __call__(self, *labels: str) -> _LabelledCoins:
+        """Return the coins of labels."""
+        return _LabelledCoins(self, labels)
+
+    def word(self, place: tuple[str | int, ...], bound: int) -> int:
+        """Return the integer below a bound at a place.
+
+        Raises:
+            AuditError: if the place was used with another bound.
+
+        """
+        if place not in self._words:
+            self._words[place] = bound, self._coins.below(bound)
+        first_bound, word = self._words[place]
+        if first_bound != bound:
+            raise AuditError("the SDK cannot be walked: it asks one pseudo-random word for two things")
+        return word
+
+
+class _LabelledCoins:
+    def __init__(self, function: IdealFunction, labels: tuple[str, ...]) -> None:
+        self._function = function
+        self._labels = labels
+        self._tossed = 0
+
+    def bernoulli(self, numerator: int) -> bool:
+        return self.below(COIN_SCALE) < numerator
+
+    def below(self, bound: int) -> int:
+        self._tossed += 1
+        return self._function.word((*self._labels, self._tossed), bound)
+
+
+MOST_SETTLED = 2**10
+"""Up to this many inputs, two different answers are settled together: a million paths, some ten
+seconds.
+"""
+
+Settled = tuple[int, ...]
+"""Input and permanent answer of one answer, then of another."""
+
+
+def settling(
+    metric: Metric, channel: Permanent, answers: list[EncodedAnswer], after_law: Callable[[int], object]
+) -> Walk:
+    """Walk how answers are settled: once and for all, and each answer by its own coins.
+
+    An ideal function (`IdealFunction`) replaces the device's pseudo-random one, as in every proof
+    of such a mechanism. It is a pseudo-random one as it looks without its secret: coins that stay
+    with labels. What remains is how the SDK uses it. Settling an answer twice must give the same
+    result, so that any number of its reports reveals no more than its permanent answer. Answers
+    that become different inputs must have independent permanent answers. Both are laws of two
+    settled answers of one device, and they are walked as such.
+    """
+    walk = Walk("permanent answer", channel.permanent, after_law)
+    for answer in answers:
+        law = law_of(partial(_settle, metric, channel, (answer, answer)), _settled)
+        walk.compare("an answer that is settled twice", law.chances, _declared(walk, answer, answer))
+        walk.add(_of_symbols(law.chances), answer, law.paths, _coins_of_symbols(law.coins))
+    if channel.inputs <= MOST_SETTLED:
+        for first, second in _different(answers):
+            pair = law_of(partial(_settle, metric, channel, (first, second)), _settled)
+            walk.compare("a pair of answers", pair.chances, _declared(walk, first, second))
+    return walk
+
+
+def _different(answers: list[EncodedAnswer]) -> Iterator[tuple[EncodedAnswer, EncodedAnswer]]:
+    """Yield pairs of different answers: the ends of the domain, and answers between them."""
+    first, *_ = answers
+    alone = [answer for answer in answers if len(answer.inputs) == 1]
+    yield first, alone[-1]
+    mixed = [answer for answer in answers if len(answer.inputs) > 1]
+    yield from ((first, answer) for answer in mixed)
+    yield from pairwise(mixed)
+
+
+def _settle(metric: Metric, channel: Permanent, answers: tuple[EncodedAnswer, ...], coins: Coins) -> list[int]:
+    """Settle answers of one device as the SDK does."""
+    function, settled = IdealFunction(coins), list[int]()
+    for answer in answers:
+        settled += channel.settle(partial(metric.encode, answer.value), function, metric.name, metric.edition)
+    return settled
+
+
+def _settled(outcome: object) -> Settled:
+    assert isinstance(outcome, list)  # noqa: S101 `_settle` returns one
+    return tuple(map(integer, outcome))
+
+
+def _of_symbols(chances: Chances[Settled]) -> Chances[int]:
+    """Return the law of the permanent answer alone: a device reports only from this."""
+    symbols: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for (_, symbol, *_), chance in chances.items():
+        symbols[symbol] += chance
+    return dict(symbols)
+
+
+def _coins_of_symbols(coins: Mapping[Settled, frozenset[int]]) -> dict[int, set[int]]:
+    """Return the numbers of coins that lead to each permanent answer."""
+    numbers: defaultdict[int, set[int]] = defaultdict(set)
+    for (_, symbol, *_), taken in coins.items():
+        numbers[symbol] |= taken
+    return dict(numbers)
+
+
+def _declared(walk: Walk, first: EncodedAnswer, second: EncodedAnswer) -> Chances[Settled]:
+    """Return the declared law of two settled answers."""
+    chances: defaultdict[Settled, Fraction] = defaultdict(Fraction)
+    for (place, other), share in _coupled(first.inputs, second.inputs).items():
+        for symbol, chance in walk.declared(EncodedAnswer.of_input(place)).items():
+            if place == other:
+                chances[place, symbol, place, symbol] += share * chance
+                continue
+            for another, its_chance in walk.declared(EncodedAnswer.of_input(other)).items():
+                chances[place, symbol, other, another] += share * chance * its_chance
+    return chances
+
+
+def _coupled(first: Chances[int], second: Chances[int]) -> Chances[tuple[int, int]]:
+    """Return the joint law of the inputs of two answers that one offset rounds.
+
+    A lower offset rounds both up.
+    """
+    ends = sorted({end for inputs in (first, second) for end in _ends(inputs).values()})
+    joint: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    begin = Fraction(0)
+    for end in ends:
+        joint[_at(first, begin), _at(second, begin)] += end - begin
+        begin = end
+    return joint
+
+
+def _ends(inputs: Chances[int]) -> dict[int, Fraction]:
+    """Return the upper end of the offsets that lead to each input, from the highest input on."""
+    ends, end = {}, Fraction(0)
+    for place in sorted(inputs, reverse=True):
+        end += inputs[place]
+        ends[place] = end
+    return ends
+
+
+def _at(inputs: Chances[int], offset: Fraction) -> int:
+    return next(place for place, end in _ends(inputs).items() if offset < end)
+
+
+AfterLaw = Callable[[int], object]
+
+
+def prove(
+    registry: Registry,
+    requests: Mapping[str, RequestedLosses],
+    *,
+    all_inputs: bool = False,
+    after_law: AfterLaw = lambda _: None,
+) -> ExactAudit:
+    """Prove what a report of each metric of a registry reveals.
+
+    Args:
+        registry: defines the metrics that are walked.
+        requests: the losses that their definitions request, by metric. A metric that is missing is
+            not compared.
+        all_inputs: whether all inputs of large alphabets are walked instead of a sample, however
+            long it takes.
+        after_law: called with 1 after each law.
+
+    Raises:
+        AuditError: if the SDK cannot be walked. The message says which metric, and why.
+
+    """
+    walked = (
+        _proofs(metric, requests.get(name), after_law, all_inputs=all_inputs)
+        for name, metric in registry.metrics.items()
+    )
+    return ExactAudit(tuple(proof for proofs in walked for proof in proofs))
+
+
+def laws_walked(registry: Registry, *, all_inputs: bool = False) -> int:
+    """Return how many laws `prove` walks."""
+    return sum(_laws(metric, all_inputs=all_inputs) for metric in registry.metrics.values())
+
+
+def _laws(metric: Metric, *, all_inputs: bool) -> int:
+    return _walks_of(metric.channel).laws(metric, all_inputs)
+
+
+def _proofs(
+    metric: Metric, requests: RequestedLosses | None, after_law: AfterLaw, *, all_inputs: bool
+) -> Iterator[Proof]:
+    try:
+        yield from _walks_of(metric.channel).proofs(metric, requests or RequestedLosses(), after_law, all_inputs)
+    except AuditError as error:
+        raise AuditError(f"{metric.name}: {error}") from error
+
+
+class Walks(NamedTuple):
+    """How the laws of a mechanism are walked.
+
+    Attributes:
+        laws: how many laws that are, for a question, and for all inputs or a sample.
+        proofs: what is proved, for a question and the losses that its definition requests.
+
+    """
+
+    laws: Callable[[Metric, bool], int]
+    proofs: Callable[[Metric, RequestedLosses, AfterLaw, bool], Iterator[Proof]]
+
+
+def _walks_of(channel: Channel) -> Walks:
+    return PERMANENT if channel.last_step is not channel else WALKS.get(channel.name, PLAIN)
+
+
+def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
+    return WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs).laws
+
+
+def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
+    plan = WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs)
+    yield _report_proof(metric, _one_report(metric, plan, after_law), requests, all_inputs)
+
+
+def _answers_of_permanent(metric: Metric, all_inputs: bool) -> list[EncodedAnswer]:  # noqa: FBT001
+    permanent = cast("Permanent", metric.channel).permanent
+    return answers_of(metric, inputs_of(permanent, all_inputs=all_inputs), all_inputs=all_inputs)
+
+
+def _laws_of_permanent(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001
+    afterwards = inputs_of(metric.channel.last_step, all_inputs=all_inputs)
+    return len(_answers_of_permanent(metric, all_inputs)) + len(afterwards)
+
+
+def _permanent(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
+    channel = cast("Permanent", metric.channel)
+    settled = settling(metric, channel, _answers_of_permanent(metric, all_inputs), after_law)
+    yield settled.proof(metric.name, epsilon_nanos(channel.permanent), requests.permanent)
+    walk = _afterwards(channel.last_step, inputs_of(channel.last_step, all_inputs=all_inputs), after_law)
+    yield _report_proof(metric, walk, requests, all_inputs)
+
+
+def _report_proof(metric: Metric, walk: Walk, requests: RequestedLosses, all_inputs: bool) -> Proof:  # noqa: FBT001
+    proof = walk.proof(metric.name, metric.epsilon_nanos, requests.report)
+    return replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+
+
+def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
+    channel, encoding = metric.channel, coins_of_encoding(metric)
+    walk = Walk("one report", channel, after_law)
+    for answer in plan.encoded:
+        walk.encoded(partial(metric.encode, answer.value), answer, encoding)
+    for answer in plan.reported:
+        walk.reported(partial(metric.perturb, answer.value), answer)
+    for place in plan.rows:
+        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place), encoding)
+    return walk
+
+
+def _afterwards(channel: Channel, inputs: tuple[int, ...], after_law: AfterLaw) -> Walk:
+    """Walk a report of a permanent answer. It does not depend on earlier reports."""
+    walk = Walk("a report of it", channel, after_law)
+    for place in inputs:
+        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place))
+    return walk
+
+
+def walked_cells(metric: Metric, *, all_inputs: bool) -> list[tuple[int, ...]]:
+    """Return the features' cells that are walked, each with both labels."""
+    counts = [feature.cells for feature in cast("CrossedModel", metric.kind).observation.features]
+    cells: Iterable[tuple[int, ...]] = product(*map(range, counts))
+    if not all_inputs and 2 * math.prod(counts) * metric.channel.symbols > MOST_PATHS:
+        cells = ((*_diagonal(counts, cell, turned=turned),) for turned in (False, True) for cell in range(max(counts)))
+    return list(dict.fromkeys(cells))
+
+
+def crosses_proof(
+    metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object], *, all_inputs: bool
+) -> Proof:
+    """Return what is proved of a report of crosses.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    observation = cast("CrossedModel", metric.kind).observation
+    walk = Walk("one report", metric.channel, after_law)
+    for cells, label in product(walked_cells(metric, all_inputs=all_inputs), (False, True)):
+        values = zip(observation.features, cells, strict=True)
+        answer = {feature.name: feature.answer_in(cell) for feature, cell in values} | {LABEL: label}
+        given: Any = tuple(2 * cell + label for cell in cells)  # elsewhere an input is a number
+        walk.reported(partial(metric.perturb, answer), EncodedAnswer(given, {given: Fraction(1)}))
+    inputs = 2 * math.prod(feature.cells for feature in observation.features)
+    return replace(walk.proof(metric.name, metric.epsilon_nanos, request), inputs=inputs)
+
+
+def _diagonal(counts: list[int], cell: int, *, turned: bool) -> Iterable[int]:
+    """Yield a cell of each feature; one with fewer cells stays at its last one."""
+    for place, count in enumerate(counts):
+        nearest = min(cell, count - 1)
+        yield count - 1 - nearest if turned and place % 2 else nearest
+
+
+PLAIN: Final = Walks(_laws_of_plain, _plain)
+
+
+PERMANENT: Final = Walks(_laws_of_permanent, _permanent)
+
+
+WALKS: Final[Mapping[str, Walks]] = {
+    "rotated-axes": Walks(
+        lambda *_: len(SHAPES),
+        lambda metric, requests, after_law, _: iter([vector_proof(metric, requests.report, after_law)]),
+    ),
+    "grouped-geometry": Walks(
+        lambda *_: len(TEXTS),
+        lambda metric, requests, after_law, _: iter([text_proof(metric, requests.report, after_law)]),
+    ),
+    "crosses": Walks(
+        lambda metric, all_inputs: 2 * len(walked_cells(metric, all_inputs=all_inputs)),
+        lambda metric, requests, after_law, all_inputs: iter(
+            [crosses_proof(metric, requests.report, after_law, all_inputs=all_inputs)]
+        ),
+    ),
+}
+"""The mechanisms whose laws are too many to walk as those of others."""

@@ -1,0 +1,205 @@
+"""Walks a channel of vectors or texts: every path at a toy size, and the same code at its own size.
+
+A report of a vector takes s * (2 D - s) paths in each of B rotations, too many to walk where D is
+in the hundreds. Privacy needs one thing only: that the favoured axes are s of the 2 D, whatever the
+vector and the rotation. Then a symbol has one of two probabilities, and no pair of vectors has a
+larger ratio than these. Two vectors that favour disjoint axes, such as opposite ones, have it.
+
+So two things are walked. In dimension `LOW` all paths of a few vectors are, opposite ones among
+them, by the code of the device and at the same epsilon. At the channel's own size, the favoured
+axes of the same vectors are counted in some rotations, and scripted coins must lead to the axes
+that they name. With the same coins, a few answers must be reported as the vectors that they become.
+
+A report of a text takes some 10**9 paths. Privacy needs two things only: that the group is drawn by
+its weight, whatever the text, and that the cell goes through the geometry. So with three letters of
+two, and a geometry of 13 points at the same epsilon, all paths of all texts are walked, by the code
+of the device. At the channel's own size scripted coins must lead to the group that they name, and
+there to the symbol of the geometry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from math import comb
+from typing import Any, Final, cast
+
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.models.model import LABEL
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
+from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from estimator.analyses.metric import analysis_of
+from estimator.audit.answers import EncodedAnswer
+from estimator.audit.compare import RequestedLoss, Walk
+from estimator.audit.proof import Proof
+
+LOW: Final = 8
+"""The dimension of the toy of vectors."""
+
+ROTATIONS: Final = 2
+"""Of the toy of vectors."""
+
+SHAPES: Final = ((UNIT,), (-UNIT,), (0,), (1, -2), (UNIT // 2, UNIT // 3), (7, 7, 7, -7))
+"""The first coordinates of the vectors that are walked; the first two are opposite."""
+
+LETTERS: Final = "ab"
+
+LENGTH: Final = 3
+"""Letters of the longest text of the toy."""
+
+PRIME: Final = 3
+
+DIMENSION: Final = 3
+"""Of the toy's geometry, which has 13 points over the field of `PRIME`."""
+
+TEXTS: Final = tuple("".join(letters) for size in range(LENGTH + 1) for letters in product(LETTERS, repeat=size))
+"""All texts of the toy."""
+
+
+def vector_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
+    """Return what is proved of a report of vectors.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    channel = cast("RotatedAxes", metric.channel)
+    low = low_dimension(channel)
+    walk = Walk(f"one report, as in dimension {LOW}", low, after_law)
+    for shape in SHAPES:
+        vector: Any = lifted(shape, LOW)  # elsewhere an input is a number
+        walk.reported(partial(low.perturb, vector), EncodedAnswer(vector, {vector: Fraction(1)}))
+    proof = walk.proof(metric.name, metric.epsilon_nanos, request)
+    sets = comb(LOW, low.favoured) * 2**low.favoured  # all that tells vectors apart in a rotation
+    others = dict.fromkeys((*at_full_size(channel), *_as_answered(metric, channel)))
+    return replace(proof, inputs=sets, mismatches=(*proof.mismatches, *others))
+
+
+def low_dimension(channel: RotatedAxes) -> RotatedAxes:
+    """Return the channel in dimension `LOW`.
+
+    Epsilon is the same, and the share of favoured axes is about the same.
+    """
+    favoured = max(1, LOW * channel.favoured // channel.dimension)
+    within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
+    return type(channel).within(within, LOW, ROTATIONS, favoured)
+
+
+def at_full_size(channel: RotatedAxes) -> Iterator[str]:
+    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    favoured, others = channel.favoured, 2 * channel.dimension - channel.favoured
+    keep = Fraction(channel.keep_numerator, COIN_SCALE)
+    if channel.worst_ratio != keep / favoured / ((1 - keep) / others):
+        yield "the ratio of a favoured and another axis is not the declared one"
+    for shape in SHAPES:
+        vector = lifted(shape, channel.dimension)
+        for rotation in (0, channel.rotations - 1):
+            axes = channel.favoured_axes(shifted(vector, rotation, channel.window))
+            if len(set(axes)) != favoured or not set(axes) <= set(range(2 * channel.dimension)):
+                yield f"the favoured axes of a vector are not {favoured} of {2 * channel.dimension}"
+            yield from _followed(channel, vector, rotation, axes)
+
+
+def _followed(channel: RotatedAxes, vector: Sequence[int], rotation: int, axes: Sequence[int]) -> Iterator[str]:
+    """Yield a sentence if scripted coins do not lead to the axes that they name."""
+    rest = [axis for axis in range(2 * channel.dimension) if axis not in set(axes)]
+    for keep, place in ((True, 0), (True, -1), (False, 0), (False, -1)):
+        coins = Script(rotation, keep, place % len(axes), place % len(rest))
+        named = axes[place] if keep else rest[place]
+        bounds = [channel.rotations, channel.keep_numerator, len(axes), len(rest)]
+        if channel.perturb(vector, coins) != 2 * channel.dimension * rotation + named or coins.bounds != bounds:
+            yield "coins do not lead to the axis that they name"
+
+
+def _as_answered(metric: Metric, channel: RotatedAxes) -> Iterator[str]:
+    """Yield a sentence if an answer is not reported as the vector that it becomes."""
+    ends = (0, 0, 0), (channel.rotations - 1, channel.favoured - 1, 2 * channel.dimension - channel.favoured - 1)
+    for answer, (rotation, *places), keep in product(_answers(metric), ends, (True, False)):
+        vector = metric.encode(answer, Script())
+        coins, of_vector = Script(rotation, keep, *places), Script(rotation, keep, *places)
+        if metric.perturb(answer, coins) != channel.perturb(vector, of_vector) or coins.bounds != of_vector.bounds:
+            yield "an answer is not reported as the vector that it becomes"
+
+
+def _answers(metric: Metric) -> Iterator[object]:
+    """Yield answers that become vectors: of a model, the first and the last of everything."""
+    observation = analysis_of(metric).observation
+    if observation is None:
+        yield from (each.value for each in metric.kind.extremes())
+        yield [0] * cast("Ball", metric.kind).length
+        return
+    labels = [each.value for each in observation.label.extremes()] or observation.label.labels
+    for last, of_label in product((False, True), labels):
+        cells = ((feature, feature.cells - 1 if last else 0) for feature in observation.features)
+        yield {feature.name: feature.answer_in(cell) for feature, cell in cells} | {LABEL: of_label}
+
+
+class Script:
+    """Coins that fall as they are told, and remember the bounds of all draws."""
+
+    def __init__(self, *outcomes: int) -> None:
+        """Take the outcomes in order."""
+        self.bounds: list[int] = []
+        self._outcomes = iter(outcomes)
+
+    def bernoulli(self, numerator: int) -> bool:
+        """Return the next outcome."""
+        return bool(self.below(numerator))
+
+    def below(self, bound: int) -> int:
+        """Return the next outcome; 0 when there are no more."""
+        self.bounds.append(bound)
+        return next(self._outcomes, 0)
+
+
+def text_proof(metric: Metric, request: RequestedLoss | None, after_law: Callable[[int], object]) -> Proof:
+    """Return what is proved of a report of texts.
+
+    Raises:
+        AuditError: if the SDK cannot be walked.
+
+    """
+    channel, domain = cast("GroupedGeometry", metric.channel), cast("Text", metric.kind)
+    toy = toy_of(domain)
+    cells = (PRIME**DIMENSION - 1) // (PRIME - 1)
+    within = RequestedEpsilon(odds=channel.worst_ratio, text="that of the channel")
+    weights = tuple(group.weight for group in toy.groups(cells))
+    small = type(channel).within(within, PRIME, DIMENSION, weights)
+    toy_metric = replace(metric, kind=toy, channel=small)
+    walk = Walk(f"one report, as of {LENGTH} letters", small, after_law)
+    for text in TEXTS:
+        encoded: Any = toy.cells_of(toy.number_of(text), cells)  # elsewhere an input is a number
+        walk.reported(partial(toy_metric.perturb, text), EncodedAnswer(text, {encoded: Fraction(1)}))
+    proof = walk.proof(metric.name, metric.epsilon_nanos, request)
+    return replace(
+        proof, inputs=len(TEXTS), mismatches=(*proof.mismatches, *dict.fromkeys(_at_full_size(channel, domain)))
+    )
+
+
+def toy_of(domain: Text) -> Text:
+    """Return a domain of few texts, whose code is that of another one."""
+    return type(domain)(LETTERS, LENGTH, discover=domain.discover)
+
+
+def _at_full_size(channel: GroupedGeometry, domain: Text) -> Iterator[str]:
+    """Yield a sentence for everything that is not as declared at the channel's own size."""
+    if channel.worst_ratio != channel.geometry.worst_ratio:
+        yield "the ratio is not that of the geometry"
+    total, below = sum(channel.weights), 0
+    for text in ("", domain.letters[0], domain.letters[-1] * domain.max_length):
+        cells, below = domain.cells_of(domain.number_of(text), channel.inputs), 0
+        for group, weight in enumerate(channel.weights):
+            for drawn in (below, below + weight - 1):
+                for keep in (True, False):
+                    coins = Script(drawn, keep, 1, 1)
+                    inner = channel.geometry.perturb(cells[group], Script(keep, 1, 1))
+                    if channel.perturb(cells, coins) != group * channel.inputs + inner or coins.bounds[0] != total:
+                        yield "coins do not lead to the group that they name"
+            below += weight

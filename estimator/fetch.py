@@ -1,0 +1,210 @@
+"""Tallies over HTTP. Only this module imports urllib.
+
+The secret of a read key comes from the environment or a file. A command line would show it to
+everybody on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage, HTTPResponse, IncompleteRead
+from pathlib import Path
+from threading import Thread
+from typing import IO, Final
+from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+
+from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
+from client_sdk.protocol.wire.failure import Failure, failure_of, failure_of_status
+from estimator.errors import CollectorDownError, TalliesError
+from estimator.tallies import EVERYTHING, PIECE_BYTES, Bounds, Tally, decode
+
+TOKEN_VARIABLE = "HEARSAY_READ_TOKEN"  # noqa: S105 the variable's name, not a token
+FILE_VARIABLE = f"{TOKEN_VARIABLE}_FILE"
+
+
+def token_of_environment() -> str:
+    """Return the secret of the environment.
+
+    Raises:
+        ValueError: if there is no secret, if there are two, or if it cannot stand in a header. The
+            message never holds it.
+
+    """
+    token, file = os.environ.get(TOKEN_VARIABLE), os.environ.get(FILE_VARIABLE)
+    if token is not None and file is not None:
+        raise ValueError(f"{TOKEN_VARIABLE} and {FILE_VARIABLE} are both set: keep one of them")
+    if file is not None:
+        try:
+            token = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            problem = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise ValueError(f"the read token's file {file} cannot be read: {problem}") from None
+    return checked_token(token or "", f"set {TOKEN_VARIABLE} to the collector's read token, one line of ASCII")
+
+
+def checked_token(token: str, problem: str) -> str:
+    """Return a secret without the end of its line.
+
+    Args:
+        token: the secret.
+        problem: what to say if it cannot stand in a header.
+
+    Raises:
+        ValueError: with the problem.
+
+    """
+    secret = token.rstrip("\r\n")
+    if not (secret and secret.isascii() and secret.isprintable()):
+        raise ValueError(problem)
+    return secret
+
+
+TIMEOUT_S = 60.0
+"""Seconds without a byte. A collector sums the shards of every tally before it sends the first
+line.
+"""
+
+LIMIT_S = 900.0
+"""Seconds for the whole response: hundreds of megabytes over a slow line. Each byte alone could
+take a minute.
+"""
+
+SNAPSHOT_TAKEN = "Hearsay-Snapshot"
+"""The response header that says when the collector read the open windows."""
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no redirect. urllib would send the read token to whatever host a redirect names."""
+
+    def redirect_request(  # noqa: PLR0913, PLR0917 the overridden signature
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Refuse, so that the redirect becomes an error with its status."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A collector's response.
+
+    Attributes:
+        tallies: the selected ones, in the collector's order.
+        snapshot_at: when it read the windows that are still open, in UTC. None if open windows were
+            not requested, or it does not say.
+
+    """
+
+    tallies: list[Tally]
+    snapshot_at: datetime | None = None
+
+
+NO_COLLECTOR: Final = "--collector must be a URL such as http://127.0.0.1:8080, without user, query or fragment"
+
+
+def is_collector(url: str) -> bool:
+    """Return whether a text is a URL from which tallies can be read."""
+    return is_base_url(url) and url.isascii()
+
+
+def fetch(
+    collector: str, token: str, *, preliminary: bool, bounds: Bounds = EVERYTHING, timeout_s: float = TIMEOUT_S
+) -> Fetched:
+    """Read the tallies of a collector.
+
+    Args:
+        collector: its URL, ``http://`` or ``https://``.
+        token: its read token.
+        preliminary: whether to request the snapshot of open windows as well.
+        bounds: the limits on the response.
+        timeout_s: seconds without a byte after which the collector counts as down.
+
+    Raises:
+        CollectorDownError: if it cannot be reached, breaks off, is too slow, or cannot answer now.
+        TalliesError: if it refuses, if the response is not NDJSON of tallies, or if there are too
+            many.
+
+    """
+    if not is_collector(collector):
+        raise TalliesError(NO_COLLECTOR)
+    answer: Future[Fetched] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_fetched(collector, token, bounds, preliminary=preliminary, timeout_s=timeout_s))
+        except BaseException as error:  # noqa: BLE001 the waiting thread raises it
+            answer.set_exception(error)
+
+    # abandoned if too slow: no socket limits the time of a whole head
+    Thread(target=ask, daemon=True).start()
+    try:
+        return answer.result(LIMIT_S)
+    except TimeoutError:
+        raise _too_slow(collector) from None
+
+
+def _fetched(collector: str, token: str, bounds: Bounds, *, preliminary: bool, timeout_s: float) -> Fetched:
+    url = f"{collector.rstrip('/')}/v1/tallies{'?preliminary=1' if preliminary else ''}"
+    request = Request(url, headers={"Authorization": f"Bearer {token}"})  # noqa: S310 the scheme was checked above
+    # without a proxy if it is on this machine
+    opener = build_opener(_NoRedirect, ProxyHandler({} if is_on_this_machine(collector) else None))
+    try:
+        with opener.open(request, timeout=timeout_s) as response:
+            pieces = _pieces(response, collector, time.monotonic() + LIMIT_S)
+            return Fetched(decode(bounds.lines(pieces), bounds), _instant(response.headers.get(SNAPSHOT_TAKEN)))
+    except CollectorDownError:
+        raise
+    except TalliesError as error:
+        raise TalliesError(f"{collector} did not answer with tallies: {error}") from None
+    except HTTPError as error:
+        with error:
+            raise _refusal(collector, error.code) from None
+    except HTTPException as error:  # its message would show the response
+        raise CollectorDownError(failure_of(error).said_of(collector)) from None
+    except OSError as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        raise CollectorDownError(failure_of(error).said_of(collector, str(reason))) from None
+
+
+def _pieces(response: HTTPResponse, collector: str, until: float) -> Iterator[bytes]:
+    """Yield a body in pieces as they arrive, until ``until`` on the monotonic clock."""
+    while piece := response.read1(PIECE_BYTES):
+        if time.monotonic() > until:
+            raise _too_slow(collector)
+        yield piece
+    if response.length:  # http.client takes a broken connection for the end
+        raise IncompleteRead(b"", response.length)
+
+
+def _too_slow(collector: str) -> CollectorDownError:
+    return CollectorDownError(
+        f"{collector} has not sent all tallies within {LIMIT_S / 60:g} minutes; try again, or see whether it, or "
+        "a proxy before it, is overloaded"
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    """Return an instant with its zone (RFC 3339). None if there is none, or it cannot be read."""
+    try:
+        instant = None if text is None else datetime.fromisoformat(text)
+        return None if instant is None or instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError):
+        # the zone may move the first or last day of all years out of range
+        return None
+
+
+def _refusal(collector: str, status: int) -> TalliesError:
+    if status == HTTPStatus.UNAUTHORIZED:
+        return TalliesError(f"{collector} does not know the read token; set {TOKEN_VARIABLE} to one that it knows")
+    if status == HTTPStatus.FORBIDDEN:
+        return TalliesError(
+            f"{collector} does not let the token read that; use a read key, and for open windows one that may see them"
+        )
+    failure = failure_of_status(status)
+    is_down = failure is Failure.TOO_MANY or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return (CollectorDownError if is_down else TalliesError)(failure.said_of(collector, f"status {status}"))

@@ -1,0 +1,211 @@
+"""What a published tally reveals about one report, if more than the device alone is trusted.
+
+By itself a report is (local epsilon)-private, whoever reads it. If the holder of the reports
+publishes only the tally of a closed window, the report also hides among the others in that tally:
+the tally is (epsilon, delta)-private with a far smaller epsilon (*central*). This assumes all of
+the following, and a tally cannot show whether it holds:
+
+* Collector, store, and everybody who can read them publish only tallies of closed windows. A tally
+  that is read while it grows can be subtracted from the next reading, which leaves only a few
+  reports.
+* The counted reports are honest: randomized by the channel, with coins that nobody else knows.
+  Whoever made some up can subtract them, so subtract as many as there may be.
+* The answers of one device are hidden. That it reports, and the number of reports, are not. A
+  person with several devices loses more.
+
+The figures are for one window. A device that reports in several windows loses the sum, as with
+`composed`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.metric import Metric
+from estimator.plan.blanket import MOST_EPSILON, ROUNDING, TAIL, UNDERFLOW, Blanket, Shuffled
+from estimator.results.metric import Central
+
+STEP = 2.0**-20
+"""The relative excess that the search for epsilon may leave."""
+
+MOST_STEPS = 20
+"""After this number of steps bisection goes on. Eight are usual from a thousand reports on."""
+
+
+def shuffled_epsilon(reports: int, blanket: Blanket, delta: float, *, dishonest: int = 0) -> float:
+    """Return the epsilon of a tally at a delta, rounded up; never above that of one report.
+
+    See `estimator.plan.blanket`.
+
+    Args:
+        reports: in the tally, at least 1.
+        blanket: of the channel of every report.
+        delta: from 0 to 1. At 2**-100 and below no amplification can be shown.
+        dishonest: the number of reports that may be made up, or known otherwise. The report in
+            question is always honest.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    """
+    if not 0 <= delta <= 1:
+        raise ValueError(f"delta must be from 0 to 1, not {delta}")
+    shuffled = _shuffled(reports, blanket, dishonest)
+    at_zero = shuffled.delta(0.0)
+    if at_zero <= delta:
+        return 0.0
+    short, enough = _enclosed(shuffled, delta, at_zero)
+    low, high = 0.0, blanket.local_epsilon
+    while high - low > STEP * high:
+        middle = (low + high) / 2
+        if middle >= enough or (middle > short and shuffled.delta(middle) <= delta):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _enclosed(shuffled: Shuffled, delta: float, at_zero: float) -> tuple[float, float]:
+    """Return an epsilon whose delta is too large, and a close one whose delta is not.
+
+    Bisection needs two or three times as many steps. The logarithm of delta is nearly a straight
+    line against the square of epsilon, which false positions follow (Dowell & Jarratt 1971, "A
+    modified regula falsi method", the Illinois method).
+
+    Args:
+        shuffled: the law.
+        delta: from 0 to 1.
+        at_zero: the delta of an epsilon of 0, which is too large.
+
+    """
+    target = math.log(max(delta, UNDERFLOW))
+    short, enough = 0.0, shuffled.blanket.local_epsilon
+    excess, lack = math.log(at_zero) - target, math.log(UNDERFLOW) - target - 1
+    last = None
+    for _ in range(MOST_STEPS):
+        epsilon = enough * math.sqrt(((short / enough) ** 2 * lack - excess) / (lack - excess))
+        if enough - short <= STEP * enough or not short < epsilon < enough:
+            break
+        at_epsilon = shuffled.delta(epsilon)
+        above = math.log(at_epsilon) - target
+        if at_epsilon <= delta:
+            enough, lack = epsilon, min(above, -STEP)  # below 0, so that no difference is 0
+            excess /= 2 if last == "enough" else 1
+            last = "enough"
+        else:
+            short, excess = epsilon, above
+            lack /= 2 if last == "short" else 1
+            last = "short"
+    return short, enough
+
+
+def shuffled_delta(reports: int, blanket: Blanket, epsilon: float, *, dishonest: int = 0, tail: float = TAIL) -> float:
+    """Return the delta of a tally at an epsilon, rounded up.
+
+    Args:
+        reports: as for `shuffled_epsilon`.
+        blanket: as for `shuffled_epsilon`.
+        epsilon: of the tally, at least 0.
+        dishonest: as for `shuffled_epsilon`.
+        tail: a probability that is ignored on each side of a sum over all reports, and allowed for.
+
+    Raises:
+        ValueError: naming the argument that is out of range.
+
+    """
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must be at least 0, not {epsilon}")
+    return _shuffled(reports, blanket, dishonest, tail).delta(epsilon)
+
+
+def composed(tallies: Sequence[tuple[int, Blanket]], delta: float) -> float:
+    """Return the epsilon of several tallies together at a delta, rounded up.
+
+    They may be those of the metrics in one upload. Each metric is tallied by itself, which shuffles
+    its reports separately. A device loses the sum over all of them (Dwork & Roth 2014, theorem
+    3.16), whichever it answered. Each tally gets an equal part of delta.
+
+    If whole uploads were published in random order instead, one message would be all symbols of an
+    upload. Their local epsilons would add up *before* the amplification,
+    ``shuffled_epsilon(uploads, Blanket.of_epsilon(sum), delta)``, usually to much more.
+
+    Args:
+        tallies: the number of honest reports and the blanket of each.
+        delta: of all of them together.
+
+    """
+    parts = [shuffled_epsilon(reports, blanket, delta / len(tallies) / ROUNDING) for reports, blanket in tallies]
+    return math.fsum(parts) * ROUNDING
+
+
+def sampled(epsilon: float, delta: float, rate: float) -> tuple[float, float]:
+    """Return epsilon and delta if nobody knows which devices took part, rounded up.
+
+    They are ln(1 + rate (e^epsilon - 1)) and rate * delta: Balle, Barthe & Gaboardi 2018, "Privacy
+    amplification by subsampling", theorem 9 (a sample of fixed size without replacement; one answer
+    changes). This applies to devices that take part by a secret coin each, with the same bias
+    whatever their answers: given the number that did, they are a random subset.
+
+    Args:
+        epsilon: of the tally of those who took part.
+        delta: of that tally.
+        rate: those who took part divided by all who threw the coin, from 0 to 1; approximately the
+            coin's bias.
+
+    Raises:
+        ValueError: if the rate is not from 0 to 1.
+
+    """
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be from 0 to 1, not {rate}")
+    if epsilon <= MOST_EPSILON:
+        epsilon = min(epsilon, math.log1p(rate * math.expm1(epsilon)) * ROUNDING)
+    return epsilon, min(delta, rate * delta * ROUNDING)
+
+
+def _shuffled(reports: int, blanket: Blanket, dishonest: int, tail: float = TAIL) -> Shuffled:
+    if reports < 1 or dishonest < 0:
+        raise ValueError(f"reports must be at least 1, and of them 0 or more dishonest; not {reports} and {dishonest}")
+    if not 0 < blanket.local_epsilon < math.inf:
+        raise ValueError(f"the epsilon of one report must be above 0 and finite, not {blanket.local_epsilon}")
+    return Shuffled.among(max(1, reports - dishonest), blanket, tail)
+
+
+def central_of(metric: Metric, reports: int, delta: float, *, closed: bool) -> Central | None:
+    """Return what a tally of the metric reveals at a delta.
+
+    Returns:
+        The epsilon, or None if there is none to show: while the window is open, because the tally
+        is read again; without reports; and for a channel with a delta of its own, for which no
+        amplification is shown here. Its promise for each report is in the registry.
+
+    """
+    if not closed or reports == 0 or metric.delta > 0:
+        return None
+    return Central(delta, shuffled_epsilon(reports, Blanket.of_channel(metric.channel), delta))
+
+
+def together(tallies: Sequence[tuple[Metric, int]], delta: float) -> Central | None:
+    """Return what closed tallies reveal together about a device that is in all of them.
+
+    A channel with a delta of its own counts with its promise for each report.
+
+    Args:
+        tallies: the metric and the number of reports of each.
+        delta: of all of them together.
+
+    Returns:
+        The epsilon, or None if the channels' own deltas use up the given one.
+
+    """
+    counted = [(metric, reports) for metric, reports in tallies if reports > 0]
+    pure = [(reports, Blanket.of_channel(metric.channel)) for metric, reports in counted if not metric.delta]
+    unamplified = [metric for metric, _ in counted if metric.delta]
+    left = Fraction(delta) - sum(metric.delta for metric in unamplified)
+    if not counted or left <= 0:
+        return None
+    parts = [composed(pure, float(left)), *(as_float(metric.epsilon_nanos) for metric in unamplified)]
+    return Central(delta, math.fsum(parts) * ROUNDING)

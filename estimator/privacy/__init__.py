@@ -1,1 +1,0 @@
-"""Upper bounds on what reports and published tallies reveal."""

@@ -1,1 +1,0 @@
-"""Tallies: read strictly, within limits, from a file or a collector."""
