@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.metric import definition
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.wire.stopped import entry
+from client_sdk.protocol.wire.verdict import stopped_entry
 
 
 def registry_document(registry: Registry) -> bytes:
@@ -37,7 +36,7 @@ def registry_document(registry: Registry) -> bytes:
         }
         for metric in registry.counted
     ]
-    document = {"metrics": metrics, "stopped": [entry(stop) for stop in registry.stopped]}
+    document = {"metrics": metrics, "stopped": [stopped_entry(stop) for stop in registry.stopped]}
     return json.dumps(document, separators=(",", ":")).encode()
 
 

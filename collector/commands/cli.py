@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError
-from client_sdk.protocol.exit_status import ExitStatus
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store
 from collector.commands.check import check

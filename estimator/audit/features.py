@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.protocol.wire.strict_json import MalformedError
 
 Rows = NDArray[np.int64]
 """Shape (observations, features)."""

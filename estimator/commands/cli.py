@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import click
 
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
-from client_sdk.protocol.exit_status import ExitStatus
 from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 
 COMMANDS: Final = {

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Final
 
-from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
-from client_sdk.protocol.exact import ln_ceiling
+from client_sdk.protocol.epsilon import NANOS, ln_ceiling, nanos_ceiling
 from estimator.audit.exact.losses import Ratio
 from estimator.results.record import Record, says
 
