@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.results import table
 from client_sdk.protocol import Metric
-from client_sdk.protocol.models.model import Model
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.model import Model
+from client_sdk.protocol.vector import UNIT
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict
 from estimator.analyses.models.products import Moments, ProductsModel

@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.results import table, verdict
 from client_sdk.protocol import Metric, Window
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.vector import UNIT, Ball, lifted
 from estimator.analyses.vectors import Vectors, sampled_tally
 from estimator.statistics.arrays import Floats
 from estimator.tallies import Tally

@@ -16,8 +16,8 @@ from benchmarks.vector_coverage import coverage_of_vectors
 from benchmarks.vector_mechanisms import hemisphere, least_error, priv_unit_g, sqkr
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Metric, Registry, Report, Upload, Window
-from client_sdk.protocol.vectors.rotated_axes import AXES, RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, Ball
+from client_sdk.protocol.mechanisms.rotated_axes import AXES, RotatedAxes
+from client_sdk.protocol.vector import UNIT, Ball
 from client_sdk.protocol.wire.reading import read_upload
 from collector.judge import judge
 from estimator.analyses.vectors import Vectors, sampled_tally

@@ -19,8 +19,8 @@ from client_sdk.commands import Outcome, registry_commands
 from client_sdk.labels import Labeler
 from client_sdk.ledger import erase, explanations, registries
 from client_sdk.ledger import file as ledger_file
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import LanguageError, RegistryError
-from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.sentences import ENGLISH, LANGUAGE
 
 EXAMPLES = {

@@ -27,13 +27,12 @@ from typing import Any, Final, NamedTuple, TextIO
 from urllib.parse import urlsplit
 
 from client_sdk.answers.consent import consent_of, covers
-from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule
 from client_sdk.host.files import app_folder
-from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.metric import Metric, definition
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
-from client_sdk.results import warn
+from client_sdk.protocol.statement import evidence
+from client_sdk.results import SUPPRESSED, Consent, Decision, Rule, warn
 
 FILE_NAME: Final = "consent.json"
 """The file in the app's folder that keeps the choice. Opting out does not delete it."""

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from client_sdk.answers.consent import consent_of
-from client_sdk.decision import SUPPRESSED, Consent, Decision
 from client_sdk.disclosure import Disclosure
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.thread import AGAIN_S, BARE, READ, WRITE
 from client_sdk.recorder import Recorder
-from client_sdk.results import LedgerBusyError, LedgerError
+from client_sdk.results import SUPPRESSED, Consent, Decision, LedgerBusyError, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3

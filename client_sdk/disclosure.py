@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Self, SupportsFloat, TypeVar
 
 from client_sdk.answers import participation
 from client_sdk.answers.schedule import Schedule
-from client_sdk.decision import SUPPRESSED
 from client_sdk.host.clock import Clock
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger import registries, status
@@ -24,7 +23,7 @@ from client_sdk.ledger.thread import READ
 from client_sdk.per_process import Processes
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
-from client_sdk.results import BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerError
+from client_sdk.results import SUPPRESSED, BudgetStatus, Flushed, FlushOutcome, HistoryEntry, LedgerError
 
 if TYPE_CHECKING:
     import sqlite3

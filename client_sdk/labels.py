@@ -8,8 +8,7 @@ from typing import TypeVar
 from client_sdk.ledger.registries import unpacked
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.sentences import ENGLISH, Sentences, sentences_in
 from client_sdk.results import HistoryEntry, PendingReport
 

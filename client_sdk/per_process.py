@@ -1,21 +1,26 @@
-"""What belongs to one process, because threads and connections do not survive a fork."""
+"""What belongs to one process, because threads and connections do not survive a fork.
+
+It ends when the interpreter exits, while its daemon threads still run.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+from weakref import WeakSet
 
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
-from client_sdk.decision import SUPPRESSED
-from client_sdk.host import exits, forks
+from client_sdk.host import forks
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.losses import Losses
 from client_sdk.ledger.thread import LedgerThread
+from client_sdk.results import SUPPRESSED
 from client_sdk.sending.transport import Transport
 from client_sdk.sending.uploader import Uploader
 
@@ -132,7 +137,7 @@ class Processes:
     def _expect_to_leave(self, leaves_soon: bool) -> None:  # noqa: FBT001 what it says
         """Remember whether a helper is needed at the exit, also if the app holds this no longer."""
         self._leaves_soon = leaves_soon
-        (exits.keep if leaves_soon else exits.let_go)(self)
+        (keep if leaves_soon else let_go)(self)
 
     def _new(self) -> Process:
         agreement = self._schedule.agreement
@@ -187,3 +192,36 @@ def helper_of(  # noqa: PLR0913, PLR0917 what a helper must know
     from client_sdk.sending.helper import Helper  # noqa: PLC0415 3 ms
 
     return Helper(path, app, collector, upload_key, allow_plain_http, schedule.agreement.groups)
+
+
+class Exiting(Protocol):
+    """An object that has something to do before the interpreter exits."""
+
+    def exit(self) -> None:
+        """Do it, within a moment."""
+
+
+_exiting: WeakSet[Exiting] = WeakSet()
+_kept = set[Exiting]()
+
+
+def register_exit(thing: Exiting) -> None:
+    """Let a thing know when the interpreter exits, unless it was dropped before."""
+    _exiting.add(thing)
+
+
+def keep(thing: Exiting) -> None:
+    """Keep a thing until the interpreter exits, although nobody else may."""
+    _kept.add(thing)
+
+
+def let_go(thing: Exiting) -> None:
+    """Keep a thing no longer."""
+    _kept.discard(thing)
+
+
+@atexit.register
+def _exit_all() -> None:
+    for thing in tuple(_exiting):
+        with contextlib.suppress(Exception):  # the host's exit must not fail, nor the other things
+            thing.exit()

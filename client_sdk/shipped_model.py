@@ -19,9 +19,9 @@ from client_sdk.protocol.errors import DomainError, HearsayError, OutsideDomainE
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.grid import exact
 from client_sdk.protocol.kinds.number import Number
-from client_sdk.protocol.models.choice import BINS, FEW_BINS
-from client_sdk.protocol.models.model import ModelFeature
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.mechanisms.crosses import BINS, FEW_BINS
+from client_sdk.protocol.model import ModelFeature
+from client_sdk.protocol.vector import UNIT
 
 SCHEMA: Final = 1
 """Of the file. docs/reference/model-file.md describes it."""

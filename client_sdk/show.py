@@ -18,20 +18,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from client_sdk.answers import participation
 from client_sdk.labels import Labeler
-from client_sdk.ledger import charges, erase, explanations, outbox, registries, status, stops
+from client_sdk.ledger import charges, erase, explanations, outbox, registries, status
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.charges import Periods
 from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.status import present_s, read_status
 from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.evidence import evidence
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import UNREACHED
+from client_sdk.protocol.registry.registry import UNREACHED, Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
+from client_sdk.protocol.statement import evidence
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.report import Report
-from client_sdk.protocol.wire.stopped import Question
-from client_sdk.protocol.wire.verdict import Refusal
+from client_sdk.protocol.wire.verdict import Question, Refusal
 from client_sdk.results import BudgetStatus, HistoryEntry, LatestProblem, PendingReport, Waits
 
 if TYPE_CHECKING:
@@ -110,7 +108,7 @@ def look(
             spent=as_float(charges.lifetime_nanos(connection)),
             budget=_budget(connection, labels.latest, now_s),
             dropped=status.dropped(connection),
-            stopped=stops.stopped(connection),
+            stopped=registries.stopped(connection),
             problem=_problem(status.latest_problem(connection), say),
             say=say,
             evidence=_evidence(left, labels, say),

@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from client_sdk import per_process
 from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
-from client_sdk.decision import Consent, Decision
-from client_sdk.host import exits
+from client_sdk.gathering import Gathering
 from client_sdk.host.clock import Clock
 from client_sdk.host.files import app_folder
 from client_sdk.ledger.file import FILE_NAME
@@ -25,16 +25,15 @@ from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.providing import Providing
 from client_sdk.recorder import Recorder
-from client_sdk.results import WARN_AT, LedgerError, OnBudget, Recorded, warn
+from client_sdk.results import WARN_AT, Consent, Decision, LedgerError, OnBudget, Recorded, warn
 from client_sdk.sending.timing import HEAD_START_S
 from client_sdk.sending.transport import HttpTransport, Transport
 
 _SYSTEM_COINS = SystemCoins()
 
 
-class Telemetry(Providing, Consenting):
+class Telemetry(Gathering, Consenting):
     """Perturbs answers on this device, records them and sends them.
 
     It never slows, crashes or holds up its host: `record` returns within 100 ms, `flush` when its
@@ -157,7 +156,7 @@ class Telemetry(Providing, Consenting):
         )
         self._recorder = Recorder(self._processes, self._schedule, self._clock)
         weakref.finalize(self, self._processes.end).atexit = False
-        exits.register(self._processes)
+        per_process.register_exit(self._processes)
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
         self._start(agreed)

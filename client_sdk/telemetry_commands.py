@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from client_sdk import consent
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import FOLDER
+from client_sdk.protocol.registry.registry import FOLDER, Registry
 from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.results import LedgerError
 

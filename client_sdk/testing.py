@@ -30,11 +30,10 @@ from unittest import mock
 from client_sdk import consent as decisions
 from client_sdk.answers.consent import consent_of
 from client_sdk.answers.prf_coins import PrfCoins
-from client_sdk.decision import Decision, Rule
 from client_sdk.protocol.wire.reading import read_upload
 from client_sdk.protocol.wire.report import Report
 from client_sdk.protocol.wire.verdict import Verdict
-from client_sdk.results import Recorded
+from client_sdk.results import Decision, Recorded, Rule
 from client_sdk.sending.responses import OK, Reply
 from client_sdk.telemetry import Telemetry
 

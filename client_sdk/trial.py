@@ -16,13 +16,12 @@ from typing import Any, Final
 
 from client_sdk import show
 from client_sdk.consenting import Consenting
-from client_sdk.counting import Counting
+from client_sdk.gathering import Gathering
 from client_sdk.host.files import app_folder
 from client_sdk.labels import Labeler
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import FOLDER, in_trial
+from client_sdk.protocol.registry.registry import FOLDER, Registry, in_trial
 from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.verdict import Refusal
@@ -43,7 +42,7 @@ _NOTHING: Final = object()
 """An answer to no question."""
 
 
-class Trial(Counting, Consenting):
+class Trial(Gathering, Consenting):
     """The part of a `client_sdk.Telemetry` that asks and sends at once, and tells it.
 
     It comes before `Telemetry` in the order of classes, whose methods it calls. The ledger lies in

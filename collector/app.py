@@ -14,8 +14,8 @@ from flask.sessions import NullSession, SessionInterface
 from werkzeug.exceptions import HTTPException
 
 from client_sdk.protocol.window import GRACE_S
-from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.stopped import STOPPED, encode
+from client_sdk.protocol.wire.strict_json import MalformedError
+from client_sdk.protocol.wire.verdict import STOPPED, encode_stopped
 from collector.api.messages import OPERATIONS, with_headers
 from collector.api.problem import BY_CODE, Problem, ProblemError
 from collector.config import DAY_S, HOUR_S
@@ -130,7 +130,7 @@ def _headers(environ: WSGIEnvironment, served: Served, origins: tuple[str, ...])
     """Return the headers of a response that depend on the state and on who asks."""
     headers = []
     if served.registry.stopped:  # whatever the request and its sender
-        headers += [(STOPPED, encode(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
+        headers += [(STOPPED, encode_stopped(served.registry.stopped)), ("Access-Control-Expose-Headers", STOPPED)]
     if not origins:
         return headers
     headers.append(("Vary", "Origin"))

@@ -8,8 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from client_sdk.protocol.registry import history
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.window import GRACE_S
 from collector.errors import OptionError, require, require_option
 from collector.log import LogFormat

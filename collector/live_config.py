@@ -20,12 +20,11 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any
 
-from client_sdk.protocol.epsilon import as_float
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.errors import HearsayError, RegistryError
-from client_sdk.protocol.exact import float_ceiling
 from client_sdk.protocol.metric import definition
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.wire.stopped import entry
+from client_sdk.protocol.wire.verdict import stopped_entry
 from collector.access import Access, load_access
 from collector.errors import ConfigError, plural
 from collector.files import unlinked_file
@@ -348,7 +347,7 @@ def registry_document(registry: Registry) -> bytes:
         }
         for metric in registry.counted
     ]
-    document = {"metrics": metrics, "stopped": [entry(stop) for stop in registry.stopped]}
+    document = {"metrics": metrics, "stopped": [stopped_entry(stop) for stop in registry.stopped]}
     return json.dumps(document, separators=(",", ":")).encode()
 
 

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from client_sdk.protocol.same_file import replaces_another_kind
+from client_sdk.protocol.command_line import replaces_another_kind
 from estimator.errors import OutputError
 from estimator.formats.tables import COLUMNS
 

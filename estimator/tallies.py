@@ -22,9 +22,9 @@ from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire import strict_json
-from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import MAX_SYMBOL
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from client_sdk.protocol.wire.strict_json import MalformedError
 from estimator.errors import TalliesError, UnfitTallyError
 from estimator.statistics.arrays import Counts
 

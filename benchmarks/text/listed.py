@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.results import table, verdict
 from benchmarks.text.populations import random_strings
 from benchmarks.text.questions import Question
-from client_sdk.protocol.texts.text import CUT, Text
+from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import discover
 
 HELD: Final = 0.93

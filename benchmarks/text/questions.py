@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.text.populations import LETTERS, Population
 from client_sdk.protocol import Metric
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.groups import LIMB_BITS, MODULUS
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import LIMB_BITS, MODULUS, GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.decoders.inversions import inverse_of, sampler_of
 from estimator.decoders.sampling import Sampler
 from estimator.decoders.support import Balanced

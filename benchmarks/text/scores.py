@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.text.populations import Population
 from benchmarks.text.questions import Question
-from client_sdk.protocol.texts.text import CUT, Text
+from client_sdk.protocol.text import CUT, Text
 from estimator.discovery.texts import Texts, discover
 
 TOP: Final = 32

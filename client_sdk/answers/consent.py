@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from client_sdk.decision import Consent, Decision, Suppression
 from client_sdk.ledger import registries
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
+from client_sdk.results import Consent, Decision, Suppression
 
 if TYPE_CHECKING:
     import sqlite3

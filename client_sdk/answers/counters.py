@@ -1,26 +1,33 @@
 """Counts that are added up over a window and reported once, when the window has ended.
 
 In memory a count lives as long as its process. If the registry says ``persist``, the running count,
-which is a true answer, stands in the ledger's file until its window has ended. Days of use take the
-same course (`client_sdk.answers.days_of_use`).
+which is a true answer, stands in the ledger's file until its window has ended.
+
+Days of use take the same course. The file holds them, too, for as long as a report may count them.
+A row of its table of counts stands for each day. It has no edition, because a day stays a day of
+use when the question is asked with another epsilon, and the day as its window. The report of a
+window counts the days of use among those of its period, which ends with the last day of the window.
+It is made after that day, when the app next runs, if the window itself had a day of use; a
+filled-in question is reported for every window in which the app ran at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from client_sdk.answers import calendar, days_of_use, reporting
+from client_sdk.answers import calendar, reporting
 from client_sdk.answers.calendar import EndedCount, Phase
 from client_sdk.answers.consent import Agreement
 from client_sdk.answers.randomized import Randomized
 from client_sdk.host import forks
-from client_sdk.ledger import charges, stops
+from client_sdk.ledger import charges, registries
 from client_sdk.ledger.charges import Slot
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.window import Window
+from client_sdk.protocol.window import DAY_S, GRACE_S, Window, WindowKind
 from client_sdk.results import Recorded
 
 if TYPE_CHECKING:
@@ -142,10 +149,10 @@ class CountReports(NamedTuple):
         """Add to the present window's count, or remember today as a day of use."""
         window = Window.of(definition.window, instant_s)
         key = reporting.key_of(connection, definition, window)
-        if stops.is_stopped(connection, *key[:2]):
+        if registries.is_stopped(connection, *key[:2]):
             return Recorded.STOPPED
         if definition.kind.call == "active":
-            days_of_use.mark(connection, definition, instant_s)
+            mark_day(connection, definition, instant_s)
             return Recorded.COUNTED
         if charges.slot(connection, key) is Slot.REPORTED:
             return Recorded.ALREADY_RECORDED
@@ -166,9 +173,9 @@ class CountReports(NamedTuple):
         for ended in ended_persistent(connection, self.registry, instant_s):
             self._report(connection, coins, ended, instant_s, randomize)
         were_counts = forget_ended_persistent(connection, instant_s)
-        for ended in list(days_of_use.ended(connection, self.registry, instant_s)):
+        for ended in list(ended_periods(connection, self.registry, instant_s)):
             self._report(connection, coins, ended, instant_s, randomize)
-        return days_of_use.forget(connection, self.registry, instant_s) or were_counts
+        return forget_days(connection, self.registry, instant_s) or were_counts
 
     def _report(
         self, connection: sqlite3.Connection, coins: Coins, ended: EndedCount, instant_s: float, randomize: Randomize
@@ -188,3 +195,73 @@ class CountReports(NamedTuple):
             instant_s=window.ends_at - 1,
             held=True,
         )
+
+
+NO_EDITION: Final = ""
+"""What a day of use has instead of an edition."""
+
+
+def mark_day(connection: sqlite3.Connection, definition: Metric, instant_s: float) -> None:
+    """Remember the day of an instant as one of use."""
+    day = Window.of(WindowKind.DAY, instant_s).text
+    connection.execute("INSERT OR IGNORE INTO counts VALUES (?, ?, ?, 1)", (definition.name, NO_EDITION, day))
+
+
+def forget_days(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> bool:
+    """Delete the days that no report will count; return whether there were any."""
+    rows = connection.execute("SELECT metric, window FROM counts WHERE edition = ?", (NO_EDITION,)).fetchall()
+    over = [row for row in rows if _is_over(registry.metrics.get(row[0]), Window.parse(row[1]), instant_s)]
+    connection.executemany("DELETE FROM counts WHERE metric = ? AND edition = '' AND window = ?", over)
+    return bool(over)
+
+
+def number_of(days: Iterable[date], last: date, period: int) -> int:
+    """Return how many days are among the ``period`` ones that end with a last day."""
+    return sum(0 <= (last - day).days < period for day in days)
+
+
+def ended_periods(connection: sqlite3.Connection, registry: Registry, instant_s: float) -> Iterator[EndedCount]:
+    """Yield the number of days of use for each window that has ended and lacks its report."""
+    for definition in registry.metrics.values():
+        if definition.kind.call == "active":
+            days = _days(connection, definition)
+            for window in _windows(connection, definition, days):
+                if calendar.phase(window, instant_s) is Phase.ENDED:
+                    dates = [day.first_day for day in days]
+                    yield EndedCount(definition, window, number_of(dates, window.last_day, definition.kind.most))
+
+
+def _windows(connection: sqlite3.Connection, definition: Metric, days: list[Window]) -> Iterator[Window]:
+    """Yield windows with a day of use or a filled-in report, but no report of any edition."""
+    used = {Window.on(definition.window, day.first_day).text for day in days}
+    # a device that moved to another stratum has them in the one where it was
+    filled = (_filled_windows(connection, definition.name, edition) for edition in definition.editions)
+    for window in sorted(used.union(*filled)):
+        if not _is_reported(connection, definition.name, window):
+            yield Window.parse(window)
+
+
+def _days(connection: sqlite3.Connection, definition: Metric) -> list[Window]:
+    query = "SELECT window FROM counts WHERE metric = ? AND edition = ?"
+    return [Window.parse(day) for (day,) in connection.execute(query, (definition.name, NO_EDITION)).fetchall()]
+
+
+def _is_over(definition: Metric | None, day: Window, instant_s: float) -> bool:
+    """Whether neither a day's window nor the last period that holds it can still be reported."""
+    if definition is None or definition.kind.call != "active":
+        return True
+    period_s = definition.kind.most * DAY_S
+    needed_s = max(Window.on(definition.window, day.first_day).ends_at, day.starts_at + period_s)
+    return needed_s + GRACE_S <= instant_s
+
+
+def _filled_windows(connection: sqlite3.Connection, metric: str, edition: str) -> list[str]:
+    """Return the windows of a metric whose report says so far that nothing was recorded."""
+    query = "SELECT window FROM charges WHERE metric = ? AND edition = ? AND reported = 2"
+    return [window for (window,) in connection.execute(query, (metric, edition)).fetchall()]
+
+
+def _is_reported(connection: sqlite3.Connection, metric: str, window: str) -> bool:
+    """Whether any edition of a metric has its report of a window, or needs none any more."""
+    query = "SELECT 1 FROM charges WHERE metric = ? AND window = ? AND reported = 1"
+    return connection.execute(query, (metric, window)).fetchone() is not None

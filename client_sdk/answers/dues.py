@@ -1,5 +1,6 @@
 """What becomes due without an answer: slots when a window begins, and counts when it has ended.
 
+A slot is a charge that is made because its window began, whether or not anything is recorded in it.
 A metric with a slot is paid for when its window begins. If the metric is filled in, the slot gets
 its report in that same transaction. Counts are reported when their window has ended.
 
@@ -25,7 +26,8 @@ from client_sdk.answers.calendar import release_s
 from client_sdk.answers.consent import Agreement
 from client_sdk.answers.counters import CountReports, RunningCounts
 from client_sdk.answers.randomized import Randomized, symbol_of
-from client_sdk.ledger import queue, slots, stops
+from client_sdk.ledger import charges, queue, registries
+from client_sdk.ledger.charges import Slot, SlotKey
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     RandomizeNow = Callable[[sqlite3.Connection, Metric, object], Randomized]
+    import sqlite3
 
 
 class Dues:
@@ -68,7 +71,7 @@ class Dues:
     def carry_out(self, connection: sqlite3.Connection, coins: Coins, instant_s: float, secret: bytes) -> None:
         """Do all that is due at an instant."""
         randomize = partial(self._randomize, connection)
-        slots.drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
+        drop_held(connection, lambda *key: self._agreement.asked(*key) is not None)
         # Slots come before counts that have ended: if a ceiling does not allow both, whether a
         # filled-in question reports must not tell whether anything was counted. `feasibility` finds
         # such ceilings.
@@ -81,7 +84,7 @@ class Dues:
         # an earlier registry may have left counts
         if self.adds_up or connection.execute("SELECT 1 FROM counts LIMIT 1").fetchone():
             self.has_leftovers |= self.counting.report_ended(connection, coins, instant_s, randomize)
-        slots.close_ended(connection, instant_s)
+        close_ended(connection, instant_s)
 
 
 def fill_in(
@@ -99,10 +102,47 @@ def fill_in(
         randomize: returns the randomized form of the answer that stands for none.
 
     """
-    for key in slots.open_slots(connection):
+    for key in open_slots(connection):
         definition = asked(*key)
-        if definition is not None and definition.fill is not None and not stops.is_stopped(connection, *key[:2]):
+        if definition is not None and definition.fill is not None and not registries.is_stopped(connection, *key[:2]):
             randomized = randomize(definition, definition.fill.answer)
             symbol = symbol_of(connection, definition, randomized, coins)
-            slots.fill_slot(connection, key)
+            fill_slot(connection, key)
             queue.enqueue(connection, Report(*key, symbol), release_s(Window.parse(key[2]), coins))
+
+
+def open_slots(connection: sqlite3.Connection) -> list[SlotKey]:
+    """Return the keys of charges that have no report."""
+    query = "SELECT metric, edition, window FROM charges WHERE reported = 0"
+    return [(metric, edition, window) for metric, edition, window in connection.execute(query).fetchall()]
+
+
+def fill_slot(connection: sqlite3.Connection, key: SlotKey) -> None:
+    """Note that the report of a charge waits, and says so far that nothing was recorded."""
+    charges.set_slot(connection, key, Slot.FILLED)
+
+
+def close_ended(connection: sqlite3.Connection, instant_s: float) -> None:
+    """Close slots of ended windows: the counts that they were paid for are reported by then."""
+    for key in open_slots(connection):
+        if Window.parse(key[2]).ends_at <= instant_s:
+            charges.set_slot(connection, key, Slot.REPORTED)
+
+
+def drop_held(connection: sqlite3.Connection, is_asked: Callable[[str, str, str], bool]) -> None:
+    """Drop and count held-back reports whose metric is no longer asked in their window."""
+    latest = "SELECT metric, edition, MAX(window) FROM queue WHERE release > 0 GROUP BY metric, edition"
+    for metric, edition, window in connection.execute(latest).fetchall():
+        if not is_asked(metric, edition, window):
+            # what is asked in a window was asked in all before it
+            _drop_held_of(connection, metric, edition, is_asked)
+
+
+def _drop_held_of(
+    connection: sqlite3.Connection, metric: str, edition: str, is_asked: Callable[[str, str, str], bool]
+) -> None:
+    held = "SELECT id, window FROM queue WHERE release > 0 AND metric = ? AND edition = ?"
+    rows = connection.execute(held, (metric, edition)).fetchall()
+    dropped = [(row_id,) for row_id, window in rows if not is_asked(metric, edition, window)]
+    connection.executemany("DELETE FROM queue WHERE id = ?", dropped)
+    queue.count_dropped(connection, queue.NO_LONGER_ASKED, len(dropped))

@@ -12,14 +12,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from client_sdk.answers import prf_coins as prf
-from client_sdk.ledger import charges, stops
+from client_sdk.ledger import charges, registries
 from client_sdk.ledger.charges import Periods
 from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.errors import WindowError
+from client_sdk.protocol.horizon import later, windows_until
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import LATEST_YEAR, Window
-from client_sdk.protocol.window_steps import later, windows_until
 
 if TYPE_CHECKING:
     import sqlite3
@@ -71,7 +71,7 @@ def open_slots(  # noqa: PLR0913 who takes part, and when
     for definition in drawn(connection, registry, window, secret):
         key = (definition.name, definition.edition, window.text)
         # A stop does not change the draw: nothing else is asked in a stopped question's place.
-        is_asked = is_covered(definition.name) and not stops.is_stopped(connection, *key[:2])
+        is_asked = is_covered(definition.name) and not registries.is_stopped(connection, *key[:2])
         if is_asked and charges.slot(connection, key) is None:
             charges.charge(connection, key, definition.cost, registry.budget, periods)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from client_sdk.answers.calendar import has_slots, release_s
 from client_sdk.answers.randomized import Randomized, symbol_of
-from client_sdk.ledger import charges, queue, stops
+from client_sdk.ledger import charges, queue, registries
 from client_sdk.ledger.charges import Periods, Slot, SlotKey
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
@@ -44,7 +44,7 @@ def report(  # noqa: PLR0911, PLR0913 the parts of a report, and a result for ea
     slot = charges.slot(connection, key)
     if definition.has_expired(window):  # the ledger's time may be ahead of the device's clock
         return Recorded.EXPIRED
-    if stops.is_stopped(connection, *key[:2]):
+    if registries.is_stopped(connection, *key[:2]):
         return Recorded.STOPPED
     if slot is None and has_slots(registry, definition):
         return Recorded.NOT_ASKED

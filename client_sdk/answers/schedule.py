@@ -10,14 +10,13 @@ from client_sdk.answers import calendar, reporting
 from client_sdk.answers.consent import Agreement
 from client_sdk.answers.dues import Dues
 from client_sdk.answers.randomized import Randomized, SymbolOfWindow, permanent_answer, symbol_of_window
-from client_sdk.decision import Consent
-from client_sdk.ledger import charges, device, erase, outbox, queue, registries, stops
+from client_sdk.ledger import charges, device, erase, outbox, queue, registries
 from client_sdk.ledger.device import Secret, secret_of
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
-from client_sdk.results import LedgerError, Recorded
+from client_sdk.results import Consent, LedgerError, Recorded
 
 if TYPE_CHECKING:
     import sqlite3
@@ -67,7 +66,9 @@ class Schedule:
         """Keep the registry, and name the editions that a collector may stop."""
         if registries.keep(connection, self._registry.source):
             metrics = self._registry.metrics.values()
-            stops.name(connection, ((metric.name, edition) for metric in metrics for edition in metric.editions))
+            registries.name_questions(
+                connection, ((metric.name, edition) for metric in metrics for edition in metric.editions)
+            )
 
     def randomize(
         self,
@@ -129,8 +130,8 @@ class Schedule:
         self._name(connection)
         instant_s = self._latest_s = charges.instant(connection, clock_s)
         if self._registry.stopped:  # an app may ship its collector's list
-            stops.name(connection, self._registry.stopped)
-            stops.learn(connection, self._registry.stopped)
+            registries.name_questions(connection, self._registry.stopped)
+            registries.learn_stops(connection, self._registry.stopped)
             outbox.drop_stopped(connection)
         if self.dues.looks_ahead or self.dues.adds_up or connection.execute(_LEFT_BY_EARLIER).fetchone()[0]:
             self.dues.carry_out(connection, self._coins, instant_s, secret.key)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from client_sdk.commands import Outcome
+from client_sdk.protocol.command_line import is_same_file, replaces_another_kind
 from client_sdk.protocol.kinds.kind import literals
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import is_same_file, replaces_another_kind
 
 CLASSES = {"record": "Question", "count": "Count", "active": "Activity"}
 """The class of a question, by the method that takes its answers."""

@@ -19,16 +19,15 @@ from typing import Any, Final
 from client_sdk.commands import Outcome
 from client_sdk.consent import terms
 from client_sdk.protocol.budget import Budget, Strategy
+from client_sdk.protocol.command_line import replaced, replaces_another_kind
 from client_sdk.protocol.epsilon import NANOS
-from client_sdk.protocol.evidence import evidence
 from client_sdk.protocol.horizon import IN_YEAR
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric, definition
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import in_trial
-from client_sdk.protocol.same_file import replaced, replaces_another_kind
+from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.sentences import PURPOSE, languages
-from client_sdk.protocol.wire.stopped import encode
+from client_sdk.protocol.statement import evidence
+from client_sdk.protocol.wire.verdict import encode_stopped
 
 FORMAT: Final = 1
 """The form of the module, which the SDK checks."""
@@ -211,7 +210,7 @@ def document_of(registry: Registry, target: str) -> dict[str, Any]:
     }
     lists: dict[str, Any] = {
         "variables": list(registry.strata),
-        "stopped": [encode([question]) for question in registry.stopped],
+        "stopped": [encode_stopped([question]) for question in registry.stopped],
     }
     return document | {key: entries for key, entries in lists.items() if entries}
 

@@ -15,13 +15,12 @@ from client_sdk.protocol.budget import Strategy
 from client_sdk.protocol.kinds import KINDS, kind_named
 from client_sdk.protocol.kinds.key import Key, Schema, closed, listing, text, whole
 from client_sdk.protocol.kinds.kind import Kind
-from client_sdk.protocol.registry.metric_table import KEYS
+from client_sdk.protocol.registry.metric_table import KEYS, MOST_STRATA, VALUE
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
-from client_sdk.protocol.registry.strata import MOST_STRATA, VALUE
 from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, shipped
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
-from client_sdk.protocol.wire.stopped import MAX_STOPPED
+from client_sdk.protocol.wire.verdict import MAX_STOPPED
 
 KIND_CLASSES = tuple(map(kind_named, KINDS))
 

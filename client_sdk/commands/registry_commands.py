@@ -1,14 +1,16 @@
 """The arguments of the commands that need no device, and the work of the short ones.
 
 ``hearsay-client check`` names every mistake of a registry, and whether it can work. ``init`` writes
-a registry to begin with, which a reviewer would sign. ``completion`` completes commands and options
-when Tab is pressed in a shell.
+a registry to begin with, which a reviewer would sign. ``release`` puts it into its history, whose
+questions go on counting. ``completion`` completes commands and options when Tab is pressed in a
+shell.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -19,10 +21,8 @@ from client_sdk.commands import Outcome
 from client_sdk.commands.codegen import codegen
 from client_sdk.commands.compile import Target, compile_registry
 from client_sdk.commands.json_schema import schema
-from client_sdk.commands.release import release
 from client_sdk.protocol.errors import RegistryError
-from client_sdk.protocol.registry import baseline, history
-from client_sdk.protocol.registry.differences import differences
+from client_sdk.protocol.registry import differences, history
 from client_sdk.protocol.registry.limits import remarks
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.toml_table import MAX_TEXT, is_text
@@ -49,7 +49,9 @@ def add_to(commands: Subparsers) -> None:
         "List every mistake in a registry, and check whether it can work.",
         lambda given: check(given.registry, _today(), given.against),
     )
-    checking.add_argument("--against", metavar="OLD", type=Path, help=f"Say what changed since then: {baseline.HELP}.")
+    checking.add_argument(
+        "--against", metavar="OLD", type=Path, help=f"Say what changed since then: {differences.HELP}."
+    )
     releasing = _add(
         commands,
         "release",
@@ -157,13 +159,13 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     Args:
         path: the registry. The history beside it is read, too.
         today: the day of the check.
-        against: an earlier registry, as `baseline.read` takes it, to say what the change means;
+        against: an earlier registry, as `differences.read` takes it, to say what the change means;
             None for the last release in the history, if there is one.
 
     """
     try:
         registry, releases = history.read(path), history.releases_in(history.path_of(path))
-        before = baseline.read(against) if against else releases[-1].registry if releases else None
+        before = differences.read(against) if against else releases[-1].registry if releases else None
     except RegistryError as error:
         return Outcome(problems=tuple(str(error).splitlines()))
     sentences = registry.objections(today)
@@ -174,9 +176,11 @@ def check(path: Path, today: date, against: Path | None = None) -> Outcome:
     sound = f"{path} is sound: {questions} of {registry.app}; a device can pay for a first answer to each\n"
     sentences = [*remarks(registry, today), *registry.neglected(today)]
     if before is not None:
-        sentences += differences(before, registry) or ["it asks what was asked before: reports are counted together"]
+        sentences += differences.between(before, registry) or [
+            "it asks what was asked before: reports are counted together"
+        ]
     elif against is not None:
-        sentences.append(baseline.nothing_at(against))
+        sentences.append(differences.nothing_at(against))
     return Outcome(sound + "".join(f"{path}: {sentence}\n" for sentence in sentences))
 
 
@@ -266,3 +270,59 @@ def _cases(words: Words, before: str, name: str = "words") -> str:
 
 SHELLS: Mapping[str, Callable[[Words], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
 """How each shell's script is written."""
+
+
+def release(path: Path, into: Path | None, day: date | None, today: date, *, only_checks: bool) -> Outcome:
+    """Put a registry into its history, unless a release asks the same questions already.
+
+    Args:
+        path: the registry.
+        into: the history; None for the one beside the registry.
+        day: the day of the release; None for today.
+        today: the present day.
+        only_checks: whether to say only if the registry is released already.
+
+    Raises:
+        RegistryError: if the registry or the history cannot be used.
+
+    """
+    registry = Registry.read(path)
+    file = into or history.path_of(path)
+    releases = history.releases_in(file)
+    history.require_same_app(registry, releases, file)
+    if history.is_released(registry, releases):
+        return Outcome(f"{path} is in {file} already: nothing to do\n")
+    if only_checks:
+        first = "; if apps with another registry are out, release theirs first" if not releases else ""
+        run = f"hearsay-client release --registry {path}"
+        return Outcome(problems=(f"{path} is not in its history, {file}: run {run}{first}",))
+    if day is not None and day > today:
+        return Outcome(problems=(f"--day {day} is in the future; name the day on which the app was released",))
+    if objections := registry.objections(today):
+        return Outcome(problems=tuple(f"{path}: {sentence}" for sentence in objections))
+    more = history.with_release(releases, history.Release(day or today, registry))
+    try:
+        _replace(file, history.written(more))
+    except OSError as error:
+        return Outcome(problems=(f"{file} cannot be written: {error.strerror}; name another file",))
+    first = "" if releases else "; it is the first there: if apps with another registry are out, release theirs, too"
+    return Outcome(
+        f"wrote {file}: {path} was released on {day or today}{first}\n"
+        f"ship both files to the collector and the estimator, side by side\n"
+    )
+
+
+def _replace(file: Path, text: str) -> None:
+    """Replace a file as a whole, or leave it as it was.
+
+    Raises:
+        OSError: if it cannot be written.
+
+    """
+    beside = file.with_name(f"{file.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, file)  # noqa: PTH105 as one step
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from client_sdk.ledger import history, status
+from client_sdk.ledger import queue, status
 from client_sdk.results import LedgerError, Recorded
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Losses:
             self._stored_s = time.monotonic()
         if connection.execute("SELECT 1 FROM device WHERE secret IS NOT NULL").fetchone():
             for reason, answers in counts.items():
-                history.count_dropped(connection, reason, answers)
+                queue.count_dropped(connection, reason, answers)
         return counts
 
     def stored(self, counts: Counter[str] | LedgerError | None) -> None:

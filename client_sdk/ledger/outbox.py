@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from client_sdk.host import forks
-from client_sdk.ledger import history, queue, retry_times, stops
+from client_sdk.ledger import queue, registries, retry_times
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.queue import deadline
 from client_sdk.ledger.retry_times import EXCHANGE_S, Retry
@@ -103,14 +103,14 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
     before, has_dropped = retry_times.refusals(connection, upload_id), False
     for index, report in enumerate(_take(connection, upload_id)):
         refusal = refused.get(index)
-        history.note(connection, report, refusal or ReportOutcome.ACCEPTED)
+        queue.note_outcome(connection, report, refusal or ReportOutcome.ACCEPTED)
         if refusal is None:
             continue
         is_late = refusal.retryable and deadline(report) <= now_s
         if refusal.retryable and not is_late and before < MAX_SENT_ALONE:
             _send_alone(connection, report, before, now_s, uniform)
         else:
-            history.count_dropped(connection, history.TOO_LATE if is_late else refusal.value, 1)
+            queue.count_dropped(connection, queue.TOO_LATE if is_late else refusal.value, 1)
             has_dropped = True
     return has_dropped
 
@@ -118,8 +118,8 @@ def settle(connection: sqlite3.Connection, upload_id: str, verdict: Verdict, now
 def reject(connection: sqlite3.Connection, upload_id: str) -> None:
     """Drop an upload that the collector will never accept."""
     for report in _take(connection, upload_id):
-        history.note(connection, report, ReportOutcome.REJECTED)
-        history.count_dropped(connection, history.REJECTED, 1)
+        queue.note_outcome(connection, report, ReportOutcome.REJECTED)
+        queue.count_dropped(connection, queue.REJECTED, 1)
 
 
 def withdraw(connection: sqlite3.Connection, is_covered: Callable[[str], bool]) -> None:
@@ -135,7 +135,7 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
     An upload under way that holds other reports, too, stays as it is: it has left once, and the
     collector counts the same bytes once.
     """
-    questions = set(stops.stopped(connection))
+    questions = set(registries.stopped(connection))
     if not questions:
         return
     dropped = connection.execute(
@@ -144,7 +144,7 @@ def drop_stopped(connection: sqlite3.Connection) -> None:
     for upload_id, body in connection.execute("SELECT id, body FROM uploads").fetchall():
         if questions.issuperset((report.metric, report.edition) for report in reports_in(body)):
             dropped += len(_take(connection, upload_id))
-    history.count_dropped(connection, history.STOPPED, dropped)
+    queue.count_dropped(connection, queue.STOPPED, dropped)
 
 
 def reports_in(body: bytes) -> tuple[Report, ...]:
@@ -165,7 +165,7 @@ def _pack(
     retry_times.begin(connection, Retry(parcel.id, now_s + EXCHANGE_S, 0, now_s))
     connection.executemany("DELETE FROM queue WHERE id = ?", [(row,) for row, _ in chosen])
     for _, report in chosen:
-        history.note(connection, report, ReportOutcome.UNANSWERED)
+        queue.note_outcome(connection, report, ReportOutcome.UNANSWERED)
     return parcel
 
 
@@ -187,7 +187,7 @@ def _put_under_way(connection: sqlite3.Connection, reports: tuple[Report, ...]) 
     latest = max(map(deadline, reports))
     connection.execute(f"INSERT INTO uploads VALUES (?, ?, ?, {_NEXT_TURN}, 0)", (upload.id, body, latest))  # noqa: S608
     excess = "SELECT id FROM uploads WHERE id <> ? ORDER BY deadline DESC, turn DESC LIMIT -1 OFFSET ?"
-    _drop(connection, history.QUEUE_FULL, excess, (upload.id, MAX_UNDER_WAY - 1))
+    _drop(connection, queue.QUEUE_FULL, excess, (upload.id, MAX_UNDER_WAY - 1))
     return Parcel(upload.id, body, reports)
 
 
@@ -203,10 +203,10 @@ def _take(connection: sqlite3.Connection, upload_id: str) -> tuple[Report, ...]:
 def _give_up(connection: sqlite3.Connection, now_s: float) -> None:
     """Drop the uploads that stayed unanswered too often after their windows had closed."""
     hopeless = "SELECT id FROM uploads WHERE deadline <= ? AND late_attempts >= ?"
-    _drop(connection, history.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
+    _drop(connection, queue.UNANSWERED, hopeless, (now_s, MAX_LATE_ATTEMPTS))
 
 
 def _drop(connection: sqlite3.Connection, reason: str, query: str, parameters: tuple[object, ...]) -> None:
     """Drop the uploads that a query names, and count their reports."""
     for (upload_id,) in connection.execute(query, parameters).fetchall():
-        history.count_dropped(connection, reason, len(_take(connection, upload_id)))
+        queue.count_dropped(connection, reason, len(_take(connection, upload_id)))

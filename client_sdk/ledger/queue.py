@@ -1,4 +1,4 @@
-"""Reports that wait and were never sent, in the ledger's file.
+"""Reports that wait and were never sent, and what became of others, in the ledger's file.
 
 A report that is held back until its window has ended waits here, too.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from client_sdk.ledger import history
 from client_sdk.protocol.window import GRACE_S, Window
 from client_sdk.protocol.wire.report import Report
+from client_sdk.results import ReportOutcome
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from client_sdk.protocol.wire.verdict import Refusal
 
 MAX_WAITING = 1000
 """The most reports in the queue. Ten daily metrics fill it in a hundred days, and after three days
@@ -23,6 +25,12 @@ recorded reports must not push out filled-in ones."""
 SPREAD_S = 60.0
 """A report leaves at a random instant within a minute, so that its arrival does not reveal when the
 user did something. An instant farther ahead is due: the clock was set back since it was drawn."""
+
+
+REJECTED = "rejected"
+QUEUE_FULL, TOO_LATE, UNANSWERED, NO_LONGER_ASKED = "queue_full", "too_late", "unanswered", "no_longer_asked"
+STOPPED = "stopped"
+"""Reasons for dropping a report, beside the codes of refusals."""
 
 
 class Leaving(NamedTuple):
@@ -47,7 +55,7 @@ def enqueue(connection: sqlite3.Connection, report: Report, release_s: int = 0, 
         " ORDER BY deadline DESC, id DESC LIMIT -1 OFFSET ?)",
         (release_s > 0, MAX_WAITING),
     ).rowcount
-    history.count_dropped(connection, history.QUEUE_FULL, dropped)
+    count_dropped(connection, QUEUE_FULL, dropped)
 
 
 def due(connection: sqlite3.Connection, now_s: float, *, hurried: bool) -> list[tuple[int, Report]]:
@@ -93,3 +101,21 @@ def replace_symbol(connection: sqlite3.Connection, report: Report) -> bool:
 def deadline(report: Report) -> int:
     """Return the Unix seconds after which no collector accepts a report."""
     return Window.parse(report.window).ends_at + GRACE_S
+
+
+def note_outcome(connection: sqlite3.Connection, report: Report, outcome: ReportOutcome | Refusal) -> None:
+    """Note what became of a report that has left the device, or that it has left."""
+    connection.execute(
+        "INSERT OR REPLACE INTO history VALUES (?, ?, ?, ?, ?)",
+        (report.metric, report.edition, report.window, report.symbol, outcome.value),
+    )
+
+
+def count_dropped(connection: sqlite3.Connection, reason: str, reports: int) -> None:
+    """Count reports that were dropped for a reason."""
+    if reports:
+        connection.execute(
+            "INSERT INTO drops VALUES (:reason, :reports)"
+            " ON CONFLICT (reason) DO UPDATE SET reports = reports + :reports",
+            {"reason": reason, "reports": reports},
+        )

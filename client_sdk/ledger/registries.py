@@ -1,7 +1,12 @@
-"""The registries that wrote to this ledger: what reports mean, which purposes users agreed to.
+"""The registries that wrote to this ledger: what reports mean, and which questions are stopped.
 
 A registry ships inside the app and is the same on every device: it says nothing about a user. It is
 kept packed, and is wiped by opting out.
+
+A stop holds for one edition of a metric, and is remembered until the user opts out. Nothing that a
+collector says ends it. Only a registry names an edition, and a collector can only stop what is
+named. No answer therefore takes up room, however many come. So the stops that a device keeps say
+nothing about what its user has answered, or whether.
 """
 
 from __future__ import annotations
@@ -9,12 +14,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final
 
 from client_sdk.protocol.errors import RegistryError
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.wire.verdict import Question
 
 if TYPE_CHECKING:
     import sqlite3
@@ -73,3 +79,27 @@ def definitions(connection: sqlite3.Connection, names: Collection[str]) -> dict[
 def unpacked(source: bytes) -> str:
     """Return the text of a registry that was kept."""
     return zlib.decompress(source).decode()
+
+
+def name_questions(connection: sqlite3.Connection, questions: Iterable[Question]) -> None:
+    """Note the questions of a registry, which a collector may stop."""
+    connection.executemany("INSERT OR IGNORE INTO editions VALUES (?, ?, 0)", questions)
+
+
+def learn_stops(connection: sqlite3.Connection, questions: Iterable[Question]) -> None:
+    """Remember stopped questions; leave out what no registry has named."""
+    connection.executemany(
+        "UPDATE editions SET stopped = 1 WHERE metric = ? AND edition = ? AND stopped = 0", questions
+    )
+
+
+def is_stopped(connection: sqlite3.Connection, metric: str, edition: str) -> bool:
+    """Whether a collector has stopped an edition of a metric."""
+    query = "SELECT 1 FROM editions WHERE metric = ? AND edition = ? AND stopped = 1"
+    return connection.execute(query, (metric, edition)).fetchone() is not None
+
+
+def stopped(connection: sqlite3.Connection) -> list[Question]:
+    """Return all stopped questions, sorted."""
+    query = "SELECT metric, edition FROM editions WHERE stopped = 1 ORDER BY metric, edition"
+    return [(metric, edition) for metric, edition in connection.execute(query)]

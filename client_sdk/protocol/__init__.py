@@ -21,8 +21,8 @@ from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import GRACE_S, Window, WindowKind
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError
 from client_sdk.protocol.wire.report import MAX_REPORTS, Report, Upload
+from client_sdk.protocol.wire.strict_json import Malformed, MalformedError
 from client_sdk.protocol.wire.verdict import CLOCK_SKEW_S, Refusal, Verdict
 
 __all__ = [

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.epsilon import exp_floor
 
 LEAST_EPSILON = Decimal("0.000001")
 """The least epsilon. Below it a million devices tell less than one device at epsilon 1, which

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from client_sdk.host import forks
 from client_sdk.protocol.wire.failure import Failure, failure_of_status
-from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.stopped import Question, decode
-from client_sdk.protocol.wire.verdict import Verdict
+from client_sdk.protocol.wire.strict_json import MalformedError
+from client_sdk.protocol.wire.verdict import Question, Verdict, decode_stopped
 from client_sdk.sending.timing import RETRY_AFTER_CEILING_S
 
 OK = 200
@@ -93,7 +92,7 @@ def judge(reply: Reply | Failure | None, reports: int, now_s: float) -> AttemptO
         return Rejected(reply.status)
     if reply.status == OK:
         try:
-            return Acknowledged(Verdict.decode(reply.body, reports), decode(reply.stopped))
+            return Acknowledged(Verdict.decode(reply.body, reports), decode_stopped(reply.stopped))
         except MalformedError:
             pass  # another program answered, such as a captive portal
     return Transient(retry_after_s(reply.retry_after, now_s))

@@ -12,7 +12,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from client_sdk.ledger import device, outbox, queue, retry_times, stops
+from client_sdk.ledger import device, outbox, queue, registries, retry_times
 from client_sdk.ledger.backoff import Uniform
 from client_sdk.ledger.retry_times import Retry
 from client_sdk.protocol.wire.failure import Failure
@@ -146,6 +146,6 @@ def carry_out(  # noqa: PLR0913 the parts of an attempt
             for code in {refusal for _, refusal in verdict.refused}:
                 warn("the collector refused a report: %s", code.sentence)
             has_dropped = outbox.settle(connection, parcel.id, verdict, now_s, uniform)
-            stops.learn(connection, stopped)
+            registries.learn_stops(connection, stopped)
             outbox.drop_stopped(connection)
     return retry_times.pending(connection), has_dropped

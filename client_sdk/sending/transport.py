@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from client_sdk.host import forks
-from client_sdk.protocol.wire.base_url import proxies_to
+from client_sdk.protocol.wire.base_url import check_address, proxies_to
 from client_sdk.protocol.wire.failure import Failure, failure_of
-from client_sdk.protocol.wire.stopped import STOPPED
-from client_sdk.sending.address import check_address
+from client_sdk.protocol.wire.verdict import STOPPED
 from client_sdk.sending.deadline import ExchangeDeadline
 from client_sdk.sending.responses import Reply
 from client_sdk.sending.timing import CONNECT_TIMEOUT_S, DEADLINE_S, READ_TIMEOUT_S
@@ -57,7 +56,7 @@ class HttpTransport:
             allow_plain_http: whether the address may lead to another machine without TLS.
 
         Raises:
-            ValueError, TypeError: as `client_sdk.sending.address.check_address` does.
+            ValueError, TypeError: as `client_sdk.protocol.wire.base_url.check_address` does.
 
         """
         check_address(collector, upload_key, allow_plain_http=allow_plain_http)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import NamedTuple, TypeAlias
 
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
 from client_sdk.protocol.wire.report import Upload
+from client_sdk.protocol.wire.strict_json import Malformed, MalformedError
 from client_sdk.protocol.wire.verdict import Verdict
 from collector.api.problem import BY_CODE, Problem, ProblemError
 

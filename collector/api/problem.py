@@ -10,8 +10,8 @@ from enum import Enum
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from client_sdk.protocol.wire.malformed import Malformed
 from client_sdk.protocol.wire.report import MAX_REPORTS
+from client_sdk.protocol.wire.strict_json import Malformed
 
 if TYPE_CHECKING:
     from flask import Response

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import click
 
+from client_sdk.protocol.command_line import replaces_another_kind
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import replaces_another_kind
 from collector.backup import restore
 from collector.backup.export import backup
 from collector.backup.lines import BackupError, BackupLine, Bucket, ClosedWindows, Header, LineError, TallyLine, decode

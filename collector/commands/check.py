@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from collector.access import new_secret
 from collector.check import (

@@ -11,8 +11,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import get_completion_class
 
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError
-from client_sdk.protocol.exit_status import ExitStatus
 from collector.access import NAME, NAME_RULE, Role, digest_of, new_secret
 from collector.commands.accept_loss import accept_loss
 from collector.commands.backup import export_store, import_store

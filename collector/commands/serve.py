@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.registry.trial import FOLDER
+from client_sdk.protocol.registry.registry import FOLDER
 from collector.access import new_secret
 from collector.commands.options import (
     examples,

@@ -22,9 +22,9 @@ from typing import Any
 
 from flask import Response
 
-from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES, read_upload
-from client_sdk.protocol.wire.stopped import STOPPED, Question, encode
+from client_sdk.protocol.wire.strict_json import MalformedError
+from client_sdk.protocol.wire.verdict import STOPPED, Question, encode_stopped
 from collector.api.batch import LineProblem
 from collector.api.messages import JSON, NOT_CACHED, require_type, too_large
 from collector.api.problem import BY_CODE, Problem, ProblemError, problem_response
@@ -144,7 +144,7 @@ class RelayApp:
             _log.exception("a request failed: %s", type(error).__name__)
             response = ProblemError(Problem.INTERNAL_ERROR).response()
         stopped = self._stopped()
-        own = [*NOT_CACHED, *([(STOPPED, encode(stopped))] if stopped else [])]
+        own = [*NOT_CACHED, *([(STOPPED, encode_stopped(stopped))] if stopped else [])]
         headers = [(name.lower().encode(), value.encode()) for name, value in (*response.headers, *own)]
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": response.get_data()})

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from client_sdk.protocol.wire.malformed import MalformedError
+from client_sdk.protocol.wire.strict_json import MalformedError
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS, LineAnswer, decode_answers
 from collector.relay.forward import CollectorUnavailableError
 

@@ -32,8 +32,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from client_sdk.protocol.wire import strict_json
-from client_sdk.protocol.wire.malformed import MalformedError
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, entry, question
+from client_sdk.protocol.wire.strict_json import MalformedError
+from client_sdk.protocol.wire.verdict import (
+    MAX_STOPPED,
+    MAX_STOPPED_CHARS,
+    Question,
+    encode_stopped,
+    stopped_entry,
+    stopped_question,
+)
 from collector.errors import ConfigError
 from collector.files import whole_file
 from collector.relay.forward import CollectorUnavailableError
@@ -93,8 +100,8 @@ class Stops:
     def encode(self) -> bytes:
         """Return the file's bytes."""
         document = {
-            "handed_out": [entry(stop) for stop in self.handed_out],
-            "listed_since": {entry(stop): since_s for stop, since_s in self.listed_since.items()},
+            "handed_out": [stopped_entry(stop) for stop in self.handed_out],
+            "listed_since": {stopped_entry(stop): since_s for stop, since_s in self.listed_since.items()},
         }
         return json.dumps(document, indent=1).encode() + b"\n"
 
@@ -138,7 +145,7 @@ def listed_in(document: bytes) -> list[Question]:
         for edition in _items(metric, "editions")
         if isinstance(edition, str)
     }
-    named = filter(None, map(question, _items(registry, "stopped")))
+    named = filter(None, map(stopped_question, _items(registry, "stopped")))
     return list(islice((stop for stop in dict.fromkeys(named) if stop in defined), MAX_STOPPED))
 
 
@@ -160,14 +167,14 @@ def _items(document: Mapping[str, Any], name: str) -> list[Any]:
 
 
 def _questions(entries: Iterable[object]) -> tuple[Question, ...]:
-    named = tuple(map(question, entries))
+    named = tuple(map(stopped_question, entries))
     if not all(named):
         raise ValueError
     return tuple(filter(None, named))
 
 
 def _is_read_by_devices(stops: tuple[Question, ...]) -> bool:
-    return len(stops) <= MAX_STOPPED and len(encode(stops)) <= MAX_STOPPED_CHARS
+    return len(stops) <= MAX_STOPPED and len(encode_stopped(stops)) <= MAX_STOPPED_CHARS
 
 
 class StopsFile:

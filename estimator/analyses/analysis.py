@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypedDict, TypeVar, ca
 
 import numpy as np
 
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
@@ -26,7 +25,7 @@ from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
 if TYPE_CHECKING:
-    from client_sdk.protocol.models.model import Observation
+    from client_sdk.protocol.model import Observation
     from estimator.discovery.power import Power
 
 

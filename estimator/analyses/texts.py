@@ -11,9 +11,8 @@ from typing import Any, Final, cast
 import numpy as np
 
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.groups import CONFIRMING
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, GroupedGeometry
+from client_sdk.protocol.text import Text
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
 from estimator.decoders.inversions import inverse_of, sampler_of

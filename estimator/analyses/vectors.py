@@ -22,9 +22,9 @@ from typing import Final, TypeVar, cast
 import numpy as np
 
 from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.mechanisms.rotated_axes import ROUNDS, RotatedAxes
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
-from client_sdk.protocol.vectors.vector import Ball
+from client_sdk.protocol.vector import Ball
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw
 from estimator.decoders.rotated_axes import (

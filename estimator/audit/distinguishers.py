@@ -26,8 +26,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.protocol.wire.strict_json import MalformedError
 from estimator.statistics.arrays import Floats
 
 Rows = NDArray[np.int64]

@@ -17,8 +17,7 @@ from itertools import permutations
 from math import lcm
 from typing import Annotated, Final
 
-from client_sdk.protocol.epsilon import NANOS, nanos_ceiling
-from client_sdk.protocol.exact import ln_ceiling
+from client_sdk.protocol.epsilon import NANOS, ln_ceiling, nanos_ceiling
 from estimator.audit.paths import Chances
 from estimator.results.estimate import Record, says
 

@@ -31,7 +31,7 @@ from typing import Any, Final, NamedTuple, cast
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins, epsilon_nanos
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import LABEL, CrossedModel
+from client_sdk.protocol.model import LABEL, CrossedModel
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.answers import (
     MOST_PATHS,

@@ -14,8 +14,7 @@ from typing import Annotated, cast
 
 import numpy as np
 
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.kind import NamedAnswer, word
 from client_sdk.protocol.metric import Metric

@@ -28,13 +28,13 @@ from math import comb
 from typing import Any, Final, cast
 
 from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, shifted
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import LABEL
+from client_sdk.protocol.model import LABEL
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, shifted
-from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from client_sdk.protocol.text import Text
+from client_sdk.protocol.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of
 from estimator.audit.answers import EncodedAnswer
 from estimator.audit.compare import RequestedLoss, Walk

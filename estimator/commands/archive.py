@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.window import Window
 from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry.registry import Registry
 from estimator.audit.black_box import OtherSdk
 from estimator.audit.compare import requests_of

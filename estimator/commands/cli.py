@@ -14,8 +14,8 @@ from typing import Any, Final
 import click
 from click.shell_completion import get_completion_class
 
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.errors import HearsayError, RegistryError, UnknownMetricError
-from client_sdk.protocol.exit_status import ExitStatus
 from estimator.commands.options import examples
 from estimator.errors import AnswersError, AuditError, PlanError, RequestError
 

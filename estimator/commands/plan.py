@@ -10,12 +10,11 @@ from pathlib import Path
 
 import click
 
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import LanguageError
-from client_sdk.protocol.exit_status import ExitStatus
 from client_sdk.protocol.horizon import Horizon, most_nanos, windows_left
-from client_sdk.protocol.registry import baseline, history, limits
-from client_sdk.protocol.registry.differences import differences
+from client_sdk.protocol.registry import differences, history, limits
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.statement import changed, statement
@@ -118,7 +117,7 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     metavar="OLD",
     type=click.Path(path_type=Path),
     help="With --check: say what changed since then, and warn if anything reveals more. With --statement: print what "
-    f"changed on the page. {baseline.HELP}.",
+    f"changed on the page. {differences.HELP}.",
 )
 @click.option("--statement", "page", is_flag=True, help="Print the page for users, as Markdown.")
 @click.option(
@@ -157,9 +156,9 @@ def plan(  # noqa: PLR0913 one argument an option
         raise click.UsageError(f"--today must not be after the year {LATEST_YEAR}: there are no windows then")
     definitions = history.read(registry) if against else Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
-    old = baseline.read(against) if against else None
+    old = differences.read(against) if against else None
     if against and old is None:
-        click.echo(baseline.nothing_at(against), err=True)
+        click.echo(differences.nothing_at(against), err=True)
     if check:
         _check(definitions, old, day, at_most)
         return
@@ -227,7 +226,7 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.exceptions.Exit: with status 1 if there are warnings.
 
     """
-    for remark in [] if old is None else [*differences(old, new), *remarks(old, new)]:
+    for remark in [] if old is None else [*differences.between(old, new), *remarks(old, new)]:
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))

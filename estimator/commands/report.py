@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 from msgspec.structs import replace
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from client_sdk.protocol.registry import history
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import click
 
+from client_sdk.protocol.command_line import replaced
 from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.same_file import replaced
 from client_sdk.protocol.window import Window
 from client_sdk.protocol.wire.base_url import is_readable_on_the_way
 from estimator.commands.options import BETWEEN_0_AND_1, NumberRange, WindowType

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from client_sdk.protocol.channel import COIN_SCALE, Channel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from estimator.decoders.support import Support
 
 

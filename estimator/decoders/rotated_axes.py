@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.vectors.rotated_axes import OFFSET, ROUNDS, RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import OFFSET, ROUNDS, RotatedAxes
 from estimator.statistics.arrays import Counts, Floats
 from estimator.statistics.confidence import binomial_tail
 

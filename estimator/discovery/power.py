@@ -18,9 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.groups import CONFIRMING
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import SURVIVORS, GroupTables, risks_of

@@ -26,9 +26,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.groups import CONFIRMING, LIMB_BITS, MODULUS, Group
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, LIMB_BITS, MODULUS, Group, GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced, Support
 from estimator.statistics.arrays import Counts, Floats

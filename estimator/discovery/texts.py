@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.text import Text
 from estimator.discovery.prefix_search import CandidateText, GroupTables, TextNumbers, candidates_of
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats

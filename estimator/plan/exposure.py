@@ -37,8 +37,7 @@ import numpy as np
 
 from client_sdk.protocol.budget import ATTOS
 from client_sdk.protocol.channel import Channel, epsilon_nanos
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.horizon import (
     Horizon,
     MetricReports,

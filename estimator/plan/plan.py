@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, UnsetType
 
 from client_sdk.protocol.budget import Strategy
-from client_sdk.protocol.epsilon import NANOS, as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import NANOS, as_float, float_ceiling
 from client_sdk.protocol.horizon import Horizon, chance_beyond, most_nanos, windows_left
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry import limits

@@ -25,7 +25,7 @@ from client_sdk.protocol.kinds.boolean import TRUTH_VALUES
 from client_sdk.protocol.kinds.kind import NO_COINS, Kind
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.model import LABEL
+from client_sdk.protocol.model import LABEL
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.prediction import predict

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from estimator.formats.tables import FOUND_TEXT, metric_rows
-from estimator.report.highlights import by_value, shown_values
+from estimator.report.conclusions import by_value, shown_values
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import EstimateReport
 from estimator.results.statistic import STATISTICS

@@ -11,7 +11,7 @@ from typing import Final
 
 from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.registry.differences import with_and
-from client_sdk.protocol.texts.text import CUT
+from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure

@@ -13,8 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import Registry, in_trial
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.ratios import MOST_VALUES

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 import estimator
 from client_sdk.protocol import Registry, Window
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from client_sdk.testing import SeededCoins
 from estimator.analyses.vectors import sampled_tally
 from estimator.tallies import Tally

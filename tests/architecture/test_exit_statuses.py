@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from client_sdk.protocol.exit_status import MEANINGS, ExitStatus
+from client_sdk.protocol.command_line import MEANINGS, ExitStatus
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("client_sdk", "collector", "estimator")

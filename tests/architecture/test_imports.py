@@ -27,7 +27,7 @@ NOT_IN_PROTOCOL = {"random", "secrets", "time", "os", "socket", "sqlite3", "thre
 """No randomness, no clock, no IO: they are arguments. Only Registry.load uses ``pathlib``."""
 
 AT_ITS_EDGE = {
-    "client_sdk/protocol/registry/baseline.py": {"subprocess"},  # asks git for a registry of another revision
+    "client_sdk/protocol/registry/differences.py": {"subprocess"},  # asks git for a registry of another revision
     "client_sdk/protocol/registry/registry.py": {"logging"},  # Registry.load logs what a check would refuse
     "client_sdk/protocol/wire/failure.py": {"os"},  # the system's own words for a full disk
 }

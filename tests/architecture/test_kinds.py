@@ -16,7 +16,7 @@ from client_sdk.protocol.mechanisms.catalogue import MECHANISMS
 from tools.import_graph import ROOT, files, syntax
 
 AT_HOME = (
-    *(f"client_sdk.protocol.{folder}." for folder in ("kinds", "mechanisms", "texts", "vectors", "models")),
+    *(f"client_sdk.protocol.{place}" for place in ("kinds.", "mechanisms.", "text", "vector", "model")),
     "estimator.analyses.",
 )
 ASKED_ELSEWHERE = {

@@ -212,7 +212,7 @@ def faults_of(outcomes: list[Outcome]) -> list[str]:
     return [fault for outcome in outcomes for fault in outcome.faults()]
 
 
-COMPUTES = {f"protocol/{name}.py" for name in ("channel", "epsilon", "exact", "kinds/boolean", "window")}
+COMPUTES = {f"protocol/{name}.py" for name in ("channel", "epsilon", "kinds/boolean", "window")}
 """What the core computes with. Most of it runs when the registry is read. A boolean's own module
 sees True or False, which no trace can tell from other truth values."""
 
@@ -225,24 +225,24 @@ LEAKS = {
     "answer": WrongProduct(
         TELEMETRY,
         "        encode = partial(self._encode, definition, value)\n",
-        "        encode = partial(self._encode, definition, value)\n        exits.let_go(value)\n",
+        "        encode = partial(self._encode, definition, value)\n        per_process.let_go(value)\n",
         (),
     ),
     "coins": WrongProduct(
         TELEMETRY,
         "        self._coins = coins\n",
-        "        self._coins = coins\n        exits.let_go(coins)  # type: ignore[arg-type]\n",
+        "        self._coins = coins\n        per_process.let_go(coins)  # type: ignore[arg-type]\n",
         (),
     ),
     "ledger": WrongProduct(
         SCHEDULE,
         "        self.agreement.learn_former(connection)\n",
-        "        self.agreement.learn_former(connection)\n        from client_sdk.host import exits\n"
-        "        exits.let_go(connection)\n",
+        "        self.agreement.learn_former(connection)\n        from client_sdk import per_process\n"
+        "        per_process.let_go(connection)\n",
         (),
     ),
 }
-"""By what is seen: products in which `host/exits.py` sees it."""
+"""By what is seen: products in which `per_process.py` sees it."""
 
 BROKEN = {
     "the answer itself is sent": (
@@ -325,7 +325,7 @@ def test_the_page_shows_the_core_as_it_is() -> None:
 @pytest.mark.parametrize("name", LEAKS)
 def test_a_module_outside_that_starts_to_see_one_of_them_is_named(tmp_path: Path, name: str) -> None:
     LEAKS[name].plant(tmp_path)
-    assert beyond(seen(tmp_path)) == {"host/exits.py": [name]}
+    assert beyond(seen(tmp_path)) == {"per_process.py": [name]}
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk import cli as client
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from collector.commands.cli import cli as collector
 from estimator.commands.cli import command as estimator
 

@@ -13,8 +13,8 @@ from client_sdk import Registry
 from client_sdk.answers import prf_coins
 from client_sdk.ledger import file as ledger_file
 from client_sdk.protocol import Coins
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
 from estimator.audit import run
 from estimator.audit.attack import level_of, provable
 from estimator.audit.black_box import INSTALLED, MakeDevice, without_ceilings

@@ -9,8 +9,8 @@ from fractions import Fraction
 import pytest
 
 from client_sdk.protocol import Coins, Registry
-from client_sdk.protocol.vectors import rotated_axes
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.mechanisms import rotated_axes
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from estimator.audit.proof import Proof
 from estimator.audit.prove import laws_walked, prove
 from estimator.audit.toy_sizes import LOW, SHAPES

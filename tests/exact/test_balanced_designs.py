@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 import pytest
 
-from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.mechanisms import designs, difference_family
 from client_sdk.protocol.mechanisms.balanced_design import MAX_SYMBOLS, BalancedDesign, balanced_choice
 from client_sdk.protocol.mechanisms.difference_family import (

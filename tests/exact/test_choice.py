@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.kind import Kind

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Channel
-from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import AUTO, channel_for, designs
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.protocol.epsilon import NANOS, as_float, nanos_ceiling
-from client_sdk.protocol.exact import PRECISION_DIGITS, exp_floor, float_ceiling, ln_ceiling
+from client_sdk.protocol.epsilon import (
+    NANOS,
+    PRECISION_DIGITS,
+    as_float,
+    exp_floor,
+    float_ceiling,
+    ln_ceiling,
+    nanos_ceiling,
+)
 from client_sdk.protocol.mechanisms.laplace import root_floor
 from tests.support.laws.series import exp_bounds, ln_bounds
 

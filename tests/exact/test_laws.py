@@ -15,9 +15,8 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
-from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import CHANNEL_CHECKS, Check, Subject, law, positions

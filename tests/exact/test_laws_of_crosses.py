@@ -10,7 +10,7 @@ from itertools import product
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
-from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, ScriptedCoins, exact_paths, law_of

@@ -17,9 +17,9 @@ import pytest
 from client_sdk.answers import counters
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.protocol import COIN_SCALE, Coins, Metric
-from client_sdk.protocol.models.model import CrossedModel
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.model import CrossedModel
+from client_sdk.protocol.text import Text
+from client_sdk.protocol.vector import UNIT
 from tests.support.devices.definitions import (
     ACTIVITY,
     BOOLEAN,

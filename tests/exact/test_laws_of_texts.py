@@ -9,8 +9,8 @@ from itertools import combinations, product
 
 import pytest
 
-from client_sdk.protocol.texts.grouped_geometry import geometry_for
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import geometry_for
+from client_sdk.protocol.text import Text
 from tests.support.laws.bands import request
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import refuses

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
-from client_sdk.protocol.exact import ln_ceiling
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, hadamard, rotated, signs
-from client_sdk.protocol.vectors.vector import UNIT, lifted
+from client_sdk.protocol.epsilon import ln_ceiling
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, hadamard, rotated, signs
+from client_sdk.protocol.vector import UNIT, lifted
 from tests.support.laws.bands import request
 from tests.support.laws.coins import ScriptedCoins, exact_law, exact_paths
 

@@ -10,8 +10,8 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.kinds.kind import NO_COINS
-from client_sdk.protocol.models.model import Model
-from client_sdk.protocol.vectors.rotated_axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import ROUNDS, RotatedAxes
+from client_sdk.protocol.model import Model
 from estimator.analyses.metric import estimates
 from estimator.analyses.models.analysis import ModelOfProducts, coefficient_move, covariance_moves
 from estimator.analyses.models.products import Covariances, Moments, ProductsModel, Ridge

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Window
-from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from estimator.analyses.metric import estimates
 from estimator.analyses.models.analysis import ModelOfCrosses
 from estimator.analyses.models.crosses import fakes_of_crosses

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.mechanisms.crosses import Crosses
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.model import CrossedModel, Model, ModelFeature
+from client_sdk.protocol.vector import UNIT
 from client_sdk.protocol.window import Window
 from estimator.analyses.metric import analysis_of
 from estimator.analyses.models.analysis import ModelOfProducts

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel
+from client_sdk.protocol.mechanisms.crosses import Crosses
+from client_sdk.protocol.model import CrossedModel
 from estimator.rehearsal.model_rehearsal import People, auc_of, auc_without_privacy, drawn_tally, rehearse_model
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, metric_of
 from tests.support.laws.coins import ScriptedCoins

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric, Window
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.vector import UNIT
 from estimator.analyses.metric import analysis_of, estimate
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.rotated_axes import square_along, turned_back

@@ -21,8 +21,8 @@ from client_sdk.protocol.kinds.cross import Cross
 from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.ordinal import Ordinal
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.models.model import Model
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.model import Model
 from estimator import estimate
 from estimator.analyses.pairs import auc_of_pairs
 from estimator.analyses.ratios import Sample

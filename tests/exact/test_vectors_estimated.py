@@ -13,8 +13,8 @@ import pytest
 
 from client_sdk.protocol import Window
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, offsets, rotated, shifted
-from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, offsets, rotated, shifted
+from client_sdk.protocol.vector import UNIT, Ball, lifted
 from estimator.analyses.metric import analysis_of, estimates
 from estimator.analyses.vectors import Vectors, linear_estimate, sampled_tally
 from estimator.decoders.rotated_axes import (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from tests.support.estimates.tallies import REGISTRY, REGISTRY_TEXT
 from tests.support.services.processes import START_DEADLINE_S, wait_until
 

@@ -16,11 +16,11 @@ from typing import Any
 
 from client_sdk import consent
 from client_sdk.commands.compile import compiled, document_of, refusal
-from client_sdk.decision import SUPPRESSED, Consent, Decision, Rule
 from client_sdk.labels import reported
 from client_sdk.protocol import Registry
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.protocol.sentences import SHIPPED, shipped
+from client_sdk.results import SUPPRESSED, Consent, Decision, Rule
 from tests.support.vectors import vectors
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from client_sdk.protocol import Refusal
-from client_sdk.protocol.exit_status import MEANINGS
+from client_sdk.protocol.command_line import MEANINGS
 from collector.api.problem import Problem
 from tools.reference.markdown import table
 

@@ -22,9 +22,9 @@ KINDS: Final[Mapping[str, str]] = {
     "number": "client_sdk.protocol.kinds.number:Number",
     "count": "client_sdk.protocol.kinds.number:Count",
     "activity": "client_sdk.protocol.kinds.number:Activity",
-    "vector": "client_sdk.protocol.vectors.vector:Vector",
-    "text": "client_sdk.protocol.texts.text:Text",
-    "model": "client_sdk.protocol.models.model:Model",
+    "vector": "client_sdk.protocol.vector:Vector",
+    "text": "client_sdk.protocol.text:Text",
+    "model": "client_sdk.protocol.model:Model",
 }
 """The kinds that a registry may name, and where their classes are."""
 

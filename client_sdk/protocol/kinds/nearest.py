@@ -14,14 +14,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from numbers import Real
 from operator import mul
 from typing import Any, ClassVar, Final
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.key import Key, text
 from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, refused
 from client_sdk.protocol.sentences import Sentences
@@ -200,3 +201,32 @@ def point_of(numbers: object) -> Point:
 
     """
     return tuple(round(size * GRID) for size in sizes_of(numbers))
+
+
+MOST_COORDINATE: Final = 10**6
+"""The largest size of a number: sums of squares then stay integers of two machine words."""
+
+
+def sizes_of(numbers: object) -> Iterator[float]:
+    """Return the numbers of a list, tuple or array as floats.
+
+    Raises:
+        DomainError: if it has no order, at once; or when what is no finite number of moderate size
+            is reached.
+
+    """
+    if not isinstance(numbers, Iterable) or isinstance(numbers, AbstractSet | Mapping | bytes | bytearray):
+        raise DomainError
+    return map(_size, numbers)
+
+
+def _size(number: object) -> float:
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise DomainError
+    try:
+        size = float(number)
+    except (ArithmeticError, TypeError, ValueError):
+        raise DomainError from None
+    if not -MOST_COORDINATE <= size <= MOST_COORDINATE:  # as NaN is not
+        raise DomainError
+    return size

@@ -152,7 +152,9 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
             "labels",
             is_permanent=True,
         ),
-        Mechanism(ONE_BIT, "client_sdk.protocol.mechanisms.one_bit:OneBit", "grid", ("mean",), is_permanent=True),
+        Mechanism(
+            ONE_BIT, "client_sdk.protocol.mechanisms.randomized_response:OneBit", "grid", ("mean",), is_permanent=True
+        ),
         Mechanism(
             "square-wave",
             "client_sdk.protocol.mechanisms.square_wave:SquareWave",
@@ -186,9 +188,9 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
             is_permanent=True,
         ),
         Mechanism("optimal-mean", "client_sdk.protocol.mechanisms.optimal_mean:OptimalMean", "grid", ("mean",)),
-        Mechanism("rotated-axes", "client_sdk.protocol.vectors.rotated_axes:RotatedAxes", "ball"),
-        Mechanism("grouped-geometry", "client_sdk.protocol.texts.grouped_geometry:GroupedGeometry", "cells"),
-        Mechanism("crosses", "client_sdk.protocol.models.crosses:Crosses", "features"),
+        Mechanism("rotated-axes", "client_sdk.protocol.mechanisms.rotated_axes:RotatedAxes", "ball"),
+        Mechanism("grouped-geometry", "client_sdk.protocol.mechanisms.grouped_geometry:GroupedGeometry", "cells"),
+        Mechanism("crosses", "client_sdk.protocol.mechanisms.crosses:Crosses", "features"),
     )
 }
 """Every mechanism, by its name."""

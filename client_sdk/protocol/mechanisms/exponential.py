@@ -16,7 +16,7 @@ from math import lcm
 from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import Channel, Coins
-from client_sdk.protocol.exact import exp_floor, ln_ceiling
+from client_sdk.protocol.epsilon import exp_floor, ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.exact import exp_floor
+from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.channel import COIN_SCALE
-from client_sdk.protocol.exact import DOWN
+from client_sdk.protocol.epsilon import DOWN
 from client_sdk.protocol.mechanisms.noise import AdditiveNoise
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 

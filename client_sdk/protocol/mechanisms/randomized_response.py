@@ -2,6 +2,10 @@
 
 Source: Warner 1965; Dwork & Roth 2014, section 3.2. At epsilon = ln 3 it is the protocol of two
 coins: keep with probability 3/4, and P_A = 2 * P_B - 1/2.
+
+On the ends of a range it is the one-bit mean: Duchi, Jordan & Wainwright 2018, section 4.1; Ding,
+Kulkarni & Yekhanin 2017, "Collecting telemetry data privately", section 3 (1BitMean). The kind
+rounds a number to an end at random, without a bias.
 """
 
 from __future__ import annotations
@@ -57,3 +61,10 @@ class RandomizedResponse(Channel):
     def perturb(self, value: int, coins: Coins) -> int:
         """Return the value, or its opposite when the coin says lie."""
         return value if coins.bernoulli(self.keep_numerator) else 1 - value
+
+
+@dataclass(frozen=True, slots=True)
+class OneBit(RandomizedResponse):
+    """Randomized response on the ends of a range: input 0 is the low end, input 1 the high end."""
+
+    name: ClassVar[str] = "one-bit"

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
-from client_sdk.protocol.exact import ln_ceiling
+from client_sdk.protocol.epsilon import ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:

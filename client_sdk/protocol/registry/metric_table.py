@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from fractions import Fraction
@@ -13,7 +16,6 @@ from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, Schema, listing, te
 from client_sdk.protocol.kinds.kind import REFUSED, Fill, Kind
 from client_sdk.protocol.mechanisms.catalogue import AUTO, NAMES, channel_for
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.strata import MOST_STRATA, Variables, read_strata
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON, LEAST_EPSILON, RequestedEpsilon
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number, suggestion
 from client_sdk.protocol.window import WindowKind
@@ -25,6 +27,15 @@ if TYPE_CHECKING:
 LEAST_DELTA, GREATEST_DELTA = Fraction(1, 10**10), Fraction(1, 100)
 """Below the least, a table's integers resolve nothing. Above the greatest, one device in a hundred
 could be exposed."""
+
+Variables = Mapping[str, tuple[str, ...]]
+"""Public variables, each with its values."""
+
+VALUE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
+"""A value of a public variable: a word or a version, which needs no quoting anywhere."""
+
+MOST_STRATA: Final = 32
+"""The most strata of a question: a device in a rarer one would stand out among few."""
 
 MAX_UNIT: Final = 16
 """The most characters of a unit, which stands behind figures: "ms", "km/h" or "open windows"."""
@@ -271,3 +282,46 @@ def _check_ceilings(table: TomlTable, metric: Metric, delta: Fraction, budget: B
         table.mistake(
             "expires", 'is missing: where strategy = "pace" it sets the day until which the lifetime must last'
         )
+
+
+def read_variables(raw: object, mistakes: list[tuple[str, str]]) -> Variables:
+    """Return the variables of the table [strata], and note its mistakes."""
+    if raw is None:
+        return {}
+    table, read = TomlTable(raw, "strata", mistakes), {}
+    for name in list(raw) if isinstance(raw, dict) else []:
+        values = table.take(name)
+        if not METRIC_NAME.fullmatch(name) or not _are_values(values):
+            what = f"must be a name with a list of 1 to {MOST_STRATA} different values of letters, digits, . _ and -"
+            table.mistake(name, f'{what}: platform = ["ios", "android"]')
+        else:
+            read[name] = tuple(values)
+    return read
+
+
+def _are_values(values: object) -> bool:
+    if not isinstance(values, list) or not 1 <= len(values) <= MOST_STRATA:
+        return False
+    return all(isinstance(value, str) and VALUE.fullmatch(value) for value in values) and len(set(values)) == len(
+        values
+    )
+
+
+def read_strata(table: TomlTable, variables: Variables) -> tuple[str, ...]:
+    """Return the names of a metric's strata: every combination of the values of its variables."""
+    names = table.take("strata")
+    if names is None:
+        return ()
+    known = isinstance(names, list) and names and all(isinstance(name, str) and name in variables for name in names)
+    if not known or len(set(names)) < len(names):
+        table.mistake("strata", 'must list variables of [strata], each once: ["platform"]')
+        return ()
+    if math.prod(len(variables[name]) for name in names) > MOST_STRATA:
+        table.mistake("strata", f"has more than {MOST_STRATA} combinations of values; leave a variable or values out")
+        return ()
+    if table.has("permanent_epsilon"):
+        table.mistake(
+            "strata", "is not for permanent answers, which a device that changes its stratum would draw again"
+        )
+    combinations = itertools.product(*(variables[name] for name in names))
+    return tuple(", ".join(map("{}={}".format, names, values)) for values in combinations)

@@ -25,8 +25,7 @@ from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.registry.feasibility import shortages
 from client_sdk.protocol.registry.limits import excesses
 from client_sdk.protocol.registry.lines import line_of, lines_of
-from client_sdk.protocol.registry.metric_table import read_metric
-from client_sdk.protocol.registry.strata import Variables, read_variables
+from client_sdk.protocol.registry.metric_table import Variables, read_metric, read_variables
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
 from client_sdk.protocol.sentences import (
     LANGUAGE,
@@ -40,7 +39,7 @@ from client_sdk.protocol.sentences import (
 )
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode, question
+from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode_stopped, stopped_question
 
 _log = logging.getLogger(__name__)
 
@@ -315,10 +314,10 @@ def _without_a_secret(budget: Budget, metrics: Mapping[str, Metric]) -> list[tup
 def _read_stopped(top: TomlTable) -> tuple[Question, ...]:
     raw = top.take("stopped")
     entries: list[object] = raw if isinstance(raw, list) else []
-    questions = tuple(named for named in map(question, entries) if named is not None)
+    questions = tuple(named for named in map(stopped_question, entries) if named is not None)
     if raw is not None and (not entries or len(questions) < len(entries) or len(set(questions)) < len(questions)):
         top.mistake("stopped", 'must list metrics and their editions, each once: ["dark_mode:0123456789ab"]')
-    if len(questions) > MAX_STOPPED or len(encode(questions)) > MAX_STOPPED_CHARS:
+    if len(questions) > MAX_STOPPED or len(encode_stopped(questions)) > MAX_STOPPED_CHARS:
         top.mistake(
             "stopped", f"must have at most {MAX_STOPPED} entries and {MAX_STOPPED_CHARS} characters with commas"
         )
@@ -433,3 +432,26 @@ def _missing(language: str, own: Mapping[str, object]) -> list[str]:
     more = f", and {len(missing) - MOST_SHOWN:,} more" if len(missing) > MOST_SHOWN else ""
     named = ", ".join(missing[:MOST_SHOWN])
     return [f"lacks sentences: {named}{more}; copy them from client_sdk/protocol/sentences/en.toml and translate them"]
+
+
+FOLDER = "trial"
+"""The folder of a trial's ledger or store, within the app's or the collector's."""
+
+UNREACHED = 10**9
+"""A ceiling that no trial reaches."""
+
+
+def in_trial(registry: Registry) -> Registry:
+    """Return the registry of a trial.
+
+    Its editions are those of trials alone, so that a collector of real reports knows none of them,
+    and its app is another one, so that neither a ledger nor a store is shared. Every window is
+    asked from the first one on: nothing is drawn, no ceiling is reached, and what would be filled
+    in at the end of a window is reported when it is recorded.
+    """
+    if any(metric.is_trial for metric in registry.metrics.values()):
+        return registry
+    metrics = {name: replace(metric, is_trial=True, fill=None) for name, metric in registry.metrics.items()}
+    budget = Budget(registry.budget.window, UNREACHED * NANOS, UNREACHED * NANOS, lifetime_attos=UNREACHED * ATTOS)
+    app = f"{registry.app} (trial)"
+    return replace(registry, app=app, budget=budget, metrics=metrics, former=(), newcomers=frozenset())

@@ -1,4 +1,4 @@
-"""The base URL of a collector or relay: its form, and whether others can read the traffic."""
+"""The base URL of a collector or relay: its form, who can read the traffic, and an app's own."""
 
 from __future__ import annotations
 
@@ -49,3 +49,32 @@ def proxies_to(base_url: str) -> dict[str, str] | None:
     To this machine there are none: a proxy may be elsewhere.
     """
     return {"http": "", "https": ""} if is_on_this_machine(base_url) else None
+
+
+def check_address(collector: str, upload_key: str | None, *, allow_plain_http: bool) -> None:
+    """Refuse an address or a key that an upload must not or cannot use.
+
+    Raises:
+        ValueError: if the address is no http or https URL, or has a query, a fragment, blanks
+            or a user name; if it leads to another machine without TLS and that is not allowed;
+            or if the secret is not printable ASCII without blanks.
+        TypeError: if the secret is no text.
+
+    """
+    if not is_base_url(collector):  # not shown: it may hold a password
+        raise ValueError(
+            "collector must be a URL such as https://telemetry.example.com, without query, fragment, blanks or user"
+        )
+    if is_readable_on_the_way(collector) and not allow_plain_http:
+        raise ValueError(
+            "collector must be an https:// URL, unless it is on this machine: anybody on the way could read "
+            "reports and upload_key, and answer in the collector's name; allow_plain_http=True allows that"
+        )
+    if not isinstance(upload_key, str | None):
+        raise TypeError("upload_key must be a text, or None if the collector requires none")
+    if upload_key is not None and not _is_token(upload_key):  # not shown: it is a secret
+        raise ValueError("upload_key must be printable ASCII without blanks")
+
+
+def _is_token(text: str) -> bool:
+    return bool(text) and text.isascii() and text.isprintable() and " " not in text

@@ -13,9 +13,8 @@ from typing import Any
 
 from client_sdk.protocol.errors import WindowError
 from client_sdk.protocol.window import Window
-from client_sdk.protocol.wire.malformed import Malformed, MalformedError, malformed
 from client_sdk.protocol.wire.report import EDITION, MAX_REPORTS, METRIC_NAME, Report, Upload
-from client_sdk.protocol.wire.strict_json import check_fields, load
+from client_sdk.protocol.wire.strict_json import Malformed, MalformedError, check_fields, load, malformed
 
 MAX_UPLOAD_BYTES = 65_536
 """Bytes of one upload's body: 256 reports with the longest names fit."""

@@ -2,16 +2,23 @@
 
 Devices read it after an upload has left. It decides when a report is sent again, and never what a
 report says.
+
+A header beside it tells every device which questions the collector has stopped: the body is closed,
+and a device that does not know the header ignores it. An entry names a metric and an edition,
+because two metrics that ask alike have the same edition. Whoever answers can only silence with it.
+So what is malformed is left out, and nobody is told.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from client_sdk.protocol.wire.malformed import Malformed, malformed
-from client_sdk.protocol.wire.strict_json import check_fields, load
+from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
+from client_sdk.protocol.wire.strict_json import Malformed, check_fields, load, malformed
 
 CLOCK_SKEW_S = 600
 """Seconds that a device's clock may be ahead of the collector's before its window counts as
@@ -108,3 +115,45 @@ def _refusal(raw: Any, reports: int) -> tuple[int, Refusal]:  # noqa: ANN401 wha
     if not isinstance(code, str) or code not in tuple(Refusal):
         malformed(Malformed.INVALID_VERDICT, "refused", "must hold known refusal codes")
     return index, Refusal(code)
+
+
+STOPPED: Final = "Hearsay-Stopped"
+"""The header's name."""
+
+MAX_STOPPED: Final = 64
+"""The most questions of a list: of more, an app needs a new registry."""
+
+MAX_STOPPED_CHARS: Final = 2048
+"""The longest list in characters: proxies take 4 KiB of headers in all, and there are others."""
+
+Question = tuple[str, str]
+"""A metric's name and an edition of it."""
+
+_ENTRY = re.compile(f"({METRIC_NAME.pattern}):({EDITION.pattern})")
+
+
+def stopped_question(text: object) -> Question | None:
+    """Return the question that an entry names; None if it names none."""
+    match = _ENTRY.fullmatch(text) if isinstance(text, str) else None
+    return None if match is None else (match[1], match[2])
+
+
+def stopped_entry(question: Question) -> str:
+    """Return the entry of a question, such as ``dark_mode:0123456789ab``."""
+    return ":".join(question)
+
+
+def encode_stopped(questions: Iterable[Question]) -> str:
+    """Return the header's value."""
+    return ",".join(map(stopped_entry, questions))
+
+
+def decode_stopped(header: str | None) -> tuple[Question, ...]:
+    """Read the header's value; without one, or of one that is too long, nothing is stopped.
+
+    Only the first `MAX_STOPPED` entries are read, and entries that name no question are left out.
+    """
+    if header is None or len(header) > MAX_STOPPED_CHARS:
+        return ()
+    entries = header.split(",")[:MAX_STOPPED]
+    return tuple(named for named in (stopped_question(text.strip(" ")) for text in entries) if named is not None)

@@ -30,10 +30,10 @@ from typing import ClassVar, Final, cast
 
 import numpy as np
 
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel, Model, weights
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.model import CrossedModel, Model, weights
+from client_sdk.protocol.vector import UNIT
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Analysis, Draws, InputLaw, K
 from estimator.analyses.models.crosses import Fitted, cells_of, fakes_of_crosses, learned_crosses, log_odds

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from client_sdk.protocol.kinds.kind import word
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import ModelFeature
+from client_sdk.protocol.mechanisms.crosses import Crosses
+from client_sdk.protocol.model import ModelFeature
 from estimator.analyses.models.products import input_of
 from estimator.analyses.models.skill import LEAST_SHARE, possible_share
 from estimator.analyses.ratios import Ratios, Sample

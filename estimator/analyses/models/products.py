@@ -21,9 +21,9 @@ import numpy as np
 
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.models.model import Model, ModelFeature, weights
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.model import Model, ModelFeature, weights
+from client_sdk.protocol.vector import UNIT
 from estimator.analyses.models.skill import Skill, Skilled
 from estimator.analyses.vectors import VectorMean
 from estimator.results.estimate import Figures

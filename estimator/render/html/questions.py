@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import odds, one_report

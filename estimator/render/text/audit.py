@@ -7,7 +7,7 @@ from fractions import Fraction
 from textwrap import wrap
 from typing import Final
 
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import float_ceiling
 from estimator.audit.attack import FALSE_ACCUSATION
 from estimator.audit.proof import ProvedAudit, ProvedStep
 from estimator.audit.run import Audit, Finding

@@ -36,7 +36,7 @@ from typing import Any, Self
 
 import pytest
 
-from client_sdk import Telemetry, providing
+from client_sdk import Telemetry, gathering
 from client_sdk.answers import provider
 from client_sdk.ledger import losses, origin
 from client_sdk.ledger.file import FILE_NAME
@@ -167,7 +167,7 @@ class World:
                 if value is real:
                     patch.setattr(module, name, self._urandom)
         clocks = SimpleNamespace(monotonic=self.monotonic)
-        for module in (uploader, losses, provider, providing):
+        for module in (uploader, losses, provider, gathering):
             patch.setattr(module, "time", clocks)
         born = origin.Origin("1", "2", "3")
         patch.setattr(origin, "of", lambda _: born)

@@ -21,10 +21,10 @@ import pytest
 import client_sdk.trial  # noqa: F401 compiling it later would write outside of the world
 from client_sdk import Registry, Reply, Telemetry, telemetry
 from client_sdk.answers.provider import CALL_S
-from client_sdk.decision import Consent
 from client_sdk.ledger.backoff import jitter
 from client_sdk.protocol import COIN_SCALE, Coins, Metric, OutsideDomainError, Upload
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from client_sdk.results import Consent
 from client_sdk.sending import helper
 from tests.support.devices.clients import COLLECTOR, NOON, ScriptedTransport
 from tests.support.devices.traces import Seen, World, difference, wake, wake_provider

@@ -14,7 +14,7 @@ from itertools import combinations, combinations_with_replacement, permutations,
 from math import comb, lcm
 
 from client_sdk.protocol import Channel
-from client_sdk.protocol.exact import float_ceiling, ln_ceiling
+from client_sdk.protocol.epsilon import float_ceiling, ln_ceiling
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.analyses.texts import sampled_texts
 from tests.support.devices.definitions import (
     ACTIVITY,

@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel, Model
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, Ball, lifted
+from client_sdk.protocol.mechanisms.crosses import Crosses
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.model import CrossedModel, Model
+from client_sdk.protocol.text import Text
+from client_sdk.protocol.vector import UNIT, Ball, lifted
 from estimator.analyses.texts import sampled_texts
 from estimator.analyses.vectors import sampled_tally
 from estimator.decoders.inversions import sampler_of

@@ -15,8 +15,8 @@ import numpy as np
 
 from client_sdk.protocol import Metric, WindowKind
 from client_sdk.protocol.mechanisms import channel_for
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.decoders.inversions import inverse_of
 from estimator.decoders.support import Balanced
 from estimator.discovery.prefix_search import GroupTables

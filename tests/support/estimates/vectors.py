@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import UNIT, lifted
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
+from client_sdk.protocol.vector import UNIT, lifted
 from estimator.statistics.arrays import Floats
 
 Truth = tuple[list[list[float]], list[float]]

@@ -14,9 +14,9 @@ from hashlib import sha256, shake_256
 from itertools import product
 
 from client_sdk.protocol import Coins, Metric, WindowKind
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.text import Text
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, exact_paths, law_of
 

@@ -16,8 +16,7 @@ import pytest
 
 from client_sdk.protocol import Channel, Coins, Metric
 from client_sdk.protocol.channel import epsilon_nanos
-from client_sdk.protocol.epsilon import as_float
-from client_sdk.protocol.exact import float_ceiling
+from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.mechanisms import exponential
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign

@@ -29,7 +29,7 @@ from client_sdk import Recorded, Telemetry
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.host import detached
-from client_sdk.ledger import history
+from client_sdk.ledger import queue
 from client_sdk.ledger.thread import BARE, WRITE
 from client_sdk.protocol import Coins, Metric, Upload
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
@@ -248,7 +248,7 @@ LEAK_MUTANTS: dict[str, Mutant] = {
     "a pickled BLOB in the ledger": by_recording(_in_ledger("INSERT OR REPLACE INTO registries VALUES (-1, '', ?)")),
     "a count of losses": by_recording(
         lambda device, number: device._processes.current.ledger_thread.run(
-            lambda connection: history.count_dropped(connection, "busy", number), PATIENCE_S
+            lambda connection: queue.count_dropped(connection, "busy", number), PATIENCE_S
         )
     ),
     "the application's id in the ledger": by_recording(_in_ledger("PRAGMA application_id = {}")),

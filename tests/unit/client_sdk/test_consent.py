@@ -12,9 +12,9 @@ import pytest
 
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry
 from client_sdk.answers.consent import consent_of, covers
-from client_sdk.decision import Consent
 from client_sdk.protocol import RegistryError
 from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.results import Consent
 from client_sdk.sending import helper
 from client_sdk.sending.helper import BriefLedger
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Telemetry, consenting
-from client_sdk.decision import Consent
 from client_sdk.ledger.thread import LedgerThread
+from client_sdk.results import Consent
 from client_sdk.sending.helper import Helper
 from tests.support.devices.clients import (
     COLLECTOR,

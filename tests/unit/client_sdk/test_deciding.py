@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded, Registry, consent
-from client_sdk.decision import SUPPRESSED, Decision, Rule
 from client_sdk.host import detached
-from client_sdk.results import FlushOutcome
+from client_sdk.results import SUPPRESSED, Decision, FlushOutcome, Rule
 from client_sdk.sending import helper
 from tests.support.devices.clients import NOON, ScriptedTransport, SetClock, accept, ask, nothing, rows
 from tests.support.devices.clients import telemetry as device_of

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk import Recorded, recorder
-from client_sdk.host import exits
+from client_sdk import Recorded, per_process, recorder
 from client_sdk.ledger.losses import Losses
 from client_sdk.sending.helper import Helper
 from client_sdk.telemetry import Telemetry
@@ -143,10 +142,10 @@ def test_a_helper_starts_at_the_exit_although_the_app_has_dropped_everything(
 
     record()
     gc.collect()
-    kept = [thing for thing in exits._kept if getattr(thing, "_path", tmp_path).parent == tmp_path]
+    kept = [thing for thing in per_process._kept if getattr(thing, "_path", tmp_path).parent == tmp_path]
     for thing in kept:
         thing.exit()
-        exits.let_go(thing)
+        per_process.let_go(thing)
     assert [path.parent for path in started] == [tmp_path]
 
 
@@ -161,6 +160,6 @@ def test_a_thing_that_fails_at_the_exit_keeps_no_other_from_it(monkeypatch: pyte
                 raise ZeroDivisionError
 
     things = {Thing(fails=fails) for fails in (True, False)}
-    monkeypatch.setattr(exits, "_exiting", things)
-    exits._exit_all()
+    monkeypatch.setattr(per_process, "_exiting", things)
+    per_process._exit_all()
     assert all(thing.has_ended for thing in things)

@@ -30,7 +30,6 @@ from client_sdk import (
     recorder,
 )
 from client_sdk import telemetry as telemetry_module
-from client_sdk.decision import SUPPRESSED
 from client_sdk.ledger import charges
 from client_sdk.ledger import file as ledger_file
 from client_sdk.ledger.file import BUSY_TIMEOUT_S, FILE_NAME
@@ -38,6 +37,7 @@ from client_sdk.ledger.thread import MAX_LEFT
 from client_sdk.protocol import Refusal, Registry, Report, Upload
 from client_sdk.protocol.statement import statement
 from client_sdk.protocol.wire.failure import Failure
+from client_sdk.results import SUPPRESSED
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
     DAY_S,

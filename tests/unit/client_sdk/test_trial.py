@@ -10,7 +10,7 @@ import pytest
 from client_sdk import FlushOutcome, Recorded, Registry, Telemetry, show
 from client_sdk.ledger.file import FILE_NAME
 from client_sdk.protocol import Refusal
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import in_trial
 from client_sdk.testing import Answer, FakeClock, KeptUploads, answers
 from tests.support.devices.clients import ScriptedTransport, accept, refuse
 

@@ -10,7 +10,7 @@ import sys
 from configparser import ConfigParser
 from pathlib import Path
 
-from client_sdk.protocol.exit_status import ExitStatus
+from client_sdk.protocol.command_line import ExitStatus
 from estimator.commands.archive import archive
 from estimator.fetch import TOKEN_VARIABLE
 

@@ -1,4 +1,4 @@
-"""Tallies are read strictly and within bounds: every problem is named, by its line if it has one."""
+"""Tallies are read strictly and within bounds: each problem is named, by its line if it has one."""
 
 from __future__ import annotations
 

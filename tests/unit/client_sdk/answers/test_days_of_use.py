@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk import OutsideDomainError, Recorded, Registry, UnknownMetricError
-from client_sdk.answers import days_of_use
+from client_sdk.answers import counters
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
@@ -239,7 +239,7 @@ def is_right(rule: Rule) -> bool:
 
 
 def test_the_days_of_a_period_are_counted_right() -> None:
-    assert is_right(days_of_use.number_of)
+    assert is_right(counters.number_of)
 
 
 @pytest.mark.parametrize("wrong", WRONG_RULES)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from client_sdk import Recorded
-from client_sdk.answers import reporting
+from client_sdk.answers import dues, reporting
 from client_sdk.answers.calendar import RELEASE_SPREAD_S
 from client_sdk.answers.randomized import Randomized
 from client_sdk.answers.schedule import Schedule
-from client_sdk.ledger import charges, outbox, slots, status
+from client_sdk.ledger import charges, outbox, status
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Metric, Refusal, Registry, Verdict, Window, WindowKind
 from tests.support.devices.clients import DAY_S, FILLED, NOON, SetClock, ask, telemetry
@@ -82,7 +82,7 @@ def test_a_slot_has_its_report_from_the_transaction_on_that_opens_it_and_none_le
     assert queue(connection) == before
     assert [window for window, _, _ in before] == [TODAY.text] * 2
     assert outbox.new_parcel(connection, TODAY.ends_at - 1) is None
-    assert slots.open_slots(connection) == []
+    assert dues.open_slots(connection) == []
 
 
 @pytest.mark.parametrize("later_s", [0, GRACE_S - 1, GRACE_S, 9 * DAY_S])

@@ -22,16 +22,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from client_sdk import Recorded
-from client_sdk.answers import counters, days_of_use, reporting
+from client_sdk.answers import counters, reporting
 from client_sdk.answers.mistakes import Mistakes
 from client_sdk.answers.schedule import Schedule
-from client_sdk.decision import Consent
-from client_sdk.ledger import erase, outbox, retry_times, stops
+from client_sdk.ledger import erase, outbox, registries, retry_times
 from client_sdk.ledger.charges import CLOCK_BACK_S, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.protocol import GRACE_S, Coins, Metric, Refusal, Registry, Verdict, Window
 from client_sdk.protocol.wire.reading import read_upload
-from client_sdk.results import ClockError
+from client_sdk.results import ClockError, Consent
 from tests.support.devices.clients import DAY_S, NOON, ScriptedTransport, SetClock, ask, rows, telemetry
 from tests.support.laws.coins import SteadyCoins
 from tests.support.services.processes import wait_until
@@ -182,7 +181,7 @@ class Device:
                 instant_s=instant_s,
             )
         elif definition.kind.call == "active":
-            days_of_use.mark(self.connection, definition, instant_s)
+            counters.mark_day(self.connection, definition, instant_s)
         else:
             added = MISTAKES.valid(
                 definition,
@@ -332,9 +331,9 @@ class Histories(RuleBasedStateMachine):
         metrics = [metric for registry, _ in self.builds for metric in registry.metrics.values()]
         metric = data.draw(st.sampled_from(metrics))
         for device in self.devices:
-            stops.learn(device.connection, [(metric.name, metric.edition)])
+            registries.learn_stops(device.connection, [(metric.name, metric.edition)])
             outbox.drop_stopped(device.connection)
-        silent, recording = (set(stops.stopped(device.connection)) for device in self.devices)
+        silent, recording = (set(registries.stopped(device.connection)) for device in self.devices)
         assert silent == recording  # what a device obeys is no answer either
         self.stopped = silent
 

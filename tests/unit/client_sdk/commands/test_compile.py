@@ -15,7 +15,7 @@ from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.ordinal import OrdinalMean
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import in_trial
 from tests.support.typescript import compiled_vectors
 from tests.support.vectors import vectors
 

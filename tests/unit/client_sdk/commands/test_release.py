@@ -9,8 +9,8 @@ import pytest
 
 from client_sdk.cli import main
 from client_sdk.protocol import Registry
-from client_sdk.protocol.registry import history
-from client_sdk.protocol.registry.differences import KEEP, differences
+from client_sdk.protocol.registry import differences, history
+from client_sdk.protocol.registry.differences import KEEP
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, COUNT, Field, registry_text
 
 THEME: dict[str, Field] = CATEGORY | {"values": ["light", "dark"], "epsilon": 1, "window": "week"}
@@ -36,7 +36,7 @@ def registry(**metrics: dict[str, Field]) -> Registry:
 def test_a_change_of_meaning_is_said_with_what_it_costs(name: str) -> None:
     fields, said = CHANGES[name]
     old, new = registry(theme=THEME), registry(theme=fields)
-    (sentence, keep) = differences(old, new)
+    (sentence, keep) = differences.between(old, new)
     assert sentence.startswith(f"metric.theme: {said}")
     before, after = old.metric("theme"), new.metric("theme")
     assert f"this is another edition ({after.edition})" in sentence
@@ -48,19 +48,19 @@ def test_a_change_of_meaning_is_said_with_what_it_costs(name: str) -> None:
 def test_every_difference_of_two_editions_is_named() -> None:
     """A change that nothing names would leave the developer with two numbers."""
     for fields, _ in CHANGES.values():
-        (sentence, _) = differences(registry(theme=THEME), registry(theme=fields))
+        (sentence, _) = differences.between(registry(theme=THEME), registry(theme=fields))
         assert re.match(r"metric\.theme: \S", sentence)
 
 
 def test_questions_that_come_and_go_are_named_and_new_words_are_not() -> None:
     old, new = registry(theme=THEME, dark=BOOLEAN), registry(theme=THEME | {"purpose": "Another?"}, taps=COUNT)
     price = new.metric("taps").epsilon_nanos / 1e9
-    assert differences(old, new) == [
+    assert differences.between(old, new) == [
         f"metric.taps: is a new question; it costs a device up to epsilon {price:.9g} a {new.metric('taps').window}",
         "metric.dark: is no longer asked; reports of released apps count as long as the history has it",
         KEEP,
     ]
-    assert differences(old, old) == []
+    assert differences.between(old, old) == []
 
 
 def test_what_the_history_has_needs_no_reminder(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_what_the_history_has_needs_no_reminder(tmp_path: Path) -> None:
     assert main(["release", "--registry", str(path)]) == 0
     old = Registry.read(path)
     path.write_text(registry_text(dark=BOOLEAN))
-    assert KEEP not in differences(old, history.read(path))
+    assert KEEP not in differences.between(old, history.read(path))
 
 
 def test_a_registry_is_released_once_until_its_questions_change(

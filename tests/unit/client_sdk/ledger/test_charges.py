@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from client_sdk.ledger import charges, erase, queue, slots, status
+from client_sdk.answers import dues
+from client_sdk.ledger import charges, erase, queue, status
 from client_sdk.ledger.charges import CLOCK_BACK_S, Periods, Slot, SlotKey
 from client_sdk.ledger.file import open_memory
 from client_sdk.ledger.status import status_of
@@ -111,12 +112,12 @@ def test_a_new_edition_is_a_new_charge(connection: sqlite3.Connection) -> None:
 def test_a_charge_is_a_slot_until_its_report_is_queued(connection: sqlite3.Connection) -> None:
     for metric in "ab":
         charge(connection, metric, 4 * 10**8)
-    assert slots.open_slots(connection) == [key_of("a"), key_of("b")]
+    assert dues.open_slots(connection) == [key_of("a"), key_of("b")]
     charges.set_slot(connection, key_of("a"), charges.Slot.REPORTED)
     queue.enqueue(connection, Report(*key_of("a"), 1))
     assert charges.slot(connection, key_of("a")) is Slot.REPORTED
     assert charges.slot(connection, key_of("b")) is Slot.OPEN
-    assert slots.open_slots(connection) == [key_of("b")]
+    assert dues.open_slots(connection) == [key_of("b")]
     assert status.waiting(connection) == 1
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.evidence import bet_in_words, evidence, truth, truth_in_words
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.sentences import SHIPPED, Sentences, shipped
+from client_sdk.protocol.statement import bet_in_words, evidence, truth, truth_in_words
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,

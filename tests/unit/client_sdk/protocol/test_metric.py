@@ -11,8 +11,8 @@ import pytest
 
 from client_sdk.protocol import HearsayError, OutsideDomainError, Window
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError, WindowError
-from client_sdk.protocol.wire.malformed import MalformedError
 from client_sdk.protocol.wire.report import EDITION
+from client_sdk.protocol.wire.strict_json import MalformedError
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, Toml, metric_of
 from tests.support.laws.coins import ScriptedCoins
 

@@ -20,8 +20,8 @@ from client_sdk.protocol import (
     WindowError,
     WindowKind,
 )
-from client_sdk.protocol.wire.malformed import Malformed
 from client_sdk.protocol.wire.reading import read_upload
+from client_sdk.protocol.wire.strict_json import Malformed
 from client_sdk.results import FlushOutcome, Recorded, ReportOutcome
 from tests.support.vectors import vectors
 

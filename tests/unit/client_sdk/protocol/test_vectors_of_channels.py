@@ -30,15 +30,14 @@ from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.optimal_mean import STEPS, TABLES, OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from client_sdk.protocol.models.model import CrossedModel, Model
-from client_sdk.protocol.registry.trial import in_trial
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.vector import Vector
+from client_sdk.protocol.model import CrossedModel, Model
+from client_sdk.protocol.registry.registry import in_trial
+from client_sdk.protocol.text import Text
+from client_sdk.protocol.vector import Vector
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.laws.steps import steps_of
 from tests.support.vectors import vectors

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.models.crosses import Crosses
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts

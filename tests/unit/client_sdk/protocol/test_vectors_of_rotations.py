@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes, rotated, shifted, signs
-from client_sdk.protocol.vectors.vector import Vector
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes, rotated, shifted, signs
+from client_sdk.protocol.vector import Vector
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 from tests.unit.client_sdk.protocol.test_vectors_of_channels import agree, integers_of, texts

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.texts.text import BYTES, CUT, Text
+from client_sdk.protocol.text import BYTES, CUT, Text
 from tests.support.laws.coins import ScriptedCoins
 from tests.support.vectors import vectors
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from client_sdk import Recorded, Registry
 from client_sdk.cli import main
-from client_sdk.ledger import outbox, queue, stops
+from client_sdk.ledger import outbox, queue, registries
 from client_sdk.ledger.file import FILE_NAME, open_file, open_memory
 from client_sdk.protocol import Refusal, Report, Upload
 from client_sdk.protocol.wire.failure import Failure
 from client_sdk.protocol.wire.reading import read_upload
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, decode, encode
+from client_sdk.protocol.wire.verdict import MAX_STOPPED, decode_stopped, encode_stopped
 from client_sdk.sending.helper import BriefLedger, send
 from client_sdk.sending.responses import Reply
 from tests.support.devices.clients import (
@@ -42,7 +42,7 @@ TAPS = '[metric.m]\nkind = "boolean"\n[metric.taps]\nkind = "count"\nmax = 9\nst
 
 def stopping(*names: str, of: Registry = PLAIN, answer: Answer = accept) -> Answer:
     """Answer as another way does, and name questions of a registry as stopped."""
-    header = encode((name, of.metric(name).edition) for name in names)
+    header = encode_stopped((name, of.metric(name).edition) for name in names)
 
     def answer_and_stop(upload: Upload) -> Reply | Failure | None:
         reply = answer(upload)
@@ -139,8 +139,8 @@ def test_the_draw_is_the_same_with_a_stop_as_without_so_that_nothing_is_asked_in
             ledger = device._processes.current.ledger_thread
             ledger.run(lambda c: c.execute("UPDATE device SET secret = ?", (bytes(32),)), 60)
             keys = [(name, registry.metric(name).edition) for name in stopped]
-            ledger.run(lambda c: stops.name(c, keys), 60)
-            ledger.run(lambda c: stops.learn(c, keys), 60)
+            ledger.run(lambda c: registries.name_questions(c, keys), 60)
+            ledger.run(lambda c: registries.learn_stops(c, keys), 60)
             device._schedule._secret = None
             for _ in range(30):
                 clock.now_s += DAY_S
@@ -182,8 +182,8 @@ def garbage(number: int) -> Answer:
     edition = PLAIN.metric("m").edition
     questions = [(f"x{number}_{entry}", edition) for entry in range(32)]
     questions += [("m", f"{number * 32 + entry:012x}") for entry in range(32)]
-    header = encode(questions)
-    assert len(decode(header)) == MAX_STOPPED
+    header = encode_stopped(questions)
+    assert len(decode_stopped(header)) == MAX_STOPPED
     return lambda upload: accept(upload)._replace(stopped=header)
 
 
@@ -225,7 +225,7 @@ def test_which_stops_a_device_keeps_says_nothing_of_its_answers(tmp_path: Path) 
                 if records or registry is strata:
                     assert device.record("m", value=True) is Recorded.QUEUED
             clock.now_s += DAY_S
-        header = encode([*editions, ("x", editions[0][1])])
+        header = encode_stopped([*editions, ("x", editions[0][1])])
         transport.answer(lambda upload: accept(upload)._replace(stopped=header))
         with telemetry(folder, registry=strata, clock=clock, transport=transport) as device:
             device.flush(timeout_s=60)
@@ -241,8 +241,8 @@ def test_an_upload_that_left_with_other_reports_stays_as_it_is_and_one_of_stoppe
             for name in names:
                 queue.enqueue(connection, Report(name, edition, "2026-11-20", 0))
             assert outbox.new_parcel(connection, NOON) is not None
-        stops.name(connection, [("m", edition), ("m2", edition)])
-        stops.learn(connection, [("m", edition), ("m2", edition)])
+        registries.name_questions(connection, [("m", edition), ("m2", edition)])
+        registries.learn_stops(connection, [("m", edition), ("m2", edition)])
         outbox.drop_stopped(connection)
         bodies = connection.execute("SELECT body FROM uploads").fetchall()
     assert [sorted(report.metric for report in read_upload(body).reports) for (body,) in bodies] == [["m", "n"]]
@@ -287,6 +287,6 @@ def test_opting_out_wipes_the_stops_which_could_mark_a_device_and_nothing_is_not
         assert rows(tmp_path, "SELECT metric FROM editions WHERE stopped = 1") == [("m",)]
         device.forget()
     connection = open_file(tmp_path / FILE_NAME, "acme", create=False)
-    stops.learn(connection, [("m", "0123456789ab")])  # an answer that was under way
-    assert stops.stopped(connection) == []
+    registries.learn_stops(connection, [("m", "0123456789ab")])  # an answer that was under way
+    assert registries.stopped(connection) == []
     connection.close()

@@ -12,10 +12,10 @@ import pytest
 import schemathesis
 
 from client_sdk.protocol import MAX_REPORTS, Malformed, Refusal, Window, WindowKind
-from client_sdk.protocol.wire.malformed import MALFORMED_REPLIES
 from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, UPLOAD_ID
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, STOPPED
+from client_sdk.protocol.wire.strict_json import MALFORMED_REPLIES
+from client_sdk.protocol.wire.verdict import MAX_STOPPED, STOPPED
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import MAX_BULK_BYTES, MAX_BULK_UPLOADS

@@ -10,7 +10,7 @@ import pytest
 
 from client_sdk.protocol import Upload, Verdict
 from client_sdk.protocol.wire.reading import MAX_UPLOAD_BYTES
-from client_sdk.protocol.wire.stopped import Question
+from client_sdk.protocol.wire.verdict import Question
 from collector import create_app
 from collector.access import Access
 from collector.api.batch import LineProblem, UploadVerdict, decode_batch, encode_answers

@@ -17,7 +17,7 @@ import pytest
 
 from client_sdk import Recorded, Telemetry
 from client_sdk.protocol import Upload, Verdict
-from client_sdk.protocol.wire.stopped import encode
+from client_sdk.protocol.wire.verdict import encode_stopped
 from client_sdk.sending.responses import Reply
 from collector.api.batch import UploadVerdict, decode_batch, encode_answers
 from collector.relay.app import RelayApp, Room
@@ -48,7 +48,7 @@ class HostileCollector(HTTPServer):
         """Return the mark of the next batch."""
         name = NAMES[self.batches % DEVICES]
         self.batches += 1
-        return encode([(name, REGISTRY.metric(name).edition)])
+        return encode_stopped([(name, REGISTRY.metric(name).edition)])
 
     def document(self) -> bytes:
         """Return the registry for the next reading, by which every question ended long ago."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, Question, decode, encode
+from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, decode_stopped, encode_stopped
 from collector.live_config import registry_document
 from collector.relay.stops import LISTED_FOR_S, MAX_FILE_BYTES, Stops, listed_in
 from tests.support.services.collecting import NOON, REGISTRY, REGISTRY_TEXT
@@ -69,8 +69,8 @@ def test_the_list_is_never_longer_than_a_device_reads(width: int) -> None:
         listed = [(f"m{batch}_{number}_".ljust(width, "x"), "0" * 12) for number in range(MAX_STOPPED)]
         now_s += LISTED_FOR_S
         stops = stops.after(listed, now_s).after(listed, now_s + LISTED_FOR_S)
-    assert decode(encode(stops.handed_out)) == stops.handed_out
-    assert len(stops.handed_out) == MAX_STOPPED or len(encode(stops.handed_out)) > MAX_STOPPED_CHARS - 100
+    assert decode_stopped(encode_stopped(stops.handed_out)) == stops.handed_out
+    assert len(stops.handed_out) == MAX_STOPPED or len(encode_stopped(stops.handed_out)) > MAX_STOPPED_CHARS - 100
     assert stops.without_room(now_s + LISTED_FOR_S) != []
     assert len(stops.encode()) < MAX_FILE_BYTES
 

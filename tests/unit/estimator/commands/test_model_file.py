@@ -16,7 +16,7 @@ import estimator
 from client_sdk import ShippedModel
 from client_sdk.protocol import Registry
 from client_sdk.protocol.kinds.kind import NO_COINS
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from estimator import MissingLibraryError, ReportError
 from estimator.analyses.vectors import sampled_tally
 from estimator.commands.cli import command

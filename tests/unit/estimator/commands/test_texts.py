@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from client_sdk.protocol import Metric, Registry
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.analyses.texts import sampled_texts
 from estimator.commands.cli import command
 from estimator.commands.report_options import read_candidates

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.text import Text
 from estimator.discovery.prefix_search import Continuations
 from tests.support.laws.law_checks import refuses
 

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.text.populations import LETTERS, Population, random_strings
 from benchmarks.text.questions import WHOLE, Question
 from benchmarks.text.scores import Score, scored
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.text import Text
 from estimator.discovery.texts import discover
 
 CELLS = 2**13

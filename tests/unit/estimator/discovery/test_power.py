@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import Metric
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.text import Text
 from estimator.discovery.power import OFTEN, Power, made_up_by_group, made_up_reports
 from estimator.discovery.texts import confirm, discover
 from tests.support.estimates.texts import drawn_tables, text_metric

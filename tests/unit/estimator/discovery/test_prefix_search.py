@@ -11,8 +11,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from client_sdk.protocol.texts.groups import CONFIRMING
-from client_sdk.protocol.texts.text import Text
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING
+from client_sdk.protocol.text import Text
 from estimator.discovery.power import least_sums
 from estimator.discovery.prefix_search import CANDIDATES, RISK, SURVIVORS, GroupTables, candidates_of, risks_of
 from estimator.discovery.texts import discover

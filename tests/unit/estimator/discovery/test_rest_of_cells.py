@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from client_sdk.protocol.texts.text import CUT, Text
+from client_sdk.protocol.text import CUT, Text
 from estimator.decoders.support import Support
 from estimator.discovery.prefix_search import GroupTables
 from estimator.discovery.texts import Confirmation, RestOfCells, confirm, discover

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from client_sdk.protocol.texts.text import BYTES, MAX_TEXT_LENGTH, Text
+from client_sdk.protocol.text import BYTES, MAX_TEXT_LENGTH, Text
 from estimator.discovery.prefix_search import TextNumbers
 
 LOWER = "abcdefghijklmnopqrstuvwxyz"

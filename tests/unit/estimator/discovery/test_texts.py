@@ -11,9 +11,8 @@ import pytest
 
 from client_sdk.protocol import Metric
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.groups import CONFIRMING
-from client_sdk.protocol.texts.text import BYTES, Text
+from client_sdk.protocol.mechanisms.grouped_geometry import CONFIRMING, GroupedGeometry
+from client_sdk.protocol.text import BYTES, Text
 from estimator.analyses.metric import analysis_of
 from estimator.discovery.prefix_search import CandidateText, GroupTables, candidates_of
 from estimator.discovery.texts import Confirmation, Texts, confirm, discover

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 import estimator
 from client_sdk.protocol import Registry, Window
 from client_sdk.protocol.registry.history import Release, with_former
-from client_sdk.protocol.registry.trial import in_trial
+from client_sdk.protocol.registry.registry import in_trial
 from estimator.commands.cli import command
 from estimator.formats.json_documents import document_of
 from estimator.formats.tables import COLUMNS, DESCRIPTIONS, TYPES, rows_of

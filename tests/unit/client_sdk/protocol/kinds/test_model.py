@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError
-from client_sdk.protocol.models.model import MAX_INPUTS, CrossedModel, Model, length_for
-from client_sdk.protocol.vectors.vector import MAX_LENGTH, UNIT
+from client_sdk.protocol.model import MAX_INPUTS, CrossedModel, Model, length_for
+from client_sdk.protocol.vector import MAX_LENGTH, UNIT
 from tests.support.devices.definitions import CROSSED_MODEL, MODEL, Field, Toml, metric_of, mistakes
 from tests.support.laws.coins import ScriptedCoins
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError, Registry
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE
-from client_sdk.protocol.kinds.nearest import GRID, Nearest, Point, point_of
+from client_sdk.protocol.kinds.nearest import GRID, MOST_COORDINATE, Nearest, Point, point_of
 from tests.support.devices.definitions import NEAREST, Toml, metric_of, mistakes, registry_text
 from tests.support.laws.coins import ScriptedCoins
 

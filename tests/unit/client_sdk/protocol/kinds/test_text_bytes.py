@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from client_sdk.protocol import OutsideDomainError
-from client_sdk.protocol.texts.text import BYTES, Text
+from client_sdk.protocol.text import BYTES, Text
 from tests.support.devices.definitions import TEXT, metric_of, without
 from tests.support.laws.coins import SteadyCoins
 

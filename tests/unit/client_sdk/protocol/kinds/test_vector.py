@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from client_sdk.protocol import OutsideDomainError
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE
-from client_sdk.protocol.vectors.vector import UNIT, Vector, clipped
+from client_sdk.protocol.kinds.nearest import MOST_COORDINATE
+from client_sdk.protocol.vector import UNIT, Vector, clipped
 from tests.support.devices.definitions import VECTOR, Toml, metric_of, mistakes
 from tests.support.laws.coins import ScriptedCoins
 

@@ -19,24 +19,23 @@ from client_sdk.protocol.kinds.ordinal import Ordinal, OrdinalMean
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import AUTO, NAMES, channel_for
 from client_sdk.protocol.mechanisms.balanced_design import BalancedDesign
+from client_sdk.protocol.mechanisms.crosses import Crosses
 from client_sdk.protocol.mechanisms.cyclic_design import CyclicDesign
 from client_sdk.protocol.mechanisms.exponential import Exponential
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
-from client_sdk.protocol.mechanisms.one_bit import OneBit
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
-from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
+from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
-from client_sdk.protocol.models.crosses import Crosses
-from client_sdk.protocol.models.model import CrossedModel, Model, ModelFeature, Observation
+from client_sdk.protocol.model import CrossedModel, Model, ModelFeature, Observation
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import Text
-from client_sdk.protocol.vectors.rotated_axes import RotatedAxes
-from client_sdk.protocol.vectors.vector import Vector
+from client_sdk.protocol.text import Text
+from client_sdk.protocol.vector import Vector
 from tests.support.devices.definitions import CATEGORY, registry_text
 
 EPSILON_1 = RequestedEpsilon.parse(Decimal(1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from client_sdk.protocol import OutsideDomainError, Registry, RegistryError
-from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
-from client_sdk.protocol.texts.text import CELLS_ALLOWED, PRESETS, Text
+from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
+from client_sdk.protocol.text import CELLS_ALLOWED, PRESETS, Text
 from tests.support.devices.definitions import BOOLEAN, TEXT, Field, metric_of, mistakes, registry_text, without
 from tests.support.laws.coins import SteadyCoins
 

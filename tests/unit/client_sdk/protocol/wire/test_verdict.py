@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client_sdk.protocol import Registry, RegistryError
-from client_sdk.protocol.wire.stopped import MAX_STOPPED, MAX_STOPPED_CHARS, decode, encode
+from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, decode_stopped, encode_stopped
 from tests.support.devices.clients import REGISTRY, registry
 from tests.support.vectors import vectors
 
@@ -18,15 +18,15 @@ QUESTIONS = st.tuples(NAMES, st.text("0123456789abcdef", min_size=12, max_size=1
 
 @given(st.lists(QUESTIONS, max_size=40))
 def test_a_list_that_a_collector_may_send_is_read_as_it_was_written(questions: list[tuple[str, str]]) -> None:
-    header = encode(questions)
-    assert decode(header) == (tuple(questions) if len(header) <= MAX_STOPPED_CHARS else ())
+    header = encode_stopped(questions)
+    assert decode_stopped(header) == (tuple(questions) if len(header) <= MAX_STOPPED_CHARS else ())
 
 
 @given(st.text(max_size=200) | st.lists(st.sampled_from([ONE, "*", "a:*", ":", "", "A:0"])).map(",".join))
 def test_of_anything_else_only_the_entries_that_name_a_question_are_read(header: str) -> None:
     entries = [entry.strip(" ") for entry in header.split(",")[:MAX_STOPPED]]
-    assert len(decode(header)) == entries.count(ONE)
-    assert set(decode(header)) <= {("dark_mode", "0123456789ab")}
+    assert len(decode_stopped(header)) == entries.count(ONE)
+    assert set(decode_stopped(header)) <= {("dark_mode", "0123456789ab")}
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_of_anything_else_only_the_entries_that_name_a_question_are_read(header:
     ],
 )
 def test_garbage_is_left_out_and_a_list_has_its_bounds(header: str | None, read: int) -> None:
-    assert len(decode(header)) == read
+    assert len(decode_stopped(header)) == read
 
 
 def test_the_vectors_of_other_sdks_are_read_so() -> None:
     for vector in vectors("stopped"):
-        assert [encode([each]) for each in decode(vector["header"])] == vector["stopped"]
+        assert [encode_stopped([each]) for each in decode_stopped(vector["header"])] == vector["stopped"]
 
 
 def listing(stopped: str) -> Registry:

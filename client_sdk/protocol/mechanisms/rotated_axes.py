@@ -21,15 +21,14 @@ from fractions import Fraction
 from hashlib import shake_256
 from itertools import compress, pairwise
 from operator import add, mul, sub
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
-from client_sdk.protocol.exact import ln_ceiling
+from client_sdk.protocol.epsilon import ln_ceiling
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 if TYPE_CHECKING:
     from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
-    from client_sdk.protocol.vectors.vector import Ball
 
 AXES: Final = 2**19
 """The axes of all rotations. A tally counts both directions of each: some megabytes in a store."""
@@ -126,7 +125,7 @@ class RotatedAxes(Channel):
     @classmethod
     def build(cls, request: ChannelRequest) -> RotatedAxes:
         """Return the channel for a vector's length."""
-        length = cast("Ball", request.kind).length  # no other kind is a ball
+        length: int = request.kind.length  # type: ignore[attr-defined] # no other kind is a ball
         return cls.within(request.epsilon, *rotations_for(length, request.epsilon.odds))
 
     @classmethod

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from client_sdk.protocol.same_file import HEAD_BYTES, is_same_file, replaced, replaces_another_kind
+from client_sdk.protocol.command_line import HEAD_BYTES, is_same_file, replaced, replaces_another_kind
 
 
 def test_links_and_ways_around_lead_to_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

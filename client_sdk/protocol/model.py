@@ -25,15 +25,15 @@ from client_sdk.protocol.kinds.key import Key, closed, listing, text, whole
 from client_sdk.protocol.kinds.kind import NO_COINS, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
-from client_sdk.protocol.models.choice import BINS, bins_for, crosses_are_better
+from client_sdk.protocol.mechanisms.crosses import BINS, bins_for, crosses_are_better
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_moderate, is_number, is_text
-from client_sdk.protocol.vectors.vector import NORM, UNIT, Ball, clipped, lifted
+from client_sdk.protocol.vector import NORM, UNIT, Ball, clipped, lifted
 from client_sdk.protocol.wire.report import METRIC_NAME
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.models.crosses import Crosses
+    from client_sdk.protocol.mechanisms.crosses import Crosses
     from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 LABEL: Final = "label"

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from client_sdk.protocol import Registry, RegistryError
-from client_sdk.protocol.registry import baseline, history
-from client_sdk.protocol.registry.differences import differences
+from client_sdk.protocol.registry import differences, history
 from client_sdk.protocol.statement import changed, statement
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, registry_text
 from tests.support.services.git import commit_all
@@ -38,7 +37,7 @@ def test_a_revision_has_its_registry_and_its_history(app: Path, place: str) -> N
     commit_all(app.parent)
     (app / "metrics.toml").write_text(LATER)
     (app / "metrics.history.toml").unlink()
-    then = baseline.read(Path(place))
+    then = differences.read(Path(place))
     assert then is not None
     assert then.metric("theme") == Registry.parse(NEW).metric("theme")
     assert [each.metric for each in then.former] == [Registry.parse(OLD).metric("theme")]
@@ -47,7 +46,7 @@ def test_a_revision_has_its_registry_and_its_history(app: Path, place: str) -> N
 def test_a_file_of_that_name_comes_first_and_has_its_history_too(app: Path) -> None:
     for name in ("metrics.toml", "metrics.history.toml"):
         (app / f"HEAD:{name}").write_bytes((app / name).read_bytes())
-    then = baseline.read(Path("HEAD:metrics.toml"))
+    then = differences.read(Path("HEAD:metrics.toml"))
     assert then is not None
     assert then.metric("theme") == Registry.parse(NEW).metric("theme")
     assert len(then.former) == 1
@@ -57,16 +56,16 @@ def test_a_file_of_that_name_comes_first_and_has_its_history_too(app: Path) -> N
 def test_a_registry_that_a_revision_lacks_is_new_and_a_revision_that_is_unknown_is_refused() -> None:
     for place in ("HEAD:./other.toml", "HEAD:lost/metrics.toml"):
         with pytest.raises(RegistryError, match=r"is no file of that revision, and there is none here"):
-            baseline.read(Path(place))
+            differences.read(Path(place))
     Path("new.toml").touch()
-    assert baseline.read(Path("HEAD:./new.toml")) is None
+    assert differences.read(Path("HEAD:./new.toml")) is None
     with pytest.raises(RegistryError, match=r"^HEAD:: names no file"):
-        baseline.read(Path("HEAD:"))
+        differences.read(Path("HEAD:"))
     for place in ("nowhere:metrics.toml", "--help:metrics.toml"):
         with pytest.raises(RegistryError, match=f"^{place}: is no file, and git knows no such revision here"):
-            baseline.read(Path(place))
+            differences.read(Path(place))
     with pytest.raises(RegistryError, match=r"^other\.toml: cannot be read"):
-        baseline.read(Path("other.toml"))
+        differences.read(Path("other.toml"))
 
 
 @pytest.mark.parametrize(
@@ -85,15 +84,15 @@ def test_mistakes_in_a_revision_are_named_with_it(
     Path(name).write_text(content)
     commit_all(tmp_path)
     with pytest.raises(RegistryError, match=mistake):
-        baseline.read(Path("HEAD:metrics.toml"))
+        differences.read(Path("HEAD:metrics.toml"))
 
 
 def test_a_former_edition_that_left_the_history_is_a_difference(app: Path) -> None:
     released = history.read(app / "metrics.toml")
     edition = Registry.parse(OLD).metric("theme").edition
-    (lost,) = differences(released, Registry.parse(NEW))
+    (lost,) = differences.between(released, Registry.parse(NEW))
     assert lost.startswith(f"metric.theme: its former edition {edition} is in no history any more")
-    assert differences(released, released) == []
+    assert differences.between(released, released) == []
 
 
 def test_the_statements_difference_has_every_changed_line_under_its_heading() -> None:

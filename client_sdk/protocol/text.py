@@ -26,13 +26,13 @@ from client_sdk.protocol.kinds.key import FLAG, OTHER, Key, text, whole
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
 from client_sdk.protocol.kinds.set import MAX_ITEMS
 from client_sdk.protocol.kinds.words import escaped
+from client_sdk.protocol.mechanisms.grouped_geometry import Group, groups_of, letter_bits
 from client_sdk.protocol.sentences import Sentences
-from client_sdk.protocol.texts.groups import Group, groups_of, letter_bits
 from client_sdk.protocol.toml_table import TomlTable, is_text, suggestion
 
 if TYPE_CHECKING:
     from client_sdk.protocol.channel import Channel
-    from client_sdk.protocol.texts.grouped_geometry import GroupedGeometry
+    from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 
 MAX_LETTERS: Final = 255
 """The most letters: 8 bits. With more, a text would take too many levels."""

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import DomainError
-from client_sdk.protocol.kinds.coordinates import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.key import Key, whole
 from client_sdk.protocol.kinds.kind import MEMBERS_APART, AskedQuestion, Kind, Label, Law, NamedAnswer, refused
+from client_sdk.protocol.kinds.nearest import MOST_COORDINATE, sizes_of
 from client_sdk.protocol.kinds.number import decimal_in
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable

@@ -1,0 +1,82 @@
+"""The command lines of all three programs: their exit statuses, and files they must not replace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import IntEnum
+from pathlib import Path
+from typing import Final
+
+
+class ExitStatus(IntEnum):
+    """What a command tells the program that started it."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    NOTHING_NEW = 3
+    PARTLY_FAILED = 4
+    ALERT = 5
+
+
+MEANINGS: Final[dict[ExitStatus, str]] = {
+    ExitStatus.DONE: "The command did what it was asked to do.",
+    ExitStatus.FAILED: (
+        "The command failed, or found what it looks for: a mistake in a registry, a failed check, a refuted claim. "
+        "`report`: none of the tallies could be estimated. `archive`: every attempted window failed. Standard error "
+        "says what to do."
+    ),
+    ExitStatus.USAGE: (
+        "The command line is wrong, or the command cannot use the registry or the file of answers that it names. Only "
+        "`check` reports a mistake in the registry with 1."
+    ),
+    ExitStatus.NOTHING_NEW: (
+        "`report`: there is no tally of a closed window; with `--preliminary`, no tally at all. `archive`: every "
+        "closed window is there already, or another run is at work."
+    ),
+    ExitStatus.PARTLY_FAILED: "`archive`: some windows were written and others failed. The next run tries those again.",
+    ExitStatus.ALERT: (
+        "`report` and `archive`: an alert fired. This takes precedence over 0 and 4, because no later run of `archive` "
+        "judges a window again."
+    ),
+}
+"""A sentence or two for each, as the reference page shows them."""
+
+
+HEAD_BYTES = 4096
+"""How much of a file its kind is read from."""
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Whether two paths name one file, through whatever links; it may not exist yet."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return path.resolve() == other.resolve()
+
+
+def replaced(written: Iterable[Path], read: Iterable[Path]) -> Path | None:
+    """Return a file that is read and would be replaced by what is written; None if none would."""
+    written = tuple(written)
+    return next((path for path in read if any(is_same_file(path, target) for target in written)), None)
+
+
+def replaces_another_kind(path: Path, is_own: Callable[[bytes], bool]) -> bool:
+    """Whether writing to a path would destroy a file that the writer cannot have written.
+
+    A path without a file, an empty file, and anything that is no regular file destroy nothing. A
+    file that cannot be read counts as one of another kind.
+
+    Args:
+        path: the path to write to.
+        is_own: decides by the first `HEAD_BYTES` of a file whether it is of the writer's kind.
+
+    """
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError:
+        return True
+    return bool(head) and not is_own(head)
