@@ -89,7 +89,16 @@ def _imports() -> str:
 
 def _import_ms(python: str, program: str) -> float:
     timed = f"import time; s = time.perf_counter(); exec({program!r}); print((time.perf_counter() - s) * 1000)"
-    return float(subprocess.run([python, "-c", timed], check=True, capture_output=True, text=True, cwd=ROOT).stdout)
+    run = subprocess.run(
+        [python, "-c", timed], check=True, capture_output=True, text=True, cwd=ROOT, env=_environment()
+    )
+    return float(run.stdout)
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which nothing is decided, and modules are compiled once."""
+    others = ("CI", "DO_NOT_TRACK", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if name not in others}
 
 
 def _commands() -> str:
@@ -125,8 +134,7 @@ def _commands() -> str:
 def _command_ms(home: Path, before: Path | None = None, **settings: str) -> float:
     """Return the milliseconds of a command; modules of the folder ``before`` come first."""
     paths = [str(path) for path in (before, ROOT) if path is not None]
-    kept = {name: value for name, value in os.environ.items() if name not in ("CI", "DO_NOT_TRACK")}
-    environment = kept | settings | {"NOTES_HOME": str(home), "NOTES_COLLECTOR": "http://127.0.0.1:9"}
+    environment = _environment() | settings | {"NOTES_HOME": str(home), "NOTES_COLLECTOR": "http://127.0.0.1:9"}
     program = f"import sys; sys.path[:0] = {paths!r}; from examples.notes.notes import main; main(['add', 'a note'])"
     began_s = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -29,9 +29,8 @@ from urllib.parse import urlsplit
 from client_sdk.answers.consent import consent_of, covers
 from client_sdk.host.files import app_folder
 from client_sdk.protocol.metric import Metric, definition
-from client_sdk.protocol.registry.registry import Registry
-from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences
-from client_sdk.protocol.statement import evidence
+from client_sdk.protocol.registry.registry import Registry, registry_of
+from client_sdk.protocol.sentences import ENGLISH, PURPOSE, Sentences, require_language
 from client_sdk.results import SUPPRESSED, Consent, Decision, Rule, warn
 
 FILE_NAME: Final = "consent.json"
@@ -228,7 +227,7 @@ def current(
         ValueError, TypeError: if ``data_dir`` is no path of a folder.
 
     """
-    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+    registry = registry_of(registry)
     stored = standing(_read(app_folder(data_dir)), registry, _host(collector))
     return decide(os.environ, [str(file) for file in machine_files() if _may_exist(file)], stored, variable)
 
@@ -265,7 +264,7 @@ def choose(
         RegistryError, ValueError, TypeError: as `current` does; if the consent is none.
 
     """
-    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+    registry = registry_of(registry)
     folder, agreed = app_folder(data_dir), consent_of(consent)
     if folder is None or agreed is SUPPRESSED:
         raise ValueError("a choice is True, False or a set of purposes, and needs a data_dir to be stored in")
@@ -365,11 +364,12 @@ def ask(  # noqa: PLR0913 what an app gives its Telemetry, and how to ask
         RegistryError, ValueError, TypeError: as `current` does.
 
     """
-    registry = registry if isinstance(registry, Registry) else Registry.load(registry)
-    say = registry.sentences(language)
+    registry = registry_of(registry)
+    require_language(language, registry.own_sentences)
     decision = current(registry, collector=collector, data_dir=data_dir, variable=variable)
     if not decision.undecided:
         return decision
+    say = registry.sentences(language)  # only now: reading the catalog takes 5 ms
     if prompt is None:
         if not _is_terminal(sys.stdin, sys.stderr):
             return decision
@@ -390,6 +390,8 @@ def words(registry: Registry, decision: Decision, collector: str, say: Sentences
 
     It says, too, why somebody who has agreed is asked again.
     """
+    from client_sdk.protocol.statement import evidence  # noqa: PLC0415 1 ms, for those who are asked
+
     again = {Rule.CHOICE: "again", Rule.CHANGED: "changed"}
     if decision.rule in again:
         yield say(f"consent.{again[decision.rule]}", app=registry.app, by=say.date(date.fromisoformat(decision.by)))

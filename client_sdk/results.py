@@ -235,7 +235,7 @@ class LatestProblem(NamedTuple):
 
     Attributes:
         sentence: what was wrong and what to do.
-        at_s: when it was met, in Unix seconds.
+        at_s: the time that the ledger had noted, at most an hour before, in Unix seconds.
 
     """
 
@@ -292,9 +292,13 @@ OnBudget = Callable[[float, BudgetStatus], object]
 
 
 def warn(message: str, *arguments: object) -> None:
-    """Log a warning, even if a filter or handler of the host raises."""
+    """Log a warning, even if a filter or handler of the host raises; without any, it is lost.
+
+    Python would write it to standard error, which the users of a command read.
+    """
     with contextlib.suppress(Exception):
-        logging.getLogger("client_sdk").warning(message, *arguments)
+        if (logger := logging.getLogger("client_sdk")).hasHandlers():
+            logger.warning(message, *arguments)
 
 
 class Suppression(Enum):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from client_sdk import per_process
-from client_sdk.answers.consent import consent_of
 from client_sdk.answers.schedule import Schedule
 from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.consenting import Consenting
@@ -24,7 +23,7 @@ from client_sdk.per_process import Processes, helper_of, watch_of
 from client_sdk.protocol.channel import Coins
 from client_sdk.protocol.errors import OutsideDomainError, UnknownMetricError
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import Registry
+from client_sdk.protocol.registry.registry import Registry, registry_of
 from client_sdk.recorder import Recorder
 from client_sdk.results import WARN_AT, Consent, Decision, LedgerError, OnBudget, Recorded, warn
 from client_sdk.sending.timing import HEAD_START_S
@@ -127,11 +126,10 @@ class Telemetry(Gathering, Consenting):
                 ``upload_key`` is neither None nor a text; or if ``warn_at`` is no list of numbers.
 
         """
-        agreed, folder = consent_of(consent), app_folder(data_dir)
+        folder = app_folder(data_dir)
         if transport is None and coins is not _SYSTEM_COINS:
             raise ValueError("coins are for tests, which also give a transport: foretold coins would hide no answer")
-        registry = registry if isinstance(registry, Registry) else Registry.load(registry)
-        registry = registry.of(strata) if strata else registry
+        registry = registry_of(registry).of(strata) if strata else registry_of(registry)
         self._registry = registry
         self._path = None if folder is None else folder / FILE_NAME
         self._clock = Clock(clock)
@@ -159,7 +157,7 @@ class Telemetry(Gathering, Consenting):
         per_process.register_exit(self._processes)
         self._head_start_s = HEAD_START_S if helper else 0.0
         self._is_forgotten = False
-        self._start(agreed)
+        self._start(self._schedule.agreement.consent)
 
     __new__.__wrapped__ = __init__  # type: ignore[attr-defined] # the signature that is shown
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from client_sdk import consent
 from client_sdk.ledger import erase
 from client_sdk.ledger import file as ledger_file
-from client_sdk.protocol.registry.registry import FOLDER, Registry
+from client_sdk.protocol.registry.registry import FOLDER, Registry, registry_of
 from client_sdk.protocol.sentences import ENGLISH, Sentences
 from client_sdk.results import LedgerError
 
@@ -102,7 +102,7 @@ class TelemetryCommands:
         _say(self._asked()[1]("consent.forgotten"))
 
     def _asked(self) -> tuple[Registry, Sentences]:
-        registry = self.registry if isinstance(self.registry, Registry) else Registry.load(self.registry)
+        registry = registry_of(self.registry)
         return registry, registry.sentences(self.language)
 
     def _choose(self, *, agrees: bool) -> None:

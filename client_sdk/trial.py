@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,7 @@ from client_sdk.host.files import app_folder
 from client_sdk.labels import Labeler
 from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.registry import FOLDER, Registry, in_trial
+from client_sdk.protocol.registry.registry import FOLDER, Registry, in_trial, registry_of
 from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.wire.base_url import is_base_url, is_on_this_machine
 from client_sdk.protocol.wire.verdict import Refusal
@@ -71,13 +72,15 @@ class Trial(Gathering, Consenting):
                 "trial=True is for a collector on this machine, such as http://127.0.0.1:8080, because users must not "
                 f"run it: leave it out, or set the environment variable {VARIABLE} to 1"
             )
-        registry = registry if isinstance(registry, Registry) else Registry.load(registry)
+        registry = registry_of(registry)
         folder = app_folder(data_dir)
         self._folder = None if folder is None else folder / FOLDER
         self._told: dict[object, str | None] = {}
         self._patient_until_s = time.monotonic() + START_S
         super().__init__(in_trial(registry), collector=collector, data_dir=self._folder, **options)  # type: ignore[call-arg] # Telemetry's
         self._ordinary = registry
+        for sentence in registry.objections(datetime.now(UTC).date()):
+            _say(sentence)
         with contextlib.suppress(LedgerError):  # what an earlier run told is no news
             self._told |= {entry[:3]: entry.outcome for entry in self.history()}
 

@@ -28,6 +28,9 @@ CLOCK_BACK_S = 86_400
 more than any correction of a sound clock. Farther back, days whose budget is spent would be lived
 through again."""
 
+NOTED_S = 3600
+"""The time is written once an hour: no window begins between, and each write waits for the disk."""
+
 SlotKey = tuple[str, str, str]
 """Metric, edition and window of a charge."""
 
@@ -72,7 +75,7 @@ def instant(connection: sqlite3.Connection, clock_s: float) -> float:
             f"the device's clock stands before {day}, until when answers were recorded; nothing is recorded until it "
             "gets there: set the clock"
         )
-    if clock_s >= seen_s + 1:
+    if clock_s // NOTED_S > seen_s // NOTED_S:
         connection.execute("UPDATE device SET latest_s = ?", (int(clock_s),))
     return max(clock_s, float(seen_s))
 

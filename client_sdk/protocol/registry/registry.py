@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -22,9 +22,6 @@ from client_sdk.protocol.epsilon import NANOS
 from client_sdk.protocol.errors import RegistryError, UnknownMetricError
 from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.metric import Metric
-from client_sdk.protocol.registry.feasibility import shortages
-from client_sdk.protocol.registry.limits import excesses
-from client_sdk.protocol.registry.lines import line_of, lines_of
 from client_sdk.protocol.registry.metric_table import Variables, read_metric, read_variables
 from client_sdk.protocol.requested_epsilon import GREATEST_EPSILON
 from client_sdk.protocol.sentences import (
@@ -176,15 +173,21 @@ class Registry:
         A ceiling may deny a question of today its first answer. A limit may be exceeded, for which
         ``[budget] accept`` gives no reason.
         """
+        from client_sdk.protocol.registry.limits import excesses  # noqa: PLC0415 1 ms, for developers
+
         return [*self.shortages(today), *([] if self.budget.accept else excesses(self, today))]
 
     def shortages(self, today: date) -> list[str]:
         """Return a sentence for each ceiling that may deny a question of today its first answer."""
+        from client_sdk.protocol.registry.feasibility import shortages  # noqa: PLC0415 1 ms, for developers
+
         return shortages(self.budget, self.metrics, today)
 
     @classmethod
     def load(cls, path: str | Path, *, today: date | None = None) -> Registry:
         """Read a registry from its file, and log what `check` would refuse, once in a process.
+
+        Without a handler of logs nothing is: the users of a command are no developers.
 
         >>> sorted(Registry.load("metrics.toml").metrics)
         ['dark_mode', 'days_of_use', 'taps']
@@ -201,8 +204,9 @@ class Registry:
 
         """
         registry = cls.read(path)
-        for sentence in registry.objections(today or datetime.now(UTC).date()):
-            _log_once(f"{path}: {sentence}")
+        if _log.hasHandlers():
+            for sentence in registry.objections(today or datetime.now(UTC).date()):
+                _log_once(f"{path}: {sentence}")
         return registry
 
     @classmethod
@@ -226,7 +230,7 @@ class Registry:
             raise RegistryError(name, f"cannot be read: {error.strerror}; name a readable file") from error
         except UnicodeDecodeError as error:
             raise RegistryError(name, "is not UTF-8 text; save it as UTF-8") from error
-        return cls.parse_file(text, name)
+        return _parsed_once(text, name)
 
     @classmethod
     def parse_file(cls, text: str, name: str) -> Registry:
@@ -261,6 +265,22 @@ class Registry:
         return replace(_read_registry(document), source=text)
 
 
+def registry_of(given: Registry | str | Path) -> Registry:
+    """Return the registry that an app gives, or that of the file whose path it gives.
+
+    Raises:
+        RegistryError, TypeError: as `Registry.load` does.
+
+    """
+    return given if isinstance(given, Registry) else Registry.load(given)
+
+
+@lru_cache(maxsize=1)
+def _parsed_once(text: str, name: str) -> Registry:
+    """Parse a file; a command that asks for consent and then records reads one file twice."""
+    return Registry.parse_file(text, name)
+
+
 @cache
 def _log_once(sentence: str) -> None:
     _log.warning("%s", sentence)
@@ -271,6 +291,8 @@ def _located(error: RegistryError, path: str, text: str) -> RegistryError:
     ((place, problem), *_) = error.mistakes
     if place == WHOLE:
         return RegistryError(path, problem)
+    from client_sdk.protocol.registry.lines import line_of, lines_of  # noqa: PLC0415 0.3 ms, for a mistake
+
     lines = lines_of(text)
     return RegistryError.of(error.mistakes, [f"{path}:{line_of(place, lines)}" for place, _ in error.mistakes])
 

@@ -89,10 +89,15 @@ def sentences_in(language: str, own: Mapping[str, Mapping[str, str]]) -> Sentenc
         LanguageError: if neither ships the language; the message names those that do.
 
     """
-    if language not in SHIPPED and language not in own:
-        raise LanguageError(f"there are no sentences in {language!r}; name one of: {', '.join(languages(own))}")
+    require_language(language, own)
     base = shipped(language).texts if language in SHIPPED else {}
     return Sentences({**base, **own.get(language, {})})
+
+
+def require_language(language: str, own: Collection[str]) -> None:
+    """Raise `LanguageError` if neither the SDK nor an app has sentences in a language."""
+    if language not in SHIPPED and language not in own:
+        raise LanguageError(f"there are no sentences in {language!r}; name one of: {', '.join(languages(own))}")
 
 
 def languages(own: Collection[str]) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import pytest
 
 import client_sdk
 from tests.support.devices.clients import run_python
+from tests.support.devices.definitions import BOOLEAN, registry_text
 
 
 def test_all_names_exactly_the_public_surface() -> None:
@@ -34,7 +36,31 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 @pytest.mark.parametrize("code", ["import client_sdk", "from client_sdk import Registry, Telemetry"])
 def test_importing_loads_nothing_heavy(code: str) -> None:
-    heavy = {"requests", "urllib3", "sqlite3", "tomllib", "numpy", "flask", "redis", "click", "secrets", "email"}
+    heavy = {"requests", "urllib3", "sqlite3", "tomllib", "socket", "numpy", "redis", "click", "secrets", "email"}
     loaded = run_python(f"{code}\nimport sys\nprint(*sys.modules)").split()
     assert heavy.isdisjoint(loaded)
     assert "client_sdk" in loaded
+
+
+MISTAKEN = """
+import logging, sys
+sys.stderr = sys.stdout
+{handler}
+from client_sdk import Registry, Telemetry
+registry = Registry.load("{path}")
+Telemetry(registry, collector="http://127.0.0.1:9", data_dir=None, consent=True).record("typo", True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("handler", "heard"),
+    [("", set()), ("logging.basicConfig()", {"client_sdk", "client_sdk.protocol.registry.registry"})],
+)
+def test_what_is_for_developers_reaches_those_who_read_the_log_and_no_user_of_a_command(
+    tmp_path: Path, handler: str, heard: set[str]
+) -> None:
+    path = tmp_path / "metrics.toml"
+    path.write_text(registry_text(m=BOOLEAN | {"epsilon": 12}).replace("accept =", "# accept ="), encoding="utf-8")
+    printed = run_python(MISTAKEN.format(handler=handler, path=path)).splitlines()
+    assert {line.split(":")[1] for line in printed} == heard

@@ -31,6 +31,22 @@ def test_a_clock_that_is_set_back_by_up_to_a_day_renews_no_window(tmp_path: Path
     assert len(rows(tmp_path, "SELECT * FROM charges")) == 2
 
 
+def test_the_ledger_knows_the_time_of_every_window_and_writes_it_once_an_hour(tmp_path: Path) -> None:
+    clock, file = SetClock(NOON + DAY_S // 2 - 1), tmp_path / FILE_NAME
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("m", value=True) is Recorded.QUEUED
+        clock.now_s += 1
+        assert device.record("n", value=True) is Recorded.QUEUED
+        clock.now_s -= 1
+        assert device.record("n", value=True) is Recorded.ALREADY_RECORDED, "a day of which the ledger knew"
+        assert device.flush(timeout_s=60)
+    before = file.read_bytes()
+    clock.now_s += HOUR_S
+    with telemetry(tmp_path, registry=ONCE, clock=clock) as device:
+        assert device.record("n", value=True) is Recorded.ALREADY_RECORDED
+    assert file.read_bytes() == before, "a command that records nothing need not wait for the disk"
+
+
 @pytest.mark.parametrize("back_s", [25 * HOUR_S, 30 * DAY_S, 3000 * DAY_S])
 @pytest.mark.parametrize("runs", [1, 2], ids=["in one run", "over two runs"])
 def test_a_clock_that_is_set_back_farther_records_nothing_until_it_gets_there(
