@@ -66,6 +66,11 @@ METRIC: Final[Mapping[str, Key]] = {
     "high": Key("(required by number)", "high = 5000", 'kind = "number"\nlow = 0\nstatistic = "mean"'),
     "max": Key("(required by count)", "max = 5", 'kind = "count"\nstatistic = "mean"'),
     "clip": Key("clip = true", "clip = false", _NUMBER),
+    "thresholds": Key(
+        NONE,
+        "thresholds = [200, 500, 1000]",
+        'kind = "number"\nlow = 0\nhigh = 5000\nstatistic = "quantiles"',
+    ),
     "days": Key("(required by activity)", "days = 28", 'kind = "activity"\nstatistic = "distribution"'),
     "statistic": Key(
         "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'

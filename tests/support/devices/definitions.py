@@ -29,6 +29,11 @@ NUMBER: Final[dict[str, Field]] = {
     "statistic": "mean",
     "epsilon": 0.5,
 }
+THRESHOLDS: Final[dict[str, Field]] = NUMBER | {
+    "statistic": "quantiles",
+    "thresholds": Toml("[2, 4.5, 6]"),
+    "epsilon": 1,
+}
 COUNT: Final[dict[str, Field]] = {
     "purpose": "Why?",
     "kind": "count",

@@ -28,6 +28,7 @@ from tests.support.devices.definitions import (
     ORDINAL,
     SET,
     TEXT,
+    THRESHOLDS,
     VECTOR,
     registry_text,
 )
@@ -39,6 +40,7 @@ REGISTRY_TEXT: Final = registry_text(
     languages=SET,
     topic=NEAREST,
     startup_ms=NUMBER | {"unit": "ms"},
+    waiting=THRESHOLDS | {"unit": "s"},
     steps=COUNT | {"max": 40, "unit": "steps"},
     crashes=COUNT,
     used=ACTIVITY,

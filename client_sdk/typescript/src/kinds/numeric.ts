@@ -6,18 +6,36 @@ import { between, difference, exact, fraction, position, type Rational } from ".
 import { written } from "../sentences.js";
 import type { Domain, Kind } from "./kind.js";
 
+/** Of a threshold, at most so many decimals are written. */
+const DECIMALS = 6;
+
 export const number: Kind = (definition, inputs) => {
   const [low, high] = [fraction(definition.low!), fraction(definition.high!)];
+  const thresholds = definition.thresholds?.map(fraction);
   return {
     expected: `a finite number from ${definition.low} to ${definition.high}`,
-    size: 0,
+    size: thresholds ? inputs : 0,
     encode(answer, coins) {
       const given = exact(answer);
-      return given && onGrid(given, low, high, definition, inputs, coins);
+      if (!given || !thresholds) return given && onGrid(given, low, high, definition, inputs, coins);
+      if (definition.clip === false && (!reaches(given, low) || !reaches(high, given))) return undefined;
+      return thresholds.filter((threshold) => reaches(given, threshold)).length;
     },
-    label: pointsOf(low, high, inputs),
+    label: thresholds ? cellsOf([low, ...thresholds, high]) : pointsOf(low, high, inputs),
   };
 };
+
+/** Return what writes the ends of a cell between two thresholds. */
+function cellsOf(ends: readonly Rational[]): Domain["label"] {
+  return (input, say) => {
+    const [low, high] = [0, 1].map((end) => written(ends[input + end]!, DECIMALS, say));
+    return say("reported.range", { low: low!, high: high! });
+  };
+}
+
+function reaches(number: Rational, other: Rational): boolean {
+  return difference(number, other)[0] >= 0n;
+}
 
 export const count: Kind = (definition, inputs) => {
   const most = definition.max!;
