@@ -25,6 +25,7 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Labels": "estimator.analyses.answers:OneOfLabels",
     "Ordinal": "estimator.analyses.answers:StepOfScale",
     "Subset": "estimator.analyses.answers:MembersOfSet",
+    "Thresholds": "estimator.analyses.thresholds:SharesAbove",
     "Grid": "estimator.analyses.grid:PointOfGrid",
     "OrdinalMean": "estimator.analyses.grid:PlaceOnScale",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",

@@ -287,6 +287,9 @@ def _at_least(crowd: Crowd, weights: Floats | Counts, days: Sequence[int]) -> li
 TRUTHS: Final[dict[str, _Truth]] = {
     "share": _shares,
     "share_at_least": _at_least,
+    "share_above": lambda crowd, weights, thresholds: crowd.numbers(weights).ranges(
+        [(threshold, math.inf) for threshold in thresholds]
+    ),
     "found_text": _shares,
     "coordinate": lambda crowd, weights, _: crowd.coordinates(weights).tolist(),
     "mean": lambda crowd, weights, _: [crowd.mean(weights)],

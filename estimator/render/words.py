@@ -14,6 +14,7 @@ from client_sdk.protocol.registry.differences import with_and
 from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
 from estimator.report.conclusions import SIGNIFICANT
+from estimator.report.next_thresholds import suggested
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest
@@ -105,6 +106,11 @@ def _of_days_of_use(_: MetricEstimate, group: FigureGroup) -> str:
     return f"{about_figure(group, often).capitalize()} were used on {group.label(often)}."
 
 
+def _of_thresholds(_: MetricEstimate, group: FigureGroup) -> str:
+    share = group.figures[group.lead]
+    return f"{about_figure(group, share).capitalize()} answer {group.label(share)}."
+
+
 def _of_found(_: MetricEstimate, group: FigureGroup) -> str:
     if not len(group.figures):
         return "No text was common enough to be found."
@@ -140,8 +146,10 @@ def _of_position(estimated: MetricEstimate, group: FigureGroup) -> str:
     return f"{_of_mean(estimated, group).removesuffix('.')}{of}."
 
 
-def _of_median(_: MetricEstimate, group: FigureGroup) -> str:
+def _of_median(estimated: MetricEstimate, group: FigureGroup) -> str:
     median = group.figures[len(group.figures) // 2]
+    if estimated.group("share_above") is not None:  # thresholds say between which of them it lies
+        return f"The median lies between {median.low:.12g} and {median.high:.12g}{unit_of(group).suffix}."
     return "" if median.estimate is None else f"The median is {about_figure(group, median)}."
 
 
@@ -157,6 +165,7 @@ def _of_group_means(estimated: MetricEstimate, group: FigureGroup) -> str:
 SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "share": _of_shares,
     "share_at_least": _of_days_of_use,
+    "share_above": _of_thresholds,
     "found_text": _of_found,
     "named_text": _of_named,
     "coordinate": _of_largest("coordinates"),
@@ -176,6 +185,14 @@ def notes_of(estimated: MetricEstimate) -> Iterator[str]:
     if estimated.relation:
         yield estimated.relation
     yield from text_notes(estimated)
+
+
+def next_thresholds(estimated: MetricEstimate) -> Iterator[str]:
+    """Yield which thresholds would bracket the median more closely in the next release."""
+    better = suggested(estimated)
+    if better:
+        listed = ", ".join(f"{threshold:.12g}" for threshold in better)
+        yield f"For a closer bracket of the median, the next release can ask with thresholds = [{listed}]."
 
 
 def text_notes(estimated: MetricEstimate) -> Iterator[str]:

@@ -28,6 +28,7 @@ from estimator.report.strata import apart, former_questions, stratum_name
 from estimator.results.estimate import Record, says
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
+from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import EXACT_BELOW
 
 
@@ -243,8 +244,8 @@ def _span(least: float, greatest: float) -> str:
 
 def _ends(metric: Metric, statistic: str) -> tuple[float, float]:
     """Return the least and the greatest possible figure."""
-    if statistic == "share":
-        return 0.0, 1.0
+    if STATISTICS[statistic].is_share:
+        return SHARES
     least, greatest = analysis_of(metric).ends or SHARES
     if statistic == "sum":  # of at least one answer, and of any number of them
         return (least if least >= 0 else -math.inf), (greatest if greatest <= 0 else math.inf)

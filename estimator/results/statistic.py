@@ -64,6 +64,10 @@ def _days(value: int) -> str:
     return f"{value} {'day' if value == 1 else 'days'} or more"
 
 
+def _or_more(value: float) -> str:
+    return f"{value:.12g} or more"
+
+
 def _text(value: str) -> str:
     return label_of(value) or EMPTY_TEXT
 
@@ -95,6 +99,10 @@ def _first(figures: Figures) -> int:  # noqa: ARG001 whatever they are
 
 def _second(figures: Figures) -> int:
     return min(1, len(figures) - 1)
+
+
+def _middle(figures: Figures) -> int:
+    return (len(figures) - 1) // 2
 
 
 def _yes_or_most_common(figures: Figures) -> int:
@@ -221,6 +229,19 @@ STATISTICS: Final[dict[str, Statistic]] = {
         on_page=True,
         untested="shares from a number of days on",
         has_bounds=True,
+    ),
+    "share_above": Statistic(
+        "the share of devices with an answer of `value` or more, a declared threshold",
+        "Share of devices with an answer of",
+        _or_more,
+        headline=5,
+        lead=_middle,
+        line="{}",
+        in_table=True,
+        on_page=True,
+        is_compared=True,
+        has_bounds=True,
+        pooled="pooled_share_above",
     ),
     "found_text": Statistic(
         "the share of devices with a text that was found; `…` ends a text that may be longer",

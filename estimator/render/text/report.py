@@ -14,6 +14,7 @@ from estimator.render.words import (
     made_up_test,
     mechanism_words,
     move_cells,
+    next_thresholds,
     notes_of,
     p_equals,
     participation_of,
@@ -89,6 +90,11 @@ estimate outside its interval is moved to the nearer end. --format json has the
 histogram and the distribution function.
 """
 
+THRESHOLDS_FOOTNOTE = """\
+Quantiles between thresholds: their intervals hold for every population; their
+estimates take answers to be even from one threshold to the next.
+"""
+
 CLUSTERS_FOOTNOTE = """\
 Clusters: how many there are, and how stable, is found by resampling tallies.
 Shares are of the answers that are named; each interval holds by itself.
@@ -134,7 +140,8 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         BAR_FOOTNOTE: any(estimated.reports for estimated in report.metrics),
         TOGETHER_FOOTNOTE: report.simultaneous,
         POINT_FOOTNOTE: point,
-        DISTRIBUTION_FOOTNOTE: any(estimated.group("quantile") is not None for estimated in report.metrics),
+        DISTRIBUTION_FOOTNOTE: any(estimated.group("bin") is not None for estimated in report.metrics),
+        THRESHOLDS_FOOTNOTE: any(estimated.group("share_above") is not None for estimated in report.metrics),
         CLUSTERS_FOOTNOTE: any(estimated.clusters is not None for estimated in report.metrics),
         CENTRAL_FOOTNOTE: bool(report.composed),
         MADE_UP_FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
@@ -206,6 +213,8 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
     untested = untested_words(untested_figures(highlight.shown))
     if untested:
         lines += wrapped(f"not tested: whether {untested} changed", style.width, "  ", "  ")
+    for note in next_thresholds(highlight.shown):
+        lines += wrapped(note, style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
