@@ -28,7 +28,7 @@ from estimator.results.estimate import NOTHING, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey
 from estimator.results.report import Request
 from estimator.statistics.arrays import Counts, Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 
 HALVES: Final = 2
 """Shares are planned where a half of the answers reach a threshold: their variance is largest."""

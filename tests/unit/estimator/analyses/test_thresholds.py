@@ -17,12 +17,12 @@ from estimator.analyses.thresholds import SharesAbove, bracket
 from estimator.decoders import hierarchical
 from estimator.decoders.inversions import sampler_of
 from estimator.render.text.summary import as_summary
-from estimator.report.next_thresholds import suggested
+from estimator.render.words import suggested
 from estimator.report.report import make_report
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import PLAIN, Request
 from estimator.statistics.arrays import Floats
-from estimator.tallies.tally import Tally
+from estimator.tallies import Tally
 from tests.support.devices.definitions import THRESHOLDS, Toml, metric_of, registry_text
 from tests.support.laws.bands import request
 
