@@ -40,9 +40,10 @@ from typing import Final, NamedTuple, cast
 
 import numpy as np
 
-from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.channel import COIN_SCALE, Channel
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.number import Thresholds
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import of_shape
@@ -157,6 +158,13 @@ def _labels(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  
     return [metric.labels[place] for place in inputs]
 
 
+def _cells(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
+    """Return the lower end of each cell, which is in it, and numbers just below the upper one."""
+    kind = cast("Thresholds", metric.kind)
+    ends = [(kind.ends[place], kind.ends[place + 1]) for place in inputs]
+    return [number for low, high in ends for number in dict.fromkeys((low, high - (high - low) / COIN_SCALE))]
+
+
 def _numbers(metric: Metric, inputs: tuple[int, ...], _: bool) -> list[Answer]:  # noqa: FBT001 as above
     return _on_grid(cast("Grid", metric.kind), inputs, metric.channel.inputs - 1)
 
@@ -222,6 +230,7 @@ class WalkedShape(NamedTuple):
 
 WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Labels": WalkedShape(_labels),
+    "Thresholds": WalkedShape(_cells),
     "Subset": WalkedShape(_sets, coins=1, sets=_count_of_sets),
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),

@@ -195,6 +195,7 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
                 *fakes_lines(estimated, highlight.positions, style),
             )
         ),
+        *(line for note in next_thresholds(question) for line in wrapped(note, style.width, "  ", "  ")),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
@@ -213,8 +214,6 @@ def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None,
     untested = untested_words(untested_figures(highlight.shown))
     if untested:
         lines += wrapped(f"not tested: whether {untested} changed", style.width, "  ", "  ")
-    for note in next_thresholds(highlight.shown):
-        lines += wrapped(note, style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
