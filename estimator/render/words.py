@@ -44,8 +44,8 @@ MOVED: Final = {
 
 REACH: Final = 3.9
 """How far the suggested thresholds around the median lie from it, in errors of a share: about 2 for
-the interval, and as many for 99 windows in 100 to be sure of each. Measured on uniform and
-exponential populations, no other distance gave shorter brackets."""
+the interval, and as many so that it seldom fails. Of distances from 3 to 4.2, tried on uniform,
+normal and exponential populations, those from 3.6 on gave about the same mean bracket."""
 
 FARTHEST: Final = 0.45
 """The most by which a suggested threshold's share differs from a half."""

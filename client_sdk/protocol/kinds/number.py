@@ -176,7 +176,7 @@ class Number(_Numeric):
         ),
     )
     refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value")
-    unshared: ClassVar[str] = 'tells cells apart; ask for statistic = "quantiles" with thresholds, or let auto choose'
+    unshared: ClassVar[str] = 'names a cell; ask for statistic = "quantiles" with thresholds, or let auto choose'
 
     low: Fraction
     high: Fraction
@@ -385,7 +385,7 @@ class Thresholds(Labels, Number):
 
     @property
     def ends(self) -> tuple[Fraction, ...]:
-        """The ends of the cells, from that of the range to that of the range."""
+        """The ends of the cells: the least answer, the thresholds and the greatest answer."""
         return self.low, *self.thresholds, self.high
 
     @property
