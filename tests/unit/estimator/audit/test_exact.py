@@ -68,8 +68,9 @@ def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) 
     assert len(lines) == len(REGISTRY.metrics) + 2
     assert sum("permanent answer: " in line for line in lines) == 1
     (gaussian,) = (line for line in lines if "gaussian" in line)
-    claimed, proved = gaussian.partition("delta ")[2].partition(":")[0].split(" | ")
+    claimed, proved = gaussian.partition("delta ")[2].partition(",")[0].split(" | ")
     assert claimed == proved != "0"
+    assert {line.partition(" used: ")[0].rpartition(", ")[2] for line in lines} == {"100.0%"}
     assert result.stderr == ""
 
 
@@ -100,6 +101,7 @@ def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
         "coins": [1],
         "claimed_epsilon": "1.000000000",
         "proved_epsilon": "1.00000000000000",
+        "used": 1.0,
         "claimed_ratio": str(channel.worst_ratio),
         "proved_ratio": str(channel.worst_ratio),
         "claimed_delta": "0",
@@ -137,7 +139,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     )
     assert "refused: os, one report: a report has not the declared law: of 3 chances that of " in result.stderr
     assert "dark_mode" not in result.stderr
-    assert "delta 0 | 1: refused *" in result.stdout
+    assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 
 
 def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(
