@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Coins, Metric, Registry
+from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit import answers
-from estimator.audit.answers import answers_of, inputs_of
-from estimator.audit.compare import RequestedLoss, RequestedLosses, requests_of
+from estimator.audit.answers import EncodedAnswer, answers_of, inputs_of
+from estimator.audit.compare import RequestedLoss, RequestedLosses, Walk, requests_of
+from estimator.audit.proof import ExactAudit, proved
 from estimator.audit.prove import laws_walked, prove
 from estimator.commands.cli import command
 from tests.support.devices.definitions import (
@@ -84,6 +88,22 @@ def test_crosses_have_as_many_inputs_as_their_cells_have_combinations(tmp_path: 
         assert max(map(len, lines)) <= 80
         proof = _document(path)["asked, one report"]
         assert (proof["inputs"], proof["inputs_walked"]) == (2 * 2**features, walked)
+
+
+def test_an_epsilon_is_used_by_answers_and_not_by_inputs_that_are_only_parts_of_them() -> None:
+    channel = RandomizedResponse.within(RequestedEpsilon.parse(1))
+    walk = Walk("one report", channel, lambda _: None)
+    no, yes = map(EncodedAnswer.of_input, (0, 1))
+    either = EncodedAnswer("either", {0: Fraction(1, 2), 1: Fraction(1, 2)})
+    walk.reported(partial(channel.perturb, 0), no)
+    walk.reported(lambda coins: channel.perturb(coins.below(2), coins), either)
+    walk.reported(partial(channel.perturb, 1), yes, is_answer=False)
+    proof = walk.proof("dark_mode", epsilon_nanos(channel), None)
+    assert proof.ratio == channel.worst_ratio
+    assert proof.between_answers == 1 / (2 * channel.probability(1, 0))
+    (step,) = proved(ExactAudit((proof,))).proofs
+    assert step.used is not None
+    assert 0.6 < step.used < 0.7  # of the odds e : 1 only (e + 1) / 2 : 1 are
 
 
 def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
