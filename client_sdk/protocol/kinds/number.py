@@ -86,11 +86,9 @@ class _Numeric(Grid):
             DomainError: if it is no number, or is outside the range and not clipped.
 
         """
-        (number, unit), (low, low_unit), (high, high_unit) = (
-            ratio_of(answer),
-            self.low.as_integer_ratio(),
-            self.high.as_integer_ratio(),
-        )
+        number, unit = ratio_of(answer)
+        low, low_unit = self.low.as_integer_ratio()
+        high, high_unit = self.high.as_integer_ratio()
         below = (number * low_unit - low * unit) * high_unit
         whole = (high * low_unit - low * high_unit) * unit
         clipped = min(max(below, 0), whole)

@@ -19,7 +19,7 @@ from estimator.words import plural
 
 ALL: Final = "all metrics"
 
-HALF: Final = 13
+HALF: Final = 12
 """The number of columns for each of two answers."""
 
 PAIR: Final = 2 * HALF + len(" | ")
