@@ -8,20 +8,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
+from benchmarks.peers.ours import kind_of, report_rate
 from benchmarks.results import spread, table, verdict
 from client_sdk import Recorded, Registry, Telemetry
-from client_sdk.answers.system_coins import SystemCoins
+from client_sdk.protocol import Channel
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 
 ROUNDS = 15
 RECORDS = 300
-PERTURBATIONS = 200_000
 DAY_S = 86_400
 
 REGISTRY = """
@@ -63,8 +64,8 @@ def measure_sdk() -> str:
     record_ms = record_times()
     new_ms, known_ms, offline_ms = first_times()
     sync_ms, async_ms = loop_times()
-    rates = perturbation_rates(RandomizedResponse.within(RequestedEpsilon.parse("ln 3")).perturb, 2)
-    many = perturbation_rates(KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 32).perturb, 32)
+    rates = report_rates(kind_of(2), RandomizedResponse.within(RequestedEpsilon.parse("ln 3")))
+    many = report_rates(kind_of(32), KAryRandomizedResponse.within(RequestedEpsilon.parse(1), 32))
     return (
         "## SDK\n\n"
         + table(
@@ -78,8 +79,8 @@ def measure_sdk() -> str:
                 ["`flush(5)` with nobody listening, the first in its process, ms", spread(offline_ms)],
                 ["`record` in an event loop, which it blocks, ms", spread(sync_ms, 2)],
                 ["`await arecord`: how long the loop's next turn waits, ms", spread(async_ms, 2)],
-                ["randomized response, thousand/s", spread([rate / 1000 for rate in rates])],
-                ["k-ary randomized response, k = 32, thousand/s", spread([rate / 1000 for rate in many])],
+                ["randomized response, from answer to symbol, thousand/s", spread([rate / 1000 for rate in rates])],
+                ["k-ary randomized response, k = 32, the same, thousand/s", spread([rate / 1000 for rate in many])],
             ],
         )
         + "\n`import client_sdk` over `import requests`: "
@@ -175,14 +176,6 @@ async def _loop_times(telemetry: Telemetry, now: list[float]) -> tuple[list[floa
     return sync_ms, async_ms
 
 
-def perturbation_rates(perturb: Callable[[int, SystemCoins], int], inputs: int) -> list[float]:
-    """Return perturbations per second in five rounds."""
-    coins = SystemCoins()
-    values = [index % inputs for index in range(PERTURBATIONS)]
-    rates = []
-    for _ in range(5):
-        started = time.perf_counter()
-        for value in values:
-            perturb(value, coins)
-        rates.append(PERTURBATIONS / (time.perf_counter() - started))
-    return rates
+def report_rates(kind: Kind, channel: Channel) -> list[float]:
+    """Return reports per second, from an answer to its symbol, in five rounds."""
+    return [report_rate(kind, channel, 0.3) for _ in range(5)]

@@ -166,7 +166,7 @@ BASIS: Final = "expectation: proved; Bernstein below some hundred reports: prove
 FIGURES: Final = tuple(
     Figure(name, method, BASIS, partial(_cells, compared), draws=50)
     for name, method, compared in (
-        ("a quantile", f"{METHOD}, tested point by point (Wiens 2003)", quantiles),
+        ("a quantile", f"{METHOD}, all at a point at once, point by point (Wiens 2003)", quantiles),
         ("the band of the distribution function", f"{METHOD}, by Bonferroni", whole_band),
         ("the share of a range", METHOD, ranges),
         ("a bin", METHOD, bins),

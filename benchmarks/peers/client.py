@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from statistics import median
 
 from benchmarks.peers.environments import COINS, Peer
-from benchmarks.peers.ours import chosen
-from benchmarks.peers.worker import rate, values_of
+from benchmarks.peers.ours import chosen, kind_of, report_rate
 from benchmarks.results import NONE, spread, table
-from client_sdk.answers.system_coins import SystemCoins
 
 ROUNDS = 5
 SECONDS = 0.3
@@ -40,7 +38,8 @@ def client_section(peers: Sequence[Peer]) -> str:
     return (
         "### Client\n\n"
         f"Reports a second at epsilon 1, one value a call of a Python loop, {ROUNDS} interleaved rounds of\n"
-        f"{SECONDS} s each, median (range). `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
+        f"{SECONDS} s each, median (range). Ours begin with the answer, a text or a truth value; those of the peers\n"
+        "with an index. `GRR` is k-ary randomized response. Coins differ: a Mersenne Twister is\n"
         "quick, but can be predicted from what it has drawn, so that it hides nothing; compare fairly with opendp.\n\n"
         + table(("values", "whose", "channel", "thousand/s", "coins"), rows)
         + "\n"
@@ -49,10 +48,9 @@ def client_section(peers: Sequence[Peer]) -> str:
 
 
 def _entries(peers: Sequence[Peer], size: int) -> list[tuple[str, str, Callable[[], float]]]:
-    ours, coins = chosen(size, EPSILON), SystemCoins()
-    calls = [(value, coins) for value in values_of(size)]
+    ours = chosen(size, EPSILON)
     entries: list[tuple[str, str, Callable[[], float]]] = [
-        (OURS, ours.name, lambda: rate(ours.perturb, calls, SECONDS))
+        (OURS, ours.name, lambda: report_rate(kind_of(size), ours, SECONDS))
     ]
     for peer in peers:
         entries += [(peer.name, channel, _answer_of(peer, channel, size)) for channel in CHANNELS[peer.name][size]]

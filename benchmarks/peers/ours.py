@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 
+from benchmarks.peers.worker import rate, values_of
+from client_sdk.answers.system_coins import SystemCoins
 from client_sdk.protocol import Channel
 from client_sdk.protocol.kinds.boolean import Boolean
 from client_sdk.protocol.kinds.category import Category
+from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.mechanisms import AUTO, channel_for
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.shrinkage import shrunken_shares
@@ -20,8 +24,23 @@ DEVICES = 100_000
 
 def chosen(inputs: int, epsilon: float) -> Channel:
     """Return what ``auto`` takes for a number of values; for two of them that of a boolean."""
-    domain = Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
-    return channel_for(domain, RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
+    return channel_for(kind_of(inputs), RequestedEpsilon.parse(Decimal(str(epsilon))), AUTO)
+
+
+def kind_of(inputs: int) -> Kind:
+    """Return a category of as many values, or the boolean."""
+    return Boolean() if inputs == 2 else Category(tuple(map(str, range(inputs))))
+
+
+def report_rate(kind: Kind, channel: Channel, seconds: float) -> float:
+    """Return reports per second of a Python loop, from an answer to its symbol.
+
+    Answers are spread evenly; numbers are floats.
+    """
+    inputs, coins = channel.inputs, SystemCoins()
+    samples = [float(each) if isinstance(each, Fraction) else each for each in kind.samples()]
+    calls = [(samples[at % len(samples)],) for at in values_of(len(samples))]
+    return rate(lambda answer: channel.perturb(kind.encode(answer, inputs, coins), coins), calls, seconds)
 
 
 def post_processed(inverse: Inverse, counts: Counts) -> Floats:

@@ -44,6 +44,7 @@ class Walk:
     channel: Channel
     after_law: Callable[[int], object]
     _laws: list[Chances[int]] = field(default_factory=list)
+    _of_answers: list[Chances[int]] = field(default_factory=list)
     _inputs: set[int] = field(default_factory=set)
     _coins: defaultdict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _paths: int = 0
@@ -57,13 +58,16 @@ class Walk:
         if law.lengths != {coins}:
             self._mismatches.append(f"an answer takes {numbers(law.lengths)} coins to become an input, not {coins}")
 
-    def reported(self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0) -> None:
+    def reported(
+        self, procedure: Callable[[Coins], int], answer: EncodedAnswer, coins: int = 0, *, is_answer: bool = True
+    ) -> None:
         """Walk how an answer becomes a symbol, or how an input does.
 
         Args:
             procedure: what the device runs.
             answer: its answer.
             coins: how many coins it takes before this procedure.
+            is_answer: whether a user can give it. An input may be a part of answers only.
 
         """
         law, declared = law_of(procedure, integer), self.declared(answer)
@@ -71,6 +75,8 @@ class Walk:
         chances = declared if self.compare("a report", law.chances, declared) else law.chances
         taken = {symbol: {coins + walked for walked in numbers} for symbol, numbers in law.coins.items()}
         self.add(chances, answer, law.paths, taken)
+        if is_answer:
+            self._of_answers.append(chances)
 
     def add(self, chances: Chances[int], answer: EncodedAnswer, paths: int, coins: Mapping[int, Iterable[int]]) -> None:
         """Add a law of an answer.
@@ -131,9 +137,18 @@ class Walk:
         if len(uneven) != 1:
             self._mismatches.append(f"{numbers(uneven)} coins lead to one symbol: their number tells how they fell")
         walked = Walked(len(self._inputs), len(self._laws), self._paths, frozenset().union(*self._coins.values()))
-        mismatches = tuple(dict.fromkeys(self._mismatches))
         return Proof(
-            metric, self.step, channel.name, channel.inputs, channel.symbols, walked, claim, ratio, delta, mismatches
+            metric,
+            self.step,
+            channel.name,
+            channel.inputs,
+            channel.symbols,
+            walked,
+            claim,
+            ratio,
+            delta,
+            least_ratio(self._of_answers, claim.delta) if 0 < len(self._of_answers) < len(self._laws) else ratio,
+            tuple(dict.fromkeys(self._mismatches)),
         )
 
     def _row(self, place: int) -> Chances[int]:

@@ -111,6 +111,9 @@ PROVED_DIGITS: Final = 14
 line.
 """
 
+USED_DIGITS: Final = 6
+"""Decimals of the part of a charged epsilon: the charge is rounded up to 1e-9."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExactClaim:
@@ -161,6 +164,8 @@ class Proof:
         claim: what the SDK claims of it.
         ratio: e to the exact epsilon of all walked laws at the claimed delta.
         delta: the exact delta of these laws at the claimed ratio.
+        between_answers: as ``ratio``, of the answers that a user can give: inputs that are only
+            parts of answers are left out.
         mismatches: a sentence for each thing that differs from its declaration.
         leaves_out_sets: whether only some sets of members were walked.
 
@@ -175,6 +180,7 @@ class Proof:
     claim: ExactClaim
     ratio: Ratio
     delta: Fraction
+    between_answers: Ratio
     mismatches: tuple[str, ...]
     leaves_out_sets: bool = False
 
@@ -225,6 +231,10 @@ class ProvedStep(Record, frozen=True, kw_only=True):
     coins: Annotated[tuple[int, ...], says("how many coins a report takes.")]
     claimed_epsilon: Annotated[str, says("what is charged, rounded up to 1e-9.")]
     proved_epsilon: Annotated[str, says("of all walked laws, rounded up to 1e-14, or ``infinite``.")]
+    used: Annotated[
+        float | None,
+        says("the part of the charged epsilon that the two answers farthest apart use. None if it is infinite."),
+    ]
     claimed_ratio: Annotated[Fraction, says("e to the exact epsilon that the channel declares.")]
     proved_ratio: Annotated[
         Fraction | None,
@@ -264,6 +274,7 @@ def _step(proof: Proof) -> ProvedStep:
         coins=tuple(sorted(walked.coins)),
         claimed_epsilon=f"{claim.nanos // NANOS}.{claim.nanos % NANOS:0{CLAIMED_DIGITS}}",
         proved_epsilon=_epsilon(proof.ratio),
+        used=_used(proof.between_answers, claim.nanos),
         claimed_ratio=claim.ratio,
         proved_ratio=proof.ratio,
         claimed_delta=claim.delta,
@@ -273,6 +284,10 @@ def _step(proof: Proof) -> ProvedStep:
         exceeded=proof.exceeded,
         is_sample=not proof.is_whole,
     )
+
+
+def _used(ratio: Ratio, nanos: int) -> float | None:
+    return None if ratio is None else round(float(ln_ceiling(ratio) * NANOS / nanos), USED_DIGITS)
 
 
 def _epsilon(ratio: Ratio) -> str:

@@ -312,7 +312,7 @@ def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:
     for answer in plan.reported:
         walk.reported(partial(metric.perturb, answer.value), answer)
     for place in plan.rows:
-        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place), encoding)
+        walk.reported(partial(channel.perturb, place), EncodedAnswer.of_input(place), encoding, is_answer=False)
     return walk
 
 

@@ -217,6 +217,7 @@ class Finding(Record, frozen=True, kw_only=True):
     claimed_epsilon: Annotated[float, says("rounded up.")]
     claimed_delta: Annotated[float, says("rounded up; 0 for most mechanisms.")]
     proved_epsilon: Annotated[float, says("a lower bound of the true epsilon.")]
+    used: Annotated[float, says("the part of the claimed epsilon that is proved to be used, at least.")]
     provable_epsilon: Annotated[
         float,
         says("the bound that so many observations prove of a device that always gives the answer away."),
@@ -308,6 +309,7 @@ def _finding(contest: Contest, bound: LowerBound) -> Finding:
         claimed_epsilon=bound.claim.epsilon,
         claimed_delta=bound.claim.delta,
         proved_epsilon=bound.epsilon,
+        used=bound.epsilon / bound.claim.epsilon,
         provable_epsilon=bound.at_best,
         observations=bound.observations,
         detectable_excess=bound.detectable,

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 from estimator.decoders.decoder import REMEMBERED, ChannelLaw
 from estimator.likelihood.histogram import Histogram
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW, z_of
+from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, tail_of, z_of
 from estimator.statistics.intervals import bounded_intervals, score_intervals
 
 ENOUGH = 10
@@ -43,6 +44,12 @@ WIDTHS: Final = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192
 """Cells of a stretch. Finer steps gained less than 2 % of an interval's width."""
 
 Places = NDArray[np.int64]
+
+DRAWS: Final = 2**15
+"""Of the largest of some normal variables, whose quantile is then known to a hundredth."""
+
+SEED: Final = 3
+"""The same tally has the same intervals on every run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +113,7 @@ def limits_of(
 
 
 def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
-    means: Floats, variances: Floats, noise: Noise, reports: int, family: int = 1, *, is_share: bool = True
+    means: Floats, variances: Floats, noise: Noise, reports: int, family: float = 1, *, is_share: bool = True
 ) -> tuple[Floats, Floats]:
     """Return the lower and the upper limits of the expectations of scores, not clipped.
 
@@ -136,7 +143,7 @@ def limits(  # noqa: PLR0913 what is known of the scores, and of the interval
 
 
 def _normal(  # noqa: PLR0913 as limits
-    means: Floats, variances: Floats, noise: Noise, reports: int, family: int, *, is_share: bool
+    means: Floats, variances: Floats, noise: Noise, reports: int, family: float, *, is_share: bool
 ) -> tuple[Floats, Floats]:
     """Return the normal limits with the observed variance; for a share no nearer than Wilson's."""
     reach = z_of(family) * np.sqrt(np.maximum(variances, noise.least) / reports)
@@ -147,7 +154,7 @@ def _normal(  # noqa: PLR0913 as limits
     return np.minimum(low, least), np.maximum(high, most)
 
 
-def _bernstein(means: Floats, noise: Noise, reports: int, family: int, *, is_share: bool) -> tuple[Floats, Floats]:
+def _bernstein(means: Floats, noise: Noise, reports: int, family: float, *, is_share: bool) -> tuple[Floats, Floats]:
     """Return the limits that hold for every law of the score."""
     return bounded_intervals(means, noise.most + 1, noise.most + (not is_share), noise.span, reports, family)
 
@@ -243,6 +250,7 @@ class Stretches:
         after: the stretches that begin at each point. Their means are not below F there.
         before: those that end at each point; of counts, one cell later, because F keeps its value
             until the next count. Their means are not above F there.
+        tests: how many independent tests those of all stretches at a point are worth.
 
     """
 
@@ -251,6 +259,7 @@ class Stretches:
     scores: Scores
     after: Side
     before: Side
+    tests: float
 
     @staticmethod
     @lru_cache(maxsize=REMEMBERED)
@@ -266,7 +275,28 @@ class Stretches:
             scores,
             Side.of(histogram, places + np.zeros_like(widths)),
             Side.of(histogram, places + histogram.is_of_points - widths),
+            joint_tests(scores.integrals, histogram.law.symbol_law(np.full(points.size, 1 / points.size))),
         )
+
+
+def joint_tests(integrals: Floats, law: Floats) -> float:
+    """Return how many independent tests those of the stretches at the first point are worth.
+
+    No other point has more stretches within the range. Where F stays at one value the largest of
+    their deviations, in standard errors, is that of correlated normal variables. As many one-sided
+    tests of half the interval's error reject as often as it exceeds its 95 % quantile.
+
+    Args:
+        integrals: the scores of the integrals of F, shape (m, k + 1).
+        law: of the symbols of evenly spread answers, shape (m,). Others change little.
+
+    """
+    within = integrals[:, WIDTHS[integrals.shape[1] > WIDTHS]]
+    deviations = (within - law @ within) * np.sqrt(law)[:, np.newaxis]
+    deviations /= np.sqrt((deviations**2).sum(axis=0))
+    root = np.linalg.qr(deviations, mode="r")
+    largest = (np.random.default_rng(SEED).standard_normal((DRAWS, len(root))) @ root).max(axis=1)
+    return max(1.0, tail_of(1) / NormalDist().cdf(-float(np.quantile(largest, CONFIDENCE))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,6 +323,11 @@ class Seen:
         """Work out the errors, which every interval of the tally compares."""
         errors = np.sqrt(np.maximum(self.variances, self.noise.least + SILENT) / self.reports)
         object.__setattr__(self, "errors", errors)
+
+    def nearest(self, family: float) -> tuple[Floats, Floats]:
+        """Return the nearest limits at each point that any width gives, shape (points,)."""
+        lows, highs = limits(self.means, self.variances, self.noise, self.reports, family)
+        return lows.max(axis=0), highs.min(axis=0)
 
     def limits(self, chosen: Places, family: int) -> tuple[Floats, Floats]:
         """Return the limits of the chosen width at each point, not clipped: shape (..., points)."""

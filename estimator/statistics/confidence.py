@@ -49,13 +49,13 @@ BISECTIONS = 60
 """Halvings that reduce an interval within 0..1 to the last bit of a float."""
 
 
-def tail_of(family: int) -> float:
+def tail_of(family: float) -> float:
     """Return the probability of missing to one side if a family holds together (Bonferroni)."""
     return (1 - CONFIDENCE) / (2 * family)
 
 
 @lru_cache
-def z_of(family: int) -> float:
+def z_of(family: float) -> float:
     """Return the half-width of a normal interval in standard errors if a family holds together."""
     return NormalDist().inv_cdf(1 - tail_of(family))
 

@@ -277,7 +277,7 @@ def at_most(count: int, reports: int, probability: float) -> float:
 
 
 def score_intervals(
-    shares: Floats, own: Floats | float, other: Floats | float, reports: Reports, family: int = 1
+    shares: Floats, own: Floats | float, other: Floats | float, reports: Reports, family: float = 1
 ) -> tuple[Floats, Floats]:
     """Return the shares that a score test does not reject, not clipped.
 
@@ -296,7 +296,12 @@ def _solved(shares: Floats, own: Floats | float, other: Floats | float, scale: F
 
 
 def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the span
-    shares: Floats, own: Floats | float, other: Floats | float, span: Floats | float, reports: Reports, family: int = 1
+    shares: Floats,
+    own: Floats | float,
+    other: Floats | float,
+    span: Floats | float,
+    reports: Reports,
+    family: float = 1,
 ) -> tuple[Floats, Floats]:
     """Return intervals that hold at every truth, whatever the law of a report's score, not clipped.
 
@@ -314,7 +319,7 @@ def bounded_intervals(  # noqa: PLR0913, PLR0917 as score_intervals, and the spa
     return low, np.maximum(low, high)
 
 
-def hoeffding_half_width(span: Floats | float, reports: Reports, family: int = 1) -> Floats | float:
+def hoeffding_half_width(span: Floats | float, reports: Reports, family: float = 1) -> Floats | float:
     """Return the largest deviation of a mean of bounded scores (Hoeffding 1963, theorem 2)."""
     half_width: Floats | float = span * np.sqrt(-math.log(tail_of(family)) / (2 * reports))
     return half_width

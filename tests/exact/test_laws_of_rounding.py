@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
 from client_sdk.protocol import Coins
+from client_sdk.protocol.channel import COIN_SCALE
+from client_sdk.protocol.kinds.grid import exact
 from client_sdk.protocol.kinds.number import Number
 from tests.support.laws.coins import exact_law
 from tests.support.laws.law_checks import ROUNDING_CHECKS, RoundingCheck
@@ -26,6 +29,22 @@ def test_a_number_is_rounded_by_the_law(low: Fraction, high: Fraction, points: i
         return domain.encode(low + position * (high - low) / (points - 1), points, coins)
 
     check(rounding, points)
+
+
+ANSWERS: list[object] = [0, 1, -7, 10**30, 0.1, 1 / 3, 5e-324, 1.7e308, math.inf, 5000.0]
+ANSWERS += [Decimal("0.1"), Decimal("1e-500"), Decimal("-1e500"), Fraction(1, 3), Fraction(11, 2), Fraction(-10, 3)]
+
+
+@pytest.mark.parametrize("points", [*GRIDS, 6955])
+@pytest.mark.parametrize(("low", "high"), RANGES)
+def test_the_integers_of_the_law_are_those_of_its_fractions(low: Fraction, high: Fraction, points: int) -> None:
+    domain = Number(low, high, "mean")
+    for answer in ANSWERS:
+        place = (min(max(exact(answer), low), high) - low) / (high - low) * (points - 1)
+        point = min(int(place), points - 2)
+        upper = Fraction(int((place - point) * COIN_SCALE), COIN_SCALE)
+        assert domain.law(answer, points) == {at: p for at, p in ((point, 1 - upper), (point + 1, upper)) if p}
+        assert domain.within(answer) == min(max(exact(answer), low), high)
 
 
 @pytest.mark.parametrize("answer", [2, 2.0, Decimal(2), Fraction(2), Decimal("2.000")])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -23,12 +25,13 @@ from estimator.distribution_intervals.intervals import (
     shares_of_ranges,
     variance_interval,
 )
-from estimator.distribution_intervals.stretches import WIDTHS, Side, Stretches, TallyStretches
+from estimator.distribution_intervals.stretches import DRAWS, WIDTHS, Side, Stretches, TallyStretches, joint_tests
 from estimator.likelihood.histogram import Histogram, shares_of
 from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import CONFIDENCE, Z, z_of
 from tests.support.estimates.coverage import PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
-from tests.support.estimates.populations import POPULATIONS, Population
+from tests.support.estimates.populations import POPULATIONS, Population, at
 
 POINTS = 33
 BETWEEN = 8
@@ -113,7 +116,7 @@ HOSTILE: dict[str, Population] = {
         "heavy tail",
         "2 % at the high end",
     )
-}
+} | {"steps at the quartiles": at(dict.fromkeys((0.1, 0.4, 0.6, 0.9), 0.25))}
 CASES = [("SquareWave 1", 10_000), ("SquareWave 4", 400), ("SquareWave 8", 60), ("Laplace 4", 1000)]
 CASES += [("Hierarchical 8", 60)]
 LOST = 0.2
@@ -164,11 +167,26 @@ def _holds(interval: tuple[float, float], truth: float) -> bool:
     return interval[0] - ROUNDING <= truth <= interval[1] + ROUNDING
 
 
+def test_unrelated_stretches_reject_together_as_rarely_as_an_end_may_err() -> None:
+    stretches = WIDTHS[WIDTHS <= POINTS]
+    scores = np.zeros((2 * stretches.size, POINTS + 1))
+    scores[::2, stretches], scores[1::2, stretches] = np.eye(stretches.size), -np.eye(stretches.size)
+    law = np.full(len(scores), 1 / len(scores))
+    rejected = 1 - NormalDist().cdf(z_of(joint_tests(scores, law))) ** stretches.size
+    error = 1 - CONFIDENCE
+    assert abs(rejected - error) < Z * math.sqrt(error * (1 - error) / DRAWS)
+
+
+def test_stretches_that_agree_are_worth_one_test() -> None:
+    alike = np.tile(np.arange(2.0)[:, np.newaxis], POINTS + 1)
+    assert joint_tests(alike, np.array([0.5, 0.5])) == 1
+
+
 @pytest.mark.parametrize("reports", [1, 7, 49])
 def test_few_reports_leave_an_interval_that_is_wide(reports: int) -> None:
     of = histogram("SquareWave 1")
-    counts = np.zeros(CHANNELS["SquareWave 1"].symbols, dtype=np.int64)
-    counts[3] = reports
+    symbols = CHANNELS["SquareWave 1"].symbols
+    counts = np.bincount(np.linspace(0, symbols - 1, reports).astype(np.int64), minlength=symbols)
     tally = TallyStretches.of(of, counts, np.full(of.bins, 1 / of.bins))
     [(low, high)] = quantile_intervals(tally, [0.5])
     assert high - low > 0.5

@@ -22,7 +22,10 @@ MAX_ANSWER_EXPONENT = 400
 """The largest power of ten. Every float is within; a far larger Decimal would fill the memory as an
 exact fraction."""
 
-BEYOND: Final = Fraction(10 ** (MAX_ANSWER_EXPONENT + 1))
+Ratio = tuple[int, int]
+"""A numerator and a denominator above 0: several times as quick as fractions."""
+
+BEYOND: Final = 10 ** (MAX_ANSWER_EXPONENT + 1)
 """Stands for infinity, and for a Decimal of a larger power: no range reaches it."""
 
 STEPS: Final = 1000
@@ -70,8 +73,8 @@ class Grid(Kind):
         return most if self.size is None else min(most, self.size)
 
     @abstractmethod
-    def within(self, answer: object) -> Fraction:
-        """Return an answer as a number of the range.
+    def part(self, answer: object) -> Ratio:
+        """Return which part of the range lies below an answer, from 0 to 1.
 
         Raises:
             DomainError: if it is none; the error does not hold it.
@@ -79,13 +82,12 @@ class Grid(Kind):
         """
 
     def position(self, answer: object) -> Fraction:
-        """Return where in the range an answer lies, from 0 to 1.
+        """Return where in the range an answer lies, from 0 to 1; raise as `part` does."""
+        return Fraction(*self.part(answer))
 
-        Raises:
-            DomainError: as `within` does.
-
-        """
-        return (self.within(answer) - self.low) / (self.high - self.low)
+    def within(self, answer: object) -> Fraction:
+        """Return an answer as a number of the range; raise as `part` does."""
+        return self.low + (self.high - self.low) * self.position(answer)
 
     def encode(self, answer: object, inputs: int, coins: Coins) -> int:
         """Return a point of the grid; every answer takes one coin."""
@@ -100,9 +102,10 @@ class Grid(Kind):
 
     def _rounded(self, answer: object, inputs: int) -> tuple[int, int]:
         """Return the lower of two points, and the chance of the upper one times 2**64."""
-        position = self.position(answer) * (inputs - 1)
-        point = min(int(position), inputs - 2)
-        return point, int((position - point) * COIN_SCALE)
+        below, whole = self.part(answer)
+        scaled = below * (inputs - 1) * COIN_SCALE // whole
+        point = min(scaled // COIN_SCALE, inputs - 2)
+        return point, scaled - point * COIN_SCALE
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:
         """Return the number that the registry names."""
@@ -146,8 +149,10 @@ class Grid(Kind):
         return self.low + (self.high - self.low) * Fraction(point, points - 1)
 
 
-def exact(answer: object) -> Fraction:
-    """Return a number as a fraction; other libraries' numbers count if they register as numbers.
+def ratio_of(answer: object) -> Ratio:
+    """Return a number as a ratio; other libraries' numbers count if they register as numbers.
+
+    It need not be in its lowest terms.
 
     Raises:
         DomainError: if it is no number, as a truth value and NaN are none.
@@ -156,25 +161,30 @@ def exact(answer: object) -> Fraction:
     if isinstance(answer, bool):
         raise DomainError
     if isinstance(answer, Integral):
-        return Fraction(int(answer))
+        return int(answer), 1
     if isinstance(answer, Real) and not isinstance(answer, Rational):
         answer = Decimal(float.__repr__(_as_float(answer)))  # by its digits: 0.1 is within high = 0.1
     if isinstance(answer, Decimal):
         return _of_decimal(answer)
     if isinstance(answer, Rational):
-        return Fraction(int(answer.numerator), int(answer.denominator))
+        return int(answer.numerator), int(answer.denominator)
     raise DomainError
 
 
-def _of_decimal(answer: Decimal) -> Fraction:
-    """Return a Decimal as a fraction: what is too near 0 as 0, what is too large as `BEYOND`."""
+def exact(answer: object) -> Fraction:
+    """Return a number as a fraction; raise as `ratio_of` does."""
+    return Fraction(*ratio_of(answer))
+
+
+def _of_decimal(answer: Decimal) -> Ratio:
+    """Return a Decimal as a ratio: what is too near 0 as 0, what is too large as `BEYOND`."""
     if answer.is_nan():
         raise DomainError
     if not answer or (answer.is_finite() and answer.adjusted() < -MAX_ANSWER_EXPONENT):
-        return Fraction(0)
+        return 0, 1
     if answer.is_infinite() or answer.adjusted() > MAX_ANSWER_EXPONENT:
-        return -BEYOND if answer < 0 else BEYOND
-    return Fraction(answer)
+        return (-BEYOND if answer < 0 else BEYOND), 1
+    return answer.as_integer_ratio()
 
 
 def _as_float(answer: Real) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
-from client_sdk.protocol.kinds.grid import BEYOND, Grid, exact
+from client_sdk.protocol.kinds.grid import BEYOND, Grid, Ratio, exact, ratio_of
 from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, whole
 from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, Label, refused
 from client_sdk.protocol.kinds.words import either, with_unit
@@ -106,18 +106,22 @@ class _Numeric(Grid):
         """What the definition adds if numbers are not clipped, because a report then means more."""
         return {} if self.clip else {"clip": False}
 
-    def within(self, answer: object) -> Fraction:
-        """Return an answer as a number of the range, clipped if `clip` says so.
+    def part(self, answer: object) -> Ratio:
+        """Return which part of the range lies below an answer, clipped if `clip` says so.
 
         Raises:
             DomainError: if it is no number, or is outside the range and not clipped.
 
         """
-        number = exact(answer)
-        clipped = min(max(number, self.low), self.high)
-        if clipped != number and not self.clip:
+        number, unit = ratio_of(answer)
+        low, low_unit = self.low.as_integer_ratio()
+        high, high_unit = self.high.as_integer_ratio()
+        below = (number * low_unit - low * unit) * high_unit
+        whole = (high * low_unit - low * high_unit) * unit
+        clipped = min(max(below, 0), whole)
+        if clipped != below and not self.clip:
             raise DomainError
-        return clipped
+        return clipped, whole
 
     def parse(self, cell: str) -> object:
         """Return the number that a cell states.
@@ -251,8 +255,8 @@ class _Whole(_Numeric):
         """The count that each input stands for; empty if only the mean is estimated."""
         return range(self.size or 0)
 
-    def within(self, answer: object) -> Fraction:
-        """Return an answer as a whole number of the range, clipped if `clip` says so.
+    def part(self, answer: object) -> Ratio:
+        """Return which part of the range lies below a count, clipped if `clip` says so.
 
         Raises:
             DomainError: if it is neither an integer, such as an ``int``, nor infinite, or is
@@ -261,7 +265,7 @@ class _Whole(_Numeric):
         """
         if not isinstance(answer, Integral) and abs(exact(answer)) < BEYOND:
             raise DomainError
-        return _Numeric.within(self, answer)
+        return _Numeric.part(self, answer)
 
     def samples(self) -> Iterable[object]:
         """Return every count, or of many some at even distances."""

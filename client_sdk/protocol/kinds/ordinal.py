@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from client_sdk.protocol.kinds.category import Category
-from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.grid import Grid, Ratio
 from client_sdk.protocol.kinds.key import VALUES, Key
 from client_sdk.protocol.kinds.kind import AskedQuestion, Kind, NamedAnswer
 from client_sdk.protocol.kinds.number import STATISTIC
@@ -81,9 +81,9 @@ class OrdinalMean(Grid):
         """The part of the edition that describes what may be answered."""
         return self.scale.definition | {"statistic": self.statistic}
 
-    def within(self, answer: object) -> Fraction:
-        """Return what a value is worth in the mean: its place on the scale, from 1."""
-        return Fraction(self.scale.symbol(answer) + 1)
+    def part(self, answer: object) -> Ratio:
+        """Return which part of the steps lies below a value. In the mean the first is worth 1."""
+        return self.scale.symbol(answer), self.scale.size - 1
 
     def answer_at(self, number: Fraction) -> object:
         """Return the value of a place on the scale."""

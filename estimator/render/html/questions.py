@@ -180,7 +180,10 @@ def facts_of(metric: Metric, windows: Sequence[MetricEstimate], central: Central
         )
     if central is not None:
         loss = f"epsilon {short_loss(central.epsilon)} at delta {short_loss(central.delta)}"
-        yield "If only tallies are published", f"{loss}; it holds if the reports counted are honest"
+        yield (
+            "If only tallies are published",
+            f"{loss}, against their readers and not against the collector, if the reports counted are honest",
+        )
     yield "Edition", metric.edition
     if windows:
         total = sum(window.reports for window in windows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
@@ -18,18 +19,21 @@ from estimator.words import plural
 
 ALL: Final = "all metrics"
 
-HALF: Final = 14
+HALF: Final = 12
 """The number of columns for each of two answers."""
 
 PAIR: Final = 2 * HALF + len(" | ")
 
-HEADING: Final = f"  {'metric':{VALUE_WIDTH}} {'told apart':{PAIR}} {'claimed':>8} {'proved':>7} {'excess':>7}"
+HEADING: Final = (
+    f"  {'metric':{VALUE_WIDTH}} {'told apart':{PAIR}} {'claimed':>8} {'proved':>7} {'used':>4} {'excess':>7}"
+)
 
 FOOTNOTES: Final = f"""\
 claimed: epsilon of the reports that differ, one by one; of permanent answers
 that never change, their permanent epsilon.
 proved: the true epsilon is at least this, in all rows together, except with a
 probability of {FALSE_ACCUSATION:.0e}. *: above the claim, which is refuted.
+used: the part of the claimed epsilon that is proved to be used, at least.
 excess: a claim exceeded by this much would be refuted about every other time;
 none: n is too small to refute the claim by such an event.
 What a row does not prove may still be true: an audit refutes, never confirms.
@@ -44,8 +48,10 @@ PROOF_HEADING: Final = (
 
 PROOF_FOOTNOTES: Final = """\
 as claimed: every symbol has the declared chance, epsilon and delta (claimed |
-proved) are those of the law to the last digit, and all paths take as many
-coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
+proved, unless 0) are those of the law to the last digit, and all paths take as
+many coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
+used: the part of the claimed epsilon by which the two answers that a report
+tells apart best differ. Less than 100.0% is charged, but not used.
 sample: of many inputs only some are walked, among them the worst pair, by the
 mechanism's symmetry. Sets and numbers between two points are mixtures of
 inputs, which reveal no more than these. docs/how-to/planning.md says why.
@@ -117,7 +123,8 @@ def _block(horizon: str, findings: list[Finding], style: Style) -> Iterator[str]
     for finding in findings:
         pair = " | ".join(style.cut(name, HALF) for name in finding.answers)
         excess = "none" if finding.detectable_excess is None else f"{finding.detectable_excess:.3f}"
-        numbers = f"{finding.claimed_epsilon:8.4f} {finding.proved_epsilon:7.4f} {excess:>7}"
+        used = f"{math.floor(100 * finding.used)}%"
+        numbers = f"{finding.claimed_epsilon:8.4f} {finding.proved_epsilon:7.4f} {used:>4} {excess:>7}"
         named = f"{style.filled(finding.metric or ALL, VALUE_WIDTH)} {padded(pair, PAIR)}"
         yield f"  {named} {numbers}{' *' if finding.accused else ''}\n"
 
@@ -160,8 +167,10 @@ def _rows(proof: ProvedStep, style: Style) -> Iterator[str]:
     )
     verdict = "sample as claimed" if proof.is_sample else "as claimed"
     verdict = "refused *" if proof.refused else verdict
-    deltas = f"{_delta(proof.claimed_delta)} | {_delta(proof.proved_delta)}"
-    yield f"    {proof.step}: {proof.mechanism}, delta {deltas}: {verdict}\n"
+    deltas = f", delta {_delta(proof.claimed_delta)} | {_delta(proof.proved_delta)}"
+    shown = deltas if proof.claimed_delta or proof.proved_delta else ""
+    used = "infinitely" if proof.used is None else f"{proof.used:.1%}"
+    yield f"    {proof.step}: {proof.mechanism}{shown}, {used} used: {verdict}\n"
 
 
 def _count(number: int) -> str:

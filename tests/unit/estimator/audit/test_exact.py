@@ -5,19 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.protocol import Coins, Metric, Registry
+from client_sdk.protocol.channel import epsilon_nanos
 from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.audit import answers
-from estimator.audit.answers import answers_of, inputs_of
-from estimator.audit.compare import RequestedLoss, RequestedLosses, requests_of
+from estimator.audit.answers import EncodedAnswer, answers_of, inputs_of
+from estimator.audit.compare import RequestedLoss, RequestedLosses, Walk, requests_of
+from estimator.audit.proof import ExactAudit, proved
 from estimator.audit.prove import laws_walked, prove
 from estimator.commands.cli import command
 from tests.support.devices.definitions import (
@@ -68,8 +72,9 @@ def test_every_kind_of_question_is_as_claimed_within_80_columns(tmp_path: Path) 
     assert len(lines) == len(REGISTRY.metrics) + 2
     assert sum("permanent answer: " in line for line in lines) == 1
     (gaussian,) = (line for line in lines if "gaussian" in line)
-    claimed, proved = gaussian.partition("delta ")[2].partition(":")[0].split(" | ")
+    claimed, proved = gaussian.partition("delta ")[2].partition(",")[0].split(" | ")
     assert claimed == proved != "0"
+    assert {line.partition(" used: ")[0].rpartition(", ")[2] for line in lines} == {"100.0%"}
     assert result.stderr == ""
 
 
@@ -83,6 +88,22 @@ def test_crosses_have_as_many_inputs_as_their_cells_have_combinations(tmp_path: 
         assert max(map(len, lines)) <= 80
         proof = _document(path)["asked, one report"]
         assert (proof["inputs"], proof["inputs_walked"]) == (2 * 2**features, walked)
+
+
+def test_an_epsilon_is_used_by_answers_and_not_by_inputs_that_are_only_parts_of_them() -> None:
+    channel = RandomizedResponse.within(RequestedEpsilon.parse(1))
+    walk = Walk("one report", channel, lambda _: None)
+    no, yes = map(EncodedAnswer.of_input, (0, 1))
+    either = EncodedAnswer("either", {0: Fraction(1, 2), 1: Fraction(1, 2)})
+    walk.reported(partial(channel.perturb, 0), no)
+    walk.reported(lambda coins: channel.perturb(coins.below(2), coins), either)
+    walk.reported(partial(channel.perturb, 1), yes, is_answer=False)
+    proof = walk.proof("dark_mode", epsilon_nanos(channel), None)
+    assert proof.ratio == channel.worst_ratio
+    assert proof.between_answers == 1 / (2 * channel.probability(1, 0))
+    (step,) = proved(ExactAudit((proof,))).proofs
+    assert step.used is not None
+    assert 0.6 < step.used < 0.7  # of the odds e : 1 only (e + 1) / 2 : 1 are
 
 
 def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
@@ -100,6 +121,7 @@ def test_json_has_ratios_as_exact_texts(registry: Path) -> None:
         "coins": [1],
         "claimed_epsilon": "1.000000000",
         "proved_epsilon": "1.00000000000000",
+        "used": 1.0,
         "claimed_ratio": str(channel.worst_ratio),
         "proved_ratio": str(channel.worst_ratio),
         "claimed_delta": "0",
@@ -137,7 +159,7 @@ def test_an_installed_mechanism_that_never_lies_is_refused(registry: Path, monke
     )
     assert "refused: os, one report: a report has not the declared law: of 3 chances that of " in result.stderr
     assert "dark_mode" not in result.stderr
-    assert "delta 0 | 1: refused *" in result.stdout
+    assert "delta 0 | 1, infinitely used: refused *" in result.stdout
 
 
 def test_an_installed_mechanism_that_is_off_by_the_last_digit_is_refused(

@@ -111,7 +111,7 @@ def test_json_is_what_programs_are_promised(registry: Path) -> None:
             "accused": False,
         }.items()
     )
-    assert set(first) - {"proved_epsilon", "provable_epsilon", "detectable_excess"} == set(list(first)[:5]) | {
+    assert set(first) - {"proved_epsilon", "used", "provable_epsilon", "detectable_excess"} == set(list(first)[:5]) | {
         "observations",
         "accused",
     }
