@@ -26,6 +26,7 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Ordinal": "estimator.analyses.answers:StepOfScale",
     "Subset": "estimator.analyses.answers:MembersOfSet",
     "Grid": "estimator.analyses.grid:PointOfGrid",
+    "LogNumber": "estimator.analyses.grid:NumberOfMagnitudes",
     "OrdinalMean": "estimator.analyses.grid:PlaceOnScale",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",
     "MeanByGroup": "estimator.analyses.group_means:MeansByGroup",

@@ -16,6 +16,8 @@ export interface DomainDefinition {
   readonly max?: number;
   /** False if a number beyond an end is invalid instead of being that end. */
   readonly clip?: boolean;
+  /** `log` if it is the logarithm of 1 + x that is rounded. */
+  readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
   /** To how many points the number of a pair is rounded. */

@@ -29,6 +29,7 @@ NUMBER: Final[dict[str, Field]] = {
     "statistic": "mean",
     "epsilon": 0.5,
 }
+LOG_NUMBER: Final = NUMBER | {"high": 100_000, "scale": "log"}
 COUNT: Final[dict[str, Field]] = {
     "purpose": "Why?",
     "kind": "count",
