@@ -74,7 +74,7 @@ def _answers(report: EstimateReport) -> tuple[list[_Answer], str]:
     shown = [first_shown(list(windows)) for _, windows in groupby(report.metrics, key=lambda each: each.metric)]
     answers = [
         _Answer(
-            each.metric,
+            each.target,
             each.window if each.closed else f"{each.window} (preliminary)",
             answer_of(each),
             plural(each.reports, "report"),

@@ -18,6 +18,7 @@ from client_sdk.protocol.kinds.kind import Kind
 from client_sdk.protocol.registry.metric_table import KEYS, MOST_STRATA, VALUE
 from client_sdk.protocol.registry.registry import MOST_ANSWERS, SCHEMA
 from client_sdk.protocol.sentences import LANGUAGE, PURPOSE, shipped
+from client_sdk.protocol.toml_table import MOST_DEVICES
 from client_sdk.protocol.window import WindowKind
 from client_sdk.protocol.wire.report import EDITION, METRIC_NAME
 from client_sdk.protocol.wire.verdict import MAX_STOPPED
@@ -89,7 +90,12 @@ def _has(key: str, value: object) -> Schema:
 
 def _app() -> Schema:
     return closed(
-        {"name": _described(text(), "the app's name"), "owner": _described(text(), "who answers for its questions")}, 1
+        {
+            "name": _described(text(), "the app's name"),
+            "owner": _described(text(), "who answers for its questions"),
+            "population": _described(whole(MOST_DEVICES), "how many devices are expected, for plan"),
+        },
+        1,
     )
 
 

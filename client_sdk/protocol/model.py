@@ -27,7 +27,7 @@ from client_sdk.protocol.kinds.number import Number
 from client_sdk.protocol.kinds.words import SHOWN, either, escaped, said
 from client_sdk.protocol.mechanisms.crosses import BINS, bins_for, crosses_are_better
 from client_sdk.protocol.sentences import Sentences
-from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_moderate, is_number, is_text
+from client_sdk.protocol.toml_table import MAX_TEXT, MOST_DEVICES, TomlTable, is_moderate, is_number, is_text
 from client_sdk.protocol.vector import NORM, UNIT, Ball, clipped, lifted
 from client_sdk.protocol.wire.report import METRIC_NAME
 
@@ -218,9 +218,6 @@ _LABEL: Final = 'must be "boolean", or the ends of a number: { low = 0, high = 1
 _NAME: Final = {"type": "string", "pattern": f"^{METRIC_NAME.pattern}$"}
 _ENDS: Final = {"low": {"type": "number"}, "high": {"type": "number"}}
 _VALUES: Final = listing(text() | {"description": "a value"}, 2, MAX_INPUTS + 1) | {"uniqueItems": True}
-
-MOST_DEVICES: Final = 10**12
-"""A hundred times mankind."""
 
 
 def _read_features(table: TomlTable, key: Key, _: Mapping[str, Any]) -> tuple[ModelFeature, ...] | None:

@@ -13,6 +13,9 @@ from client_sdk.protocol.window import WindowKind
 MAX_TEXT = 500
 """The most characters of a purpose or a category: a sentence for a person, not a document."""
 
+MOST_DEVICES = 10**12
+"""A hundred times mankind."""
+
 MAX_EXPONENT = 100
 """The largest power of ten: more than any quantity needs. It keeps exact fractions small, and every
 bound can be shown as a float."""

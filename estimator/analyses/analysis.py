@@ -15,6 +15,7 @@ import numpy as np
 from client_sdk.protocol.epsilon import as_float, float_ceiling
 from client_sdk.protocol.kinds.kind import Kind, Label
 from client_sdk.protocol.metric import Metric
+from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.window import Window
 from estimator.decoders.decoder import Squares
 from estimator.results.estimate import Figures
@@ -26,6 +27,7 @@ from estimator.tallies import Tally
 
 if TYPE_CHECKING:
     from client_sdk.protocol.model import Observation
+    from estimator.analyses.clips import Clip, Numbers
     from estimator.discovery.power import Power
 
 
@@ -39,6 +41,7 @@ class QuestionFields(TypedDict):
     epsilon: float
     delta: float
     unit: str
+    counted: str
 
 
 def question_fields(metric: Metric) -> QuestionFields:
@@ -51,6 +54,7 @@ def question_fields(metric: Metric) -> QuestionFields:
         epsilon=as_float(metric.epsilon_nanos),
         delta=float_ceiling(metric.delta),
         unit=metric.unit,
+        counted=metric.kind.counted(shipped()),
     )
 
 
@@ -224,6 +228,14 @@ class Analysis(ABC, Generic[K]):
     def power(self) -> Power | None:
         """How well texts are found; None for other kinds."""
         return None
+
+    def pilot(self, tally: Tally) -> Numbers | None:  # noqa: ARG002 of distributions
+        """Return what a tally says of what people answer. None where it tells no distribution."""
+        return None
+
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
+        """Return clips that are better than the range, and others beside the best; () for none."""
+        return ()
 
     # made-up reports
 

@@ -7,15 +7,21 @@ the estimate. An estimate outside its interval is moved to the nearer end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace as replace_kind
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 
+from client_sdk.protocol.epsilon import as_float
 from client_sdk.protocol.kinds.grid import Grid
 from client_sdk.protocol.kinds.number import Activity, Count
+from client_sdk.protocol.mechanisms.catalogue import channel_for
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.analyses.answers import OneOfLabels, OneSymbol, shares_of
+from estimator.analyses.clips import Clip, Numbers, clips_of, with_exponential_tail
 from estimator.analyses.clusters import clusters_of_histogram
 from estimator.analyses.means import Contrast, means_of, worst_variance
 from estimator.analyses.means import mean_of as mean_of_scores
@@ -30,11 +36,12 @@ from estimator.distribution_intervals.intervals import (
 )
 from estimator.distribution_intervals.stretches import TallyStretches
 from estimator.errors import UnfitTallyError
-from estimator.likelihood.histogram import Fit, Histogram, fits_of
+from estimator.likelihood.histogram import Fit, Histogram, fit_of, fits_of
 from estimator.results.estimate import NO_LABEL, Estimate, Figure, FigureLabel, Figures
 from estimator.results.group import SHARES, FigureGroup, FigureKey, in_order
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Request
+from estimator.results.statistic import STATISTICS
 from estimator.statistics.arrays import Counts, Floats
 from estimator.tallies import Tally
 
@@ -134,7 +141,22 @@ class PointOfGrid(OneSymbol[Grid]):
         else:
             means = [Estimate(*mean, maximum_likelihood=None) for mean in means_of(decoder, counts, reports, family)]
         for mean, (number,) in zip(means, reports.tolist(), strict=True):
-            yield tuple(self.means(mean.between(*self.ends), number))
+            yield tuple(self.means(self.told(mean), number))
+
+    @property
+    def averaged_ends(self) -> tuple[float, float]:
+        """The ends of the range, on the scale on which answers are averaged."""
+        return STATISTICS[self.mean_statistic].scale.inner_ends(self.ends)
+
+    @property
+    def width(self) -> float:
+        """The length of the range, on that scale."""
+        low, high = self.averaged_ends
+        return high - low
+
+    def told(self, mean: Estimate) -> Estimate:
+        """Return the figure of a mean from 0 to 1."""
+        return STATISTICS[self.mean_statistic].scale.shown(mean.between(*self.averaged_ends), self.ends)
 
     def unknown(self) -> tuple[FigureGroup, ...]:
         """Return a mean of which nothing is known."""
@@ -150,14 +172,30 @@ class PointOfGrid(OneSymbol[Grid]):
 
     @property
     def extremes(self) -> tuple[Floats, Floats]:
-        """The least and the greatest score of a report for the mean, in the units of the number."""
-        decoder, (low, _) = self.decoder, self.ends
+        """The least and the greatest score of a report for the mean, as answers are averaged."""
+        decoder, (low, _) = self.decoder, self.averaged_ends
         scores = self.inverse.contrast(self.scale) if decoder is None else decoder.scores
         return low + self.width * scores.min(keepdims=True), low + self.width * scores.max(keepdims=True)
 
     def worth(self, value: Any) -> float:  # noqa: ANN401 a number
         """Return a number, clipped to the range."""
         return float(self.kind.within(value))
+
+    def pilot(self, tally: Tally) -> Numbers | None:
+        """Return the distribution of a tally, with a tail that falls as its body does."""
+        histogram = self.histogram
+        fit = None if histogram is None else fit_of(histogram, tally.dense(self.metric.channel.symbols))
+        if histogram is None or fit is None:
+            return None
+        return with_exponential_tail(Numbers((histogram.lows + histogram.highs) / 2, fit.smoothed))
+
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:
+        """Return clips of the mean; that of a distribution's question would have its epsilon."""
+        decoder = self.decoder
+        if self.kind.statistic != "mean":
+            asked = RequestedEpsilon.parse(as_float(self.metric.epsilon_nanos))
+            decoder = decoder_of(channel_for(replace_kind(self.kind, statistic="mean"), asked))  # type: ignore[type-var] # numbers are dataclasses
+        return () if decoder is None or not reports else clips_of(self.ends, people, decoder, reports)
 
 
 class PlaceOnScale(PointOfGrid):
@@ -169,6 +207,29 @@ class PlaceOnScale(PointOfGrid):
     def adds_up(self) -> bool:
         """Places cannot be added."""
         return False
+
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
+        """Return none: a scale has few steps."""
+        return ()
+
+
+class NumberOfMagnitudes(PointOfGrid):
+    """Numbers over orders of magnitude, whose logarithms are averaged."""
+
+    mean_name = "geometric mean"
+
+    @property
+    def adds_up(self) -> bool:
+        """Logarithms can be added, but their sum tells nobody anything."""
+        return False
+
+    def clips(self, people: Numbers, reports: int) -> tuple[Clip, ...]:  # noqa: ARG002 of numbers
+        """Return none: a wide range hardly widens logarithms."""
+        return ()
+
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a number
+        """Return log(1 + x) of a number, clipped to the range."""
+        return math.log1p(super().worth(value))
 
 
 class CountsWithShares(OneOfLabels[W]):

@@ -136,6 +136,11 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         residual: Floats = places * group_weights(self.kind, group)
         return residual
 
+    def worth(self, value: Any) -> float:  # noqa: ANN401 a group and a number
+        """Return the number, clipped to its range."""
+        _, number = value
+        return float(self.kind.second.within(number))
+
     @property
     def extremes(self) -> tuple[Floats, Floats]:
         """The least and the greatest score of a report for the share of each group."""

@@ -27,6 +27,7 @@ ANALYSES: Final[Mapping[str, str]] = {
     "Subset": "estimator.analyses.answers:MembersOfSet",
     "Thresholds": "estimator.analyses.thresholds:SharesAbove",
     "Grid": "estimator.analyses.grid:PointOfGrid",
+    "LogNumber": "estimator.analyses.grid:NumberOfMagnitudes",
     "OrdinalMean": "estimator.analyses.grid:PlaceOnScale",
     "Cross": "estimator.analyses.pairs:PairOfAnswers",
     "MeanByGroup": "estimator.analyses.group_means:MeansByGroup",

@@ -47,7 +47,7 @@ from estimator.decoders.decoder import ChannelLaw, Inverse
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
 from estimator.likelihood.histogram import AT_ONCE, MAX_LEAPS, extrapolated, stepped
 from estimator.likelihood.shares import SLACK, climbed, maximum_likelihood, slack
-from estimator.results.group import FigureGroup
+from estimator.results.group import SHARES, FigureGroup
 from estimator.results.metric import Fakes, Move, RangeTest
 from estimator.statistics.arrays import Counts, Floats
 
@@ -195,12 +195,17 @@ def fakes_of(
         fraction: the assumed fraction of made-up reports.
 
     """
-    keys = [key for group in groups for key in group.keys]
-    unbiased = np.concatenate([group.figures.unbiased for group in groups])
-    downs, ups = reach_of(extremes, unbiased, fraction)
-    moved = zip(keys, downs.tolist(), ups.tolist(), strict=True)
-    moves = tuple(Move(key.statistic, down, up, key.value) for key, down, up in moved)
-    return Fakes(fraction=fraction, moves=moves, test=range_test(channel, counts))
+    means = [group.about.scale.inner(group.figures.unbiased) for group in groups]
+    reach = reach_of(extremes, np.concatenate(means), fraction)
+    cuts = np.cumsum([mean.size for mean in means])[:-1]
+    moves: list[Move] = []
+    for group, *of_means in zip(groups, *(np.split(each, cuts) for each in reach), strict=True):
+        of_figures = group.about.scale.moves(group.figures.unbiased, *of_means, group.ends or SHARES)
+        distances = (each.tolist() for each in of_figures)
+        moves += [
+            Move(key.statistic, down, up, key.value) for key, down, up in zip(group.keys, *distances, strict=True)
+        ]
+    return Fakes(fraction=fraction, moves=tuple(moves), test=range_test(channel, counts))
 
 
 def reach_of(extremes: Extremes, unbiased: Floats, fraction: float) -> tuple[Floats, Floats]:

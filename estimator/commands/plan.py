@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -19,18 +20,23 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.sentences import ENGLISH
 from client_sdk.protocol.statement import changed, statement
 from client_sdk.protocol.window import LATEST_YEAR
+from estimator.analyses.clips import Numbers
+from estimator.analyses.metric import analysis_of
 from estimator.commands.options import REGISTRY, NumberRange, examples
 from estimator.commands.printing import put, put_document
 from estimator.plan.allocation import allocate
 from estimator.plan.paid_windows import ceiling_notes
-from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, year_words
+from estimator.plan.plan import DELTA, PlanRequest, make_plan, too_much, unseen, year_words
 from estimator.plan.regressions import regressions, remarks
 from estimator.plan.target_error import usual_error
-from estimator.rehearsal.ground_truth import MAX_DEVICES
+from estimator.rehearsal.ground_truth import MAX_DEVICES, from_shares
 from estimator.render.text.plan import ALLOCATION_FORMATS, PLAN_FORMATS
+from estimator.tallies import Bounds, read_file
 
 LEAST_DELTA = 1e-9
 """Below this, sums of floats do not resolve how rarely a loss is large."""
+
+NO_POPULATION: Final = "[app] names no population: whether each question will show something is not checked"
 
 ERRORS = (1e-102, 1e100)
 """From a hundredth of the narrowest range that a number can have up to the widest."""
@@ -72,7 +78,12 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     )
 )
 @REGISTRY
-@click.option("--population", metavar="N", type=click.IntRange(1, MAX_DEVICES), help="The number of devices.")
+@click.option(
+    "--population",
+    metavar="N",
+    type=click.IntRange(1, MAX_DEVICES),
+    help="The number of devices.  [default: population in [app]]",
+)
 @click.option(
     "--wanted-error",
     "errors",
@@ -80,6 +91,18 @@ class MetricValue(click.ParamType[tuple[str, float]]):
     type=MetricValue(ERRORS),
     multiple=True,
     help="The standard error that a metric should have. Repeatable.",
+)
+@click.option(
+    "--shares",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --population: the share of each answer of some numbers, in TOML or JSON. Suggests where to clip them.",
+)
+@click.option(
+    "--pilot",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --population: tallies of numbers whose distribution was asked for. Suggests where to clip a mean.",
 )
 @click.option(
     "--delta",
@@ -136,6 +159,8 @@ def plan(  # noqa: PLR0913 one argument an option
     registry: Path,
     population: int | None,
     errors: Sequence[tuple[str, float]],
+    shares: Path | None,
+    pilot: Path | None,
     delta: float,
     total: float | None,
     weights: Sequence[tuple[str, float]],
@@ -150,6 +175,8 @@ def plan(  # noqa: PLR0913 one argument an option
     """Predict how precise each metric will be, and how much a device reveals at most."""
     _refuse_together(total=total, weights=weights, check=check, page=page)
     _refuse_astray(against=against, at_most=at_most, check=check, page=page)
+    if (shares or pilot) and (check or page or total is not None):
+        raise click.UsageError("--shares and --pilot belong to a plan, without --allocate, --check and --statement")
     if not page and language is not None:
         raise click.UsageError("--language belongs to --statement")
     if today is not None and today.year > LATEST_YEAR:
@@ -157,10 +184,11 @@ def plan(  # noqa: PLR0913 one argument an option
     definitions = history.read(registry) if against else Registry.read(registry)
     day = datetime.now(UTC).date() if today is None else today.date()
     old = differences.read(against) if against else None
+    population = population or definitions.population
     if against and old is None:
         click.echo(differences.nothing_at(against), err=True)
     if check:
-        _check(definitions, old, day, at_most)
+        _check(definitions, old, day, at_most, population)
         return
     if page:
         text = language or ENGLISH
@@ -171,14 +199,37 @@ def plan(  # noqa: PLR0913 one argument an option
         return
     target_errors, weight_of = _by_metric(definitions, errors), _by_metric(definitions, weights)
     if population is None:
-        raise click.UsageError("say how many devices there are: --population N")
+        raise click.UsageError("say how many devices there are: --population N, or population in [app]")
     if total is None:
-        request = PlanRequest(population, day, delta, target_errors)
+        people = _people(definitions, population, shares, pilot)
+        request = PlanRequest(population, day, delta, target_errors, people)
         put(PLAN_FORMATS, form, make_plan(definitions, request))
         return
     text = registry.read_bytes().decode()
     goals = _goals(definitions, target_errors, weight_of, day)
     put(ALLOCATION_FORMATS, form, allocate(text, int(total * NANOS), goals, population, registry.name))
+
+
+def _people(registry: Registry, population: int, shares: Path | None, pilot: Path | None) -> dict[str, Numbers]:
+    """Return what people answer to numbers, as declared, or else as the last pilot window says.
+
+    Raises:
+        click.UsageError: if no tally of the pilot is of a distribution that the registry asks for.
+
+    """
+    people: dict[str, Numbers] = {}
+    for tally in [] if pilot is None else read_file(pilot, Bounds.of(registry.counted)):
+        metric = registry.metrics.get(tally.metric)
+        if metric is not None and tally.edition == metric.edition:
+            analysis_of(metric).check(tally)
+            numbers = analysis_of(metric).pilot(tally)
+            people |= {} if numbers is None else {tally.metric: numbers}
+    if pilot is not None and not people:
+        raise click.UsageError(f"{pilot} tells no distribution of a number; give the registry that asked for one")
+    if shares is not None:
+        crowds = from_shares(registry, population, shares).crowds
+        people |= {crowd.metric.name: numbers for crowd in crowds if (numbers := crowd.unclipped) is not None}
+    return people
 
 
 def _goals(
@@ -219,8 +270,10 @@ def _by_metric(registry: Registry, values: Sequence[tuple[str, float]]) -> dict[
     return dict(values)
 
 
-def _check(new: Registry, old: Registry | None, day: date, at_most: float | None) -> None:
+def _check(new: Registry, old: Registry | None, day: date, at_most: float | None, population: int | None) -> None:
     """Print what changed, also on the page for users, what a year may reveal, and warnings.
+
+    A question that would show nothing is refused if the number of devices is known.
 
     Raises:
         click.exceptions.Exit: with status 1 if there are warnings.
@@ -230,11 +283,12 @@ def _check(new: Registry, old: Registry | None, day: date, at_most: float | None
         click.echo(remark)
     year = most_nanos(new, Horizon.YEAR, day)
     click.echo(year_words(new, day))
-    for note in (*limits.remarks(new, day), *ceiling_notes(new, day)):
+    for note in (*limits.remarks(new, day), *ceiling_notes(new, day), *([] if population else [NO_POPULATION])):
         click.echo(f"note: {note}")
     if old is not None:
         put_document(changed(old, new))
-    sentences = [*new.objections(day), *new.neglected(day), *([] if old is None else regressions(old, new))]
+    sentences = unseen(new, population, day) if population else []
+    sentences += [*new.objections(day), *new.neglected(day), *([] if old is None else regressions(old, new))]
     if at_most is not None:
         sentences += too_much(year, Fraction(repr(at_most)), may_be_wiped=new.budget.may_be_wiped)
     for sentence in sentences:

@@ -124,6 +124,9 @@ class Row(NamedTuple):
     unit: Annotated[
         str | None, "of the metric's numbers, such as ms; the square of it for a variance; empty for shares"
     ]
+    counted: Annotated[
+        str | None, "how numbers beyond the metric's range count, such as `counted up to 15`; otherwise empty"
+    ]
 
 
 COLUMNS: Final = Row._fields
@@ -263,6 +266,7 @@ def _row(
         confidence=confidence,
         population=POPULATION,
         unit=cells.unit or None,
+        counted=about.counted or None,
     )
 
 

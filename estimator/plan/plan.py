@@ -24,6 +24,7 @@ from client_sdk.protocol.sentences import shipped
 from client_sdk.protocol.statement import outcome
 from client_sdk.protocol.window import WindowKind
 from estimator.analyses.analysis import Analysis, question_fields
+from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
 from estimator.discovery.power import SHORT
 from estimator.plan.amplification import central_of, sampled
@@ -32,6 +33,8 @@ from estimator.plan.paid_windows import PaidWindows, ceiling_notes, exhaustions,
 from estimator.plan.target_error import reports_needed, smallest_difference, smallest_share, unit_variance, usual_error
 from estimator.results.estimate import Record, says
 from estimator.results.metric import Central, LeastShare, Question
+from estimator.results.statistic import STATISTICS
+from estimator.statistics.confidence import Z
 
 OF_DEVICES: Final = "lower lifetime or per_month, ask less often, or pace"
 """What lowers the year of a device that keeps its ledger."""
@@ -81,6 +84,7 @@ class PlanRequest:
         today: the UTC day on which the plan begins.
         delta: of the tight figures of what a device reveals.
         target_errors: the requested standard error of each metric, in the metric's units.
+        people: the answers to numbers, where they are known, for the clips that suit them.
 
     """
 
@@ -88,6 +92,7 @@ class PlanRequest:
     today: date
     delta: float = DELTA
     target_errors: Mapping[str, float] = field(default_factory=dict)
+    people: Mapping[str, Numbers] = field(default_factory=dict)
 
 
 class ShareErrors(Record, frozen=True):
@@ -108,6 +113,9 @@ class MeanError(Record, frozen=True):
     name: Annotated[
         str, says("what it is called, such as ``mean position``. Left out if it is the mean of the answers themselves.")
     ] = "mean"
+    is_relative: Annotated[
+        bool, says("whether it is of the mean of logarithms: a part of 1 + the geometric mean. Left out if it is not.")
+    ] = False
 
 
 class StrataPlan(Record, frozen=True):
@@ -188,6 +196,10 @@ class MetricPlan(Question, frozen=True, kw_only=True):
         StrataPlan | None, says("how well public strata can be told apart. None where there are none.")
     ] = None
     texts: Annotated[TextPlan | None, says("which texts will be found. None for other kinds.")] = None
+    clips: Annotated[
+        tuple[Clip, ...],
+        says("where answers are known, ranges that bring a mean nearer to that of all numbers. Left out for others."),
+    ] = ()
 
 
 class Plan(Record, frozen=True):
@@ -257,7 +269,7 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindow
         paid_windows=paid,
         share=_share_errors(analysis, reports),
         rotations=analysis.rotation_error,
-        mean=None if error is None else MeanError(error * analysis.width, analysis.mean_name),
+        mean=None if error is None else _mean_error(analysis, error),
         least_difference_of_means=analysis.least_difference(reports) if analysis.compares_groups else UNSET,
         wanted_error=wanted_error,
         reports_needed=needed,
@@ -265,7 +277,37 @@ def _plan(metric: Metric, request: PlanRequest, part: Fraction, paid: PaidWindow
         central=_central(metric, reports, request.delta, part),
         strata=_strata(analysis, reports),
         texts=_texts(analysis, reports, part),
+        clips=analysis.clips(request.people[metric.name], reports) if metric.name in request.people else (),
     )
+
+
+def _mean_error(analysis: Analysis[Any], error: float) -> MeanError:
+    about = STATISTICS.get(analysis.mean_statistic)  # a coordinate's mean, or a model's, is none of them
+    is_relative = about is not None and about.scale.is_relative
+    return MeanError(error * analysis.width, analysis.mean_name, is_relative=is_relative)
+
+
+def unseen(registry: Registry, population: int, today: date) -> list[str]:
+    """Return a sentence for each question that would show nothing with so many devices."""
+    part = answering(registry, today)
+    asked = [metric for metric in registry.metrics.values() if windows_left(metric, today) != 0]
+    shows_nothing = [metric for metric in asked if _shows_nothing(metric, int(population * part))]
+    least = "raise its epsilon, narrow its range, ask more devices or leave it out"
+    return [f"metric.{metric.name} would show nothing with {population:,} devices: {least}" for metric in shows_nothing]
+
+
+def _shows_nothing(metric: Metric, reports: int) -> bool:
+    """Whether no share would be seen, or the interval of the mean be as long as its range."""
+    analysis, reports = analysis_of(metric), reports // max(1, len(metric.strata))
+    if reports == 0:
+        return True
+    if analysis.power is not None:
+        found = analysis.power.least_shares(reports) if analysis.kind.discover else ()
+        return bool(found) and all(least.share is None for least in found)
+    shares, variance = _share_errors(analysis, reports), analysis.mean_variance
+    if shares is not None:
+        return shares.smallest_seen is None
+    return variance is not None and 2 * Z * math.sqrt(variance / reports) >= 1
 
 
 def _texts(analysis: Analysis[Any], reports: int, part: Fraction) -> TextPlan | None:

@@ -120,7 +120,8 @@ def from_shares(registry: Registry, devices: int, shares: Path | None = None) ->
     for name, metric in drawn.items():
         weights = _weights(metric, given[name], mistakes) if name in given else _uniform(metric)
         floats = np.array([float(weight) for weight in weights.values()])
-        crowds.append(Crowd(metric, tuple(weights), floats / floats.sum() if floats.any() else floats, devices))
+        shares_of_each = floats / floats.sum() if floats.any() else floats
+        crowds.append(Crowd(metric, tuple(weights), shares_of_each, devices, is_known=name in given))
     _refuse(mistakes)
     return GroundTruth(tuple(crowds), missing=_missing(registry, drawn, NO_SHARES))
 

@@ -20,6 +20,7 @@ from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.kind import Label
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.analysis import Draws
+from estimator.analyses.clips import Clip, Numbers
 from estimator.analyses.metric import analysis_of
 from estimator.results.estimate import Estimate, Figure, Record, says
 from estimator.results.group import FigureKey
@@ -171,6 +172,7 @@ class Crowd:
         devices: how many devices record.
         at_hand: how many of them give each answer, shape (len(answers),). None where they are drawn
             by ``shares``.
+        is_known: whether the answers are those of people, rather than even ones for want of them.
 
     """
 
@@ -179,6 +181,7 @@ class Crowd:
     shares: Floats
     devices: int
     at_hand: Counts | None = None
+    is_known: bool = True
 
     @classmethod
     def counted(cls, metric: Metric, counts: dict[TrueAnswer, int]) -> Crowd:
@@ -235,20 +238,37 @@ class Crowd:
             groups: in the order wanted.
 
         """
-        of_groups: dict[Value, list[tuple[Value, float]]] = {}
+        of_groups: dict[Value, list[tuple[float, float]]] = {}
+        worth = analysis_of(self.metric).worth
         for answer, weight in zip(self.answers, weights.tolist(), strict=True):
-            group, number = parts(answer.value)
-            of_groups.setdefault(group, []).append((number, weight))
+            group, _ = parts(answer.value)
+            of_groups.setdefault(group, []).append((worth(answer.value), weight))
         return [_mean(of_groups.get(label, ())) for label in groups]
 
     def numbers(self, weights: Floats | Counts) -> WeightedNumbers:
-        """Return the answers, which are numbers, with their weights of shape (len(answers),)."""
-        return WeightedNumbers.of([as_float(answer.value) for answer in self.answers], weights)
+        """Return the answers, numbers that are clipped, with weights of shape (len(answers),)."""
+        worth = analysis_of(self.metric).worth
+        return WeightedNumbers.of([worth(answer.value) for answer in self.answers], weights)
+
+    @property
+    def unclipped(self) -> Numbers | None:
+        """What people answer, before any clip. None if it is not known, or is not numbers."""
+        values = [as_float(answer.value) for answer in self.answers if self.is_known]
+        if not values or any(map(math.isnan, values)):
+            return None
+        numbers = WeightedNumbers.of(values, self.shares)
+        return Numbers(numbers.values, numbers.weights / numbers.total)
+
+    @property
+    def clips(self) -> tuple[Clip, ...]:
+        """Better clips for the mean of the answers; () if there is none."""
+        people = self.unclipped if self.metric.kind.statistic == "mean" else None
+        return () if people is None else analysis_of(self.metric).clips(people, self.devices)
 
 
-def _mean(numbers: Sequence[tuple[Value, float]]) -> float:
+def _mean(numbers: Sequence[tuple[float, float]]) -> float:
     total = math.fsum(weight for _, weight in numbers)
-    return math.fsum(as_float(number) * weight for number, weight in numbers) / total if total else math.nan
+    return math.fsum(number * weight for number, weight in numbers) / total if total else math.nan
 
 
 _Truth = Callable[[Crowd, Floats | Counts, Sequence[Any]], Sequence[float]]
@@ -293,6 +313,7 @@ TRUTHS: Final[dict[str, _Truth]] = {
     "found_text": _shares,
     "coordinate": lambda crowd, weights, _: crowd.coordinates(weights).tolist(),
     "mean": lambda crowd, weights, _: [crowd.mean(weights)],
+    "geometric_mean": lambda crowd, weights, _: [math.expm1(crowd.mean(weights))],
     "mean_position": lambda crowd, weights, _: [crowd.mean(weights)],
     "mean_size": lambda crowd, weights, _: [crowd.mean(weights)],
     "variance": lambda crowd, weights, _: [crowd.numbers(weights).variance],

@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
 from estimator.analyses.analysis import Draws
+from estimator.analyses.clips import Clip
 from estimator.analyses.metric import analysis_of, estimate
 from estimator.rehearsal.ground_truth import GroundTruth
 from estimator.rehearsal.population import BAND, TRUTHS, Coverage, Crowd, Truths, coverages_of, held, holds, truths_of
@@ -103,6 +104,12 @@ class Rehearsed(MetricEstimate, frozen=True, kw_only=True):
             "``at_most`` at all its points together."
         ),
     ]
+    clips: Annotated[
+        tuple[Clip, ...],
+        says(
+            "of a mean that another range would bring nearer to that of all numbers, some ranges. Left out for others."
+        ),
+    ] = ()
     band_holds: Annotated[
         bool | UnsetType,
         says("whether the band of the distribution function holds the truth at all its points. Left out without one."),
@@ -220,7 +227,8 @@ def _rehearse(
         of_devices.append(held_by(at_hand, at_hand, truths_at_hand, number))
         after_round()
     texts = None if estimated.texts is None else _texts(estimated, estimated.texts, crowd)
-    return Rehearsed.beside(truths, estimated, coverages_of(of_population, of_devices), texts)
+    rehearsed = Rehearsed.beside(truths, estimated, coverages_of(of_population, of_devices), texts)
+    return replace(rehearsed, clips=crowd.clips)
 
 
 def _texts(estimated: MetricEstimate, findings: TextFindings, crowd: Crowd) -> RehearsedTexts:

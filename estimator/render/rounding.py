@@ -16,6 +16,7 @@ estimate, or behind the interval if there is no estimate.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Final, NamedTuple
@@ -45,6 +46,9 @@ LENGTH_IN_ERRORS: Final = 4
 
 MOST_DECIMALS, MOST_DIGITS = 6, 12
 """A number with more decimals, or more digits before them, is written with a power of ten."""
+
+MOST_LOGARITHM: Final = 500.0
+"""Of a size on the scale of logarithms: the exponential of more is no number."""
 
 POINT_FIGURES: Final = 4
 """The figures of a number whose interval is a point, so that no error says how many it deserves."""
@@ -170,6 +174,11 @@ def size_of(size: float, figures: int = FIGURES, power: int = 0, direction: str 
     """
     places = digits_for(size, figures) - power if size > 0 else 0
     return text_of(size, max(0, places) if power else places, power, direction)
+
+
+def relative_size(logarithm: float) -> str:
+    """Return a size on the scale of logarithms as the part by which a figure is larger."""
+    return f"{size_of(math.expm1(min(logarithm, MOST_LOGARITHM)), power=2)} %"
 
 
 def within(estimate: float | None, low: float, high: float) -> float | None:

@@ -184,6 +184,7 @@ SENTENCES: Final[dict[str, Callable[[MetricEstimate, FigureGroup], str]]] = {
     "coefficient": _of_largest("coefficients"),
     "log_odds": _of_largest("log-odds"),
     "mean": _of_mean,
+    "geometric_mean": _of_mean,
     "mean_position": _of_position,
     "mean_size": _of_mean,
     "quantile": _of_median,

@@ -279,15 +279,18 @@ class SamePeople:
             ends: the least and the greatest possible figure.
 
         """
-        places = [_position(figure, *ends) for figure in (first, last)]
+        ends, figures = about.scale.inner_ends(ends), (first, last)
+        means = [about.scale.averaged(figure) for figure in figures]
+        places = [_position(mean, *ends) for mean in means]
         opposition = _opposition(*places)
         if not about.is_share:
             variances = [
                 max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
-                for reports, mean, place in zip(self.reports, (first, last), places, strict=True)
+                for reports, mean, place in zip(self.reports, means, places, strict=True)
             ]
             opposition = min(opposition, math.sqrt(math.prod(variances)))
-        return opposition * (ends[1] - ends[0]) ** 2 / max(self.reports)
+        slopes = (about.scale.slope(figure) for figure in figures)
+        return opposition * math.prod(slopes) * (ends[1] - ends[0]) ** 2 / max(self.reports)
 
 
 def least_noise(metric: Metric, channel: Channel, mean: float) -> float:

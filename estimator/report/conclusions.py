@@ -247,5 +247,6 @@ def _reach(estimated: MetricEstimate, metric: Metric) -> tuple[float, float]:
     leading = estimated.leading
     if leading is None:
         return 0.0, analysis_of(metric).width
-    reach = float((leading.figures.highs - leading.figures.lows).max()) / 2
+    lows, highs = map(leading.about.scale.inner, (leading.figures.lows, leading.figures.highs))
+    reach = float((highs - lows).max()) / 2
     return reach, 1.0 if leading.about.is_share else analysis_of(metric).width

@@ -102,12 +102,14 @@ def _pool(metric: Metric, windows: list[MetricEstimate]) -> Pooled:
 
 def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[FigureGroup]) -> FigureGroup:
     first = groups[0]
-    least, most = first.ends or SHARES
+    ends, scale = first.ends or SHARES, first.about.scale
+    least, most = scale.inner_ends(ends)
     if not first.about.is_compared:
         coordinates = [(window.reports, group.figures) for window, group in zip(windows, groups, strict=True)]
         return replace_fields(first, figures=pooled_coordinates(analysis_of(metric).least_noise, coordinates, most))
     figures = []
-    for of_windows in zip(*(group.figures for group in groups), strict=True):
+    for shown in zip(*(group.figures for group in groups), strict=True):
+        of_windows = [scale.averaged(figure) for figure in shown]
         at = _middle(windows, of_windows)
         parts = [
             _of_share(metric, window, figure, at)
@@ -115,7 +117,7 @@ def _pool_group(metric: Metric, windows: list[MetricEstimate], groups: list[Figu
             else _of_mean(metric, window, figure, (least, most), at)
             for window, figure in zip(windows, of_windows, strict=True)
         ]
-        figures.append(_together(parts, least, most).labelled(of_windows[0].value))
+        figures.append(scale.shown(_together(parts, least, most), ends).labelled(shown[0].value))
     return replace_fields(first, figures=Figures.from_rows(figures))
 
 

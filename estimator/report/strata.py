@@ -50,6 +50,7 @@ from estimator.results.estimate import Figure, Figures
 from estimator.results.group import Ends
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
 from estimator.results.report import Effect, Request
+from estimator.results.scale import Scale
 from estimator.statistics.confidence import holm, trials_interval
 from estimator.tallies import INT64, Tally
 
@@ -328,15 +329,16 @@ def among_all_of(estimated: MetricEstimate, taking_part: TakingPart, installs: i
         installs=installs,
         taking_part=Figure.within((low, high), (taking_part.estimate or 0.0) / installs),
         groups=tuple(
-            structs.replace(group, figures=_bounds(group.figures, low, group.ends))
+            structs.replace(group, figures=_bounds(group.figures, low, group.ends, group.about.scale))
             for group in estimated.groups
             if group.about.has_bounds and group.ends is not None
         ),
     )
 
 
-def _bounds(figures: Figures, share: float, possible: Ends) -> Figures:
+def _bounds(figures: Figures, share: float, possible: Ends, scale: Scale) -> Figures:
     """Return the bounds on figures if at least a share of all installations takes part."""
-    least, greatest = possible
-    lows, highs = least + share * (figures.lows - least), greatest - share * (greatest - figures.highs)
-    return Figures(figures.labels, lows, highs)
+    least, greatest = scale.inner_ends(possible)
+    lows = least + share * (scale.inner(figures.lows) - least)
+    highs = greatest - share * (greatest - scale.inner(figures.highs))
+    return Figures(figures.labels, *(np.clip(scale.outer(bounds), *possible) for bounds in (lows, highs)))

@@ -241,6 +241,14 @@ class Question(Record, frozen=True, kw_only=True):
     epsilon: Annotated[float, says("of one report, rounded up from the channel's integers.")]
     delta: Annotated[float, says("of one report, rounded up likewise.")]
     unit: Annotated[str, says("of its numbers, such as ms; empty where the registry names none.")] = ""
+    counted: Annotated[
+        str, says("how numbers beyond its range count, such as “counted up to 15”; empty where none does.")
+    ] = ""
+
+    @property
+    def target(self) -> str:
+        """The name, with how numbers beyond the range count: figures are of such numbers."""
+        return f"{self.metric}, {self.counted}" if self.counted else self.metric
 
 
 class Independence(Record, frozen=True):

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any, Final
 
 from estimator.results.estimate import Figures
+from estimator.results.scale import LOG, PLAIN, Scale
 from estimator.words import EMPTY_TEXT, cell_of, is_yes_or_no, label_of, parts
 
 SHOWN_TEXTS: Final = 10
@@ -145,6 +146,7 @@ class Statistic:
         untested: what is said not to be tested; empty where nothing is said.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
+        scale: on which answers are averaged.
 
     """
 
@@ -169,13 +171,14 @@ class Statistic:
     untested: str = ""
     has_bounds: bool = False
     pooled: str = ""
+    scale: Scale = PLAIN
 
     def parts(self, value: Any) -> str | tuple[str, ...]:  # noqa: ANN401 what the figure is of
         """Return the label of a figure, a pair of answers as two texts that can be cut apart."""
         return parts(value) if self.label is label_of else self.label(value)
 
 
-def _mean(description: str, title: str, *, of_sets: bool = False) -> Statistic:
+def _mean(description: str, title: str, *, of_sets: bool = False, scale: Scale = PLAIN) -> Statistic:
     return Statistic(
         description,
         title,
@@ -191,6 +194,7 @@ def _mean(description: str, title: str, *, of_sets: bool = False) -> Statistic:
         is_compared=True,
         has_bounds=True,
         pooled="pooled_mean",
+        scale=scale,
     )
 
 
@@ -328,6 +332,9 @@ STATISTICS: Final[dict[str, Statistic]] = {
         untested="the AUC",
     ),
     "mean": _mean("the mean of the answers (a set has `mean_size`, a scale `mean_position`)", "Mean"),
+    "geometric_mean": _mean(
+        'the geometric mean of 1 + x, less 1, of a number with `scale = "log"`', "Geometric mean", scale=LOG
+    ),
     "mean_position": _mean("the mean position on a scale, from 1", "Mean position"),
     "mean_size": _mean("the mean size of the sets", "Mean size", of_sets=True),
     "sum": Statistic(

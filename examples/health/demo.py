@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -184,7 +185,8 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
     held = []
     for metric in report["metrics"]:
         truths = [answers[metric["metric"]] for answers in people if metric["metric"] in answers]
-        click.echo(f"{metric['metric']}  ({metric['reports']} reports, epsilon {metric['epsilon']:.4f})")
+        target = ", ".join(filter(None, (metric["metric"], metric.get("counted"))))
+        click.echo(f"{target}  ({metric['reports']} reports, epsilon {metric['epsilon']:.4f})")
         for label, truth, entry in rows(metric, truths):
             holds = entry["low"] <= truth <= entry["high"]
             held.append(holds)
@@ -200,8 +202,10 @@ def print_comparison(report: Mapping[str, Any], people: list[Answers]) -> None:
 def rows(metric: Mapping[str, Any], truths: list[Any]) -> Iterator[tuple[str, float, Mapping[str, float]]]:
     """Yield label, truth and the estimate's entry for everything that was estimated."""
     figures = {group["statistic"]: group["figures"] for group in metric["groups"]}
+    ends = [group["ends"] for group in metric["groups"] if group["statistic"] == "mean" and "ends" in group]
+    least, greatest = ends[0] if ends else (-inf, inf)  # beyond them numbers count as the nearer end
     for entry in figures.get("mean", ()):
-        yield "mean", fmean(truths), entry
+        yield "mean", fmean(min(max(truth, least), greatest) for truth in truths), entry
     for entry in figures.get("share", ()):
         # the share of no is one minus the share of yes: one interval, not two
         if entry["value"] is not False:

@@ -128,6 +128,7 @@ QUESTIONS = {
     "shares of three": CATEGORY | {"epsilon": 8},
     "mean at 4": NUMBER | {"epsilon": 4},
     "mean at 8": NUMBER | {"epsilon": 8},
+    "geometric mean at 8": NUMBER | {"epsilon": 8, "scale": "log"},
 }
 
 

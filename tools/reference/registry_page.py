@@ -30,6 +30,7 @@ NONE: Final = "(none)"
 APP: Final[Mapping[str, Key]] = {
     "name": Key(REQUIRED, 'name = "acme-notes"', ""),
     "owner": Key("(each metric names one)", 'owner = "telemetry@example.com"', 'name = "a"'),
+    "population": Key(NONE, "population = 5000", 'name = "a"'),
 }
 
 _CEILINGS: Final = "per_window = 6\nlifetime = 60"
@@ -71,6 +72,7 @@ METRIC: Final[Mapping[str, Key]] = {
         "thresholds = [200, 500, 1000]",
         'kind = "number"\nlow = 0\nhigh = 5000\nstatistic = "quantiles"',
     ),
+    "scale": Key("(an even one)", 'scale = "log"', _NUMBER),
     "days": Key("(required by activity)", "days = 28", 'kind = "activity"\nstatistic = "distribution"'),
     "statistic": Key(
         "(required by number, count, activity)", 'statistic = "quantiles"', 'kind = "number"\nlow = 0\nhigh = 10'

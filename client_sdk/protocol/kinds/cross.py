@@ -50,6 +50,9 @@ POINTS: Final = ((9, 256), (5, 32), (3, 4))
 LEAST_POINTS: Final = 2
 """The ends of the range."""
 
+MEAN: Final = ("mean", "")
+"""The statistic and the scale of a number that may be compared between groups."""
+
 _CROSSED: Final = "the groups boolean, category or ordinal; what is compared one of these too, or a number with a mean"
 
 
@@ -72,11 +75,13 @@ def read_cross(table: TomlTable, raw: object, others: Mapping[str, Kind | None])
     names = (raw[0], raw[1])
     if isinstance(first, Crossed) and isinstance(second, Crossed):
         return _with_cells(table, Cross(first, second, names), first.size * second.size, "pairs of values; at most {}")
-    if isinstance(first, Crossed) and isinstance(second, Number | Count) and second.statistic == "mean":
+    if isinstance(first, Crossed) and isinstance(second, Number | Count) and (second.statistic, second.scale) == MEAN:
         ends = "groups; the means of at most {}"
         return _with_cells(table, MeanByGroup(first, second, names), 2 * first.size, ends, 2)
     if isinstance(first, Crossed) and second is not None and second.statistic:
-        table.mistake("cross", 'must name as its second metric a number or a count with statistic = "mean"')
+        table.mistake(
+            "cross", 'must name as its second metric a number or a count with statistic = "mean", and without scale'
+        )
         return None
     table.mistake("cross", f"must name two different metrics of this registry: {_CROSSED}")
     return None
@@ -283,6 +288,10 @@ class MeanByGroup(_Pair):
         groups = self.first.labels
         pairs = product(dict.fromkeys((groups[0], groups[-1])), self.second.extremes())
         return tuple(NamedAnswer((group, end.value), f"{word(group)}, {end.name}") for group, end in pairs)
+
+    def counted(self, say: Sentences, unit: str = "") -> str:
+        """Return what the number says."""
+        return self.second.counted(say, unit)
 
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
         """Yield how the number is rounded, and what values of the group stand for."""

@@ -238,6 +238,10 @@ class Kind(ABC):
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield lines for users that say what is answered."""
 
+    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of numbers
+        """Return in words how answers beyond a range count; empty if they are invalid."""
+        return ""
+
     def said_of_others(self, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of some
         """Yield lines for users that say what stands for answers which are not listed."""
         yield from ()

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from client_sdk.protocol.epsilon import exp_floor, ln_ceiling
 from client_sdk.protocol.errors import DomainError
 from client_sdk.protocol.kinds.encoding import Labels
 from client_sdk.protocol.kinds.grid import BEYOND, Grid, Ratio, exact, ratio_of
-from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, whole
+from client_sdk.protocol.kinds.key import FLAG, NUMBER, Key, listing, read_by_schema, whole
 from client_sdk.protocol.kinds.kind import AskedQuestion, Fill, Kind, Label, refused
+from client_sdk.protocol.kinds.logarithm import log_units
 from client_sdk.protocol.kinds.words import either, with_unit
 from client_sdk.protocol.sentences import Sentences
 from client_sdk.protocol.toml_table import TomlTable, is_moderate, is_number
@@ -36,6 +39,9 @@ PERIODS: Final = (7, 28)
 SAMPLES: Final = 1024
 """The most samples of a range."""
 
+REMEMBERED: Final = 64
+"""Ranges whose logarithms are kept: they take as long as those of two answers."""
+
 MOST_DIGITS: Final = 400
 """The most digits of a count in a cell: more than any count has, and few enough to convert."""
 
@@ -52,6 +58,14 @@ CLIP: Final = Key(
     FLAG,
     "of a number or a count: whether an answer beyond an end counts as that end, true by default; if false it is "
     "invalid, and a random one is reported",
+    required=False,
+)
+
+SCALE: Final = Key(
+    "scale",
+    {"enum": ["log"]},
+    "of a number with the mean as its statistic: what is averaged is log(1 + x), and the report has the geometric "
+    "mean; for numbers over orders of magnitude",
     required=False,
 )
 
@@ -92,12 +106,30 @@ def _read_thresholds(table: TomlTable, key: Key, values: Mapping[str, Any]) -> t
     return thresholds
 
 
+def _read_scale(table: TomlTable, key: Key, values: Mapping[str, Any]) -> str | None:
+    scale: str | None = read_by_schema(table, key, values)
+    low, high = values["low"], values["high"]
+    if scale and values["statistic"] not in {None, "mean"}:
+        table.mistake(key.name, 'must be left out, or statistic must be "mean"')
+    elif scale and None not in {low, high} and not (low >= 0 and high >= 2 * low + 1):
+        table.mistake(key.name, "is for numbers from 0 on, with a high of at least 2 * low + 1; leave it out")
+    return scale
+
+
 class _Numeric(Grid):
-    """What numbers and counts share: an answer is a number, clipped to the range or refused."""
+    """What numbers and counts share: an answer is a number, clipped to the range or refused.
+
+    Attributes:
+        clip: whether a number beyond an end of the range counts as that end.
+        scale: ``log`` if logarithms are averaged; otherwise empty.
+
+    """
 
     __slots__ = ()
 
     statistics: ClassVar[tuple[str, ...]] = STATISTICS
+
+    scale: ClassVar[str] = ""
 
     clip: bool
 
@@ -105,6 +137,20 @@ class _Numeric(Grid):
     def unclipped(self) -> dict[str, object]:
         """What the definition adds if numbers are not clipped, because a report then means more."""
         return {} if self.clip else {"clip": False}
+
+    def counted(self, say: Sentences, unit: str = "") -> str:
+        """Return in words that numbers beyond an end count as that end; empty if they do not."""
+        if not self.clip:
+            return ""
+        low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
+        return say("counted.between", low=low, high=high) if self.low else say("counted.up_to", high=high)
+
+    def ranged(self, key: str, unit: str, say: Sentences) -> str:
+        """Return a line of the statement: the range, or how numbers beyond it count."""
+        if counted := self.counted(say, unit):
+            return say(f"{key}.clipped", counted=counted)
+        low, high = (with_unit(end, unit, say) for end in (self.low, self.high))
+        return say(f"{key}.within", low=low, high=high)
 
     def part(self, answer: object) -> Ratio:
         """Return which part of the range lies below an answer, clipped if `clip` says so.
@@ -126,10 +172,10 @@ class _Numeric(Grid):
     def parse(self, cell: str) -> object:
         """Return the number that a cell states.
 
-        A device would clip it, but a truth is not to be changed.
+        It is not clipped, so that what clipping changes can be told.
 
         Raises:
-            DomainError: if it is outside the range.
+            DomainError: if it is outside the range, and would be invalid.
 
         """
         number = decimal_in(cell)
@@ -137,8 +183,7 @@ class _Numeric(Grid):
             return None
         is_integer = number.adjusted() <= MOST_DIGITS and number == number.to_integral_value()
         stated = int(number) if self.is_whole and is_integer else number
-        if self.within(stated) != exact(stated):
-            raise DomainError
+        self.within(stated)
         return stated
 
     @property
@@ -178,6 +223,7 @@ class Number(_Numeric):
             required=False,
             read=_read_thresholds,
         ),
+        SCALE._replace(read=_read_scale),
     )
     refused: ClassVar[Mapping[str, str]] = refused("unit", "fill_value")
     unshared: ClassVar[str] = 'names a cell; ask for statistic = "quantiles" with thresholds, or let auto choose'
@@ -191,9 +237,10 @@ class Number(_Numeric):
     def from_keys(cls, table: TomlTable, values: Mapping[str, Any]) -> Kind | None:  # noqa: ARG003 of other kinds
         """Return the number, or the question between which thresholds it lies."""
         range_and_statistic, clip = (values["low"], values["high"], values["statistic"]), values["clip"] is not False
-        if values["thresholds"] is None:
-            return cls(*range_and_statistic, clip=clip)
-        return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
+        if values["thresholds"] is not None:
+            return Thresholds(*range_and_statistic, clip=clip, thresholds=values["thresholds"])
+        kind = LogNumber if values["scale"] else cls
+        return kind(*range_and_statistic, clip=clip)
 
     @property
     def expected(self) -> str:
@@ -203,7 +250,8 @@ class Number(_Numeric):
     @property
     def definition(self) -> dict[str, object]:
         """The edition's part on what may be answered; rationals as texts such as ``1/3``."""
-        return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped
+        scaled = {"scale": self.scale} if self.scale else {}
+        return {"low": str(self.low), "high": str(self.high), "statistic": self.statistic} | self.unclipped | scaled
 
     def samples(self) -> Iterable[object]:
         """Return the middles of `SAMPLES` even parts of the range."""
@@ -211,9 +259,44 @@ class Number(_Numeric):
         return [self.low + cell * Fraction(2 * number + 1, 2) for number in range(SAMPLES)]
 
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
-        """Yield the range."""
-        low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
-        yield say("statement.number", low=low, high=high)
+        """Yield the range, and what counts for numbers beyond it."""
+        yield self.ranged("statement.number", asked.unit, say)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _log_ends(low: Fraction, high: Fraction) -> tuple[int, int]:
+    """Return the logarithms of the ends of a range. No answer is remembered."""
+    return log_units(1 + low), log_units(1 + high)
+
+
+@dataclass(frozen=True, slots=True)
+class LogNumber(Number):
+    """A number from 0 on, of which the geometric mean is estimated.
+
+    The grid is even in log(1 + x), so that the mean of what is reported is that of log(1 + x).
+    """
+
+    scale: ClassVar[str] = "log"
+
+    def part(self, answer: object) -> Ratio:
+        """Return where log(1 + x) lies between those of the ends."""
+        low, high = _log_ends(self.low, self.high)
+        return log_units(1 + self.within(answer)) - low, high - low
+
+    def within(self, answer: object) -> Fraction:
+        """Return an answer as a number of the range, clipped if `clip` says so."""
+        return self.low + (self.high - self.low) * Fraction(*super().part(answer))
+
+    def number_at(self, point: int, points: int) -> Fraction:
+        """Return the number of a point, to some fifty digits."""
+        first, last = ln_ceiling(1 + self.low), ln_ceiling(1 + self.high)
+        number = exp_floor(first + (last - first) * Fraction(point, points - 1)) - 1
+        return min(max(number, self.low), self.high)
+
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
+        """Yield the range, and that it is the order of magnitude that counts."""
+        yield from Number.statement(self, asked, say)
+        yield say("statement.log")
 
 
 class _Whole(_Numeric):
@@ -307,9 +390,8 @@ class Count(_Whole):
         return {"max": int(self.high), "statistic": self.statistic} | self.unclipped
 
     def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
-        """Yield the range."""
-        low, high = (with_unit(end, asked.unit, say) for end in (self.low, self.high))
-        yield say("statement.count", low=low, high=high)
+        """Yield the range, and what counts for numbers beyond it."""
+        yield self.ranged("statement.count", asked.unit, say)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +431,10 @@ class Activity(_Whole):
     def definition(self) -> dict[str, object]:
         """The part of the edition that describes what may be answered."""
         return {"days": int(self.high), "statistic": self.statistic}
+
+    def counted(self, say: Sentences, unit: str = "") -> str:  # noqa: ARG002 of other kinds
+        """Return nothing: no device is used on more days than there are."""
+        return ""
 
     def fill(self, table: TomlTable, value: Fraction | None) -> Fill | None:  # noqa: ARG002 of other kinds
         """Return no days, until the window has ended: then the device knows their number."""

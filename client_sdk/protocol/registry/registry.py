@@ -34,7 +34,7 @@ from client_sdk.protocol.sentences import (
     sentences_in,
     shipped,
 )
-from client_sdk.protocol.toml_table import MAX_TEXT, TomlTable, is_text, suggestion
+from client_sdk.protocol.toml_table import MAX_TEXT, MOST_DEVICES, TomlTable, is_text, suggestion
 from client_sdk.protocol.window import Window, WindowKind
 from client_sdk.protocol.wire.verdict import MAX_STOPPED, MAX_STOPPED_CHARS, Question, encode_stopped, stopped_question
 
@@ -86,6 +86,7 @@ class Registry:
         former: the questions of earlier releases, by `client_sdk.protocol.registry.history`; a
             device does without them.
         newcomers: the questions that not every release in the history asks.
+        population: how many devices are expected; None if nobody says. No edition depends on it.
 
     """
 
@@ -99,6 +100,7 @@ class Registry:
     own_sentences: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     former: tuple[Former, ...] = ()
     newcomers: frozenset[str] = frozenset()
+    population: int | None = None
 
     def __post_init__(self) -> None:
         """Make the metrics unchangeable."""
@@ -107,7 +109,8 @@ class Registry:
     def __reduce__(self) -> tuple[type[Registry], tuple[object, ...]]:
         """Pickle a copy of the metrics: a read-only view of a mapping cannot be pickled."""
         fields = self.app, self.owner, self.budget, dict(self.metrics), self.source, self.stopped
-        return Registry, (*fields, dict(self.strata), dict(self.own_sentences), self.former, self.newcomers)
+        named = dict(self.strata), dict(self.own_sentences)
+        return Registry, (*fields, *named, self.former, self.newcomers, self.population)
 
     def metric(self, name: str) -> Metric:
         """Return the metric of a name.
@@ -305,6 +308,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
         top.mistake("schema", f"must be {SCHEMA}, the schema that this version reads")
     app = TomlTable(top.take("app", required=True) or {}, "app", mistakes)
     name, owner = app.text("name", required=True), app.text("owner")
+    population = app.whole("population", MOST_DEVICES, required=False)
     app.nothing_else()
     budget = _read_budget(TomlTable(top.take("budget", required=True) or {}, "budget", mistakes))
     strata = read_variables(top.take("strata"), mistakes)
@@ -323,6 +327,7 @@ def _read_registry(document: dict[str, Any]) -> Registry:
         stopped=stopped,
         strata=strata,
         own_sentences=sentences,
+        population=population,
     )
 
 

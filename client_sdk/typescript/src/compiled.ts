@@ -18,6 +18,8 @@ export interface DomainDefinition {
   readonly clip?: boolean;
   /** Of a number only the cell between two of these is reported. */
   readonly thresholds?: readonly string[];
+  /** `log` if it is the logarithm of 1 + x that is rounded. */
+  readonly scale?: string;
   readonly max_items?: number;
   readonly prototypes?: string;
   /** To how many points the number of a pair is rounded. */

@@ -32,6 +32,19 @@ export function between(low: Rational, high: Rational, cells: bigint, all: bigin
   return [low[0] * range[1] * all + range[0] * cells * low[1], low[1] * range[1] * all];
 }
 
+/** Return log2(1 + number), of a number from 0 on, in whole steps of 2^-64: the same integers as in Python. */
+export function logUnits([numerator, denominator]: Rational): Rational {
+  let [units, rest] = [0n, ((numerator + denominator) << 128n) / denominator];
+  for (; rest >> 129n; units++) rest >>= 1n;
+  for (let digit = 0; digit < 64; digit++) {
+    rest = (rest * rest) >> 128n;
+    const carry = rest >> 129n;
+    rest >>= carry;
+    units = 2n * units + carry;
+  }
+  return [units, 1n];
+}
+
 export function difference(left: Rational, right: Rational): Rational {
   return [left[0] * right[1] - right[0] * left[1], left[1] * right[1]];
 }

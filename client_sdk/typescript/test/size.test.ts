@@ -26,21 +26,21 @@ test("everything is at most 13.6 KB", async () => {
   assert.ok(bytes <= 13_600, `${bytes}`);
 });
 
-test("booleans, categories and means of numbers, with their words, are at most 9.8 KB", async () => {
+test("booleans, categories and means of numbers, with their words, are at most 9.85 KB", async () => {
   const bytes = await gzipped(`
     export { Telemetry } from "hearsay-ldp";
     export { boolean, category, number } from "hearsay-ldp/spec";
     export { randomizedResponse, kAryRandomizedResponse, optimalMean } from "hearsay-ldp/spec";
   `);
   console.log(`boolean, category, number: ${bytes} bytes`);
-  assert.ok(bytes <= 9_800, `${bytes}`);
+  assert.ok(bytes <= 9_850, `${bytes}`);
 });
 
-test("the consent kit adds at most 2.1 KB", async () => {
+test("the consent kit adds at most 2.11 KB", async () => {
   const page = 'export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";';
   const bytes = (await gzipped(`${page} export * from "hearsay-ldp/consent";`)) - (await gzipped(page));
   console.log(`consent: ${bytes} bytes`);
-  assert.ok(bytes <= 2_100, `${bytes}`);
+  assert.ok(bytes <= 2_110, `${bytes}`);
 });
 
 test("nothing that a page must not use is in the bundle", async () => {

@@ -77,6 +77,11 @@ class QuestionView:
     data: QuestionData | None = None
 
     @property
+    def counted(self) -> str:
+        """How numbers beyond the range count; empty where none does."""
+        return self.metric.kind.counted(shipped())
+
+    @property
     def flags(self) -> tuple[str, ...]:
         """What to know of the answer, in words for the overview."""
         flags = {"too uncertain to conclude": self.warning is not None, "preliminary": self.preliminary}

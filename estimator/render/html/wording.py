@@ -14,7 +14,7 @@ from typing import Final
 from markupsafe import Markup
 
 from client_sdk.protocol.metric import Metric
-from estimator.render.rounding import NO_UNIT, PERCENT, Unit, unit_of, within
+from estimator.render.rounding import NO_UNIT, PERCENT, Unit, relative_size, unit_of, within
 from estimator.render.words import p_equals, p_words, short_loss, tested_words, untested_words
 from estimator.report.conclusions import SIGNIFICANT, Conclusion, change_conclusion, clearest_changes, question_p_value
 from estimator.results.estimate import Estimate, Figure
@@ -198,9 +198,14 @@ def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:
     needed = precision.reports_needed
     if needed is None:
         return None
-    unit = NO_UNIT if estimated.leading is None else unit_of(estimated.leading)
-    target = unit.size(TOO_FAR * precision.range, direction=ROUND_HALF_EVEN)
-    have, far = plural(estimated.reports, "report"), unit.size(precision.reach, FAR_FIGURES)
+    leading = estimated.leading
+    unit = NO_UNIT if leading is None else unit_of(leading)
+    reaches = precision.reach, TOO_FAR * precision.range
+    if leading is not None and leading.about.scale.is_relative:
+        far, target = map(relative_size, reaches)
+    else:
+        far, target = unit.size(reaches[0], FAR_FIGURES), unit.size(reaches[1], direction=ROUND_HALF_EVEN)
+    have = plural(estimated.reports, "report")
     if needed <= estimated.reports:
         return f"Too uncertain to conclude from {have}: an interval reaches {far} to a side."
     return (

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from textwrap import fill
 from typing import Final
 
 from msgspec import UNSET
 
 from client_sdk.protocol.horizon import Horizon
+from estimator.analyses.clips import Clip
 from estimator.formats.json_documents import as_json
 from estimator.plan.allocation import Allocation
-from estimator.plan.plan import MetricPlan, Plan, ShareErrors, TextPlan
-from estimator.render.rounding import size_of
-from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
+from estimator.plan.plan import MeanError, MetricPlan, Plan, ShareErrors, TextPlan
+from estimator.render.rounding import digits_for, relative_size, size_of, text_of
+from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style, wrapped
 from estimator.render.words import mechanism_words, short_loss
 from estimator.statistics.confidence import Z
 from estimator.words import plural
@@ -89,7 +90,7 @@ ALLOCATION_FORMATS: Final[dict[str, Callable[..., str]]] = {
 
 
 def _metric_lines(plan: MetricPlan) -> Iterator[str]:
-    yield f"{plan.metric}: {plan.kind}, every {plan.window}"
+    yield f"{plan.target}: {plan.kind}, every {plan.window}"
     yield f"  {mechanism_words(plan)}"
     if plan.permanent_epsilon is not None:
         yield f"  permanent answer: epsilon {plan.permanent_epsilon:.9f}"
@@ -106,28 +107,49 @@ def _metric_lines(plan: MetricPlan) -> Iterator[str]:
     if plan.rotations is not None:
         yield f"  {'error by rotations, of the length':34} {size_of(plan.rotations):>14}"
     if plan.mean is not None:
-        yield f"  {f'error of the {plan.mean.name}, worst':34} {size_of(plan.mean.standard_error_worst):>14}{unit}"
+        error = plan.mean.standard_error_worst
+        size = relative_size(error) if plan.mean.is_relative else size_of(error)
+        yield f"  {f'error of the {plan.mean.name}, worst':34} {size:>14}{'' if plan.mean.is_relative else unit}"
     if plan.least_difference_of_means is not UNSET:
         least = plan.least_difference_of_means
         yield f"  {'difference of two means seen':34} {'none' if least is None else f'{size_of(least)}{unit}':>14}"
-    yield from _last_lines(plan, unit)
+    yield from _last_lines(plan)
 
 
-def _last_lines(plan: MetricPlan, unit: str) -> Iterator[str]:
+def _last_lines(plan: MetricPlan) -> Iterator[str]:
     """Yield what the tally reveals, what a target takes, and what that means."""
     if plan.central is not None:
         label = f"epsilon of the tally, delta {short_loss(plan.central.delta)}"
         yield f"  {label:34} {short_loss(plan.central.epsilon):>14}"
-    of_mean = unit if plan.share is None else ""
+    is_relative = plan.mean is not None and plan.mean.is_relative
+    of_mean = f" {plan.unit}" if plan.unit and plan.share is None else ""
+    wanted = relative_size(plan.wanted_error) if is_relative else f"{plan.wanted_error:.4g}{of_mean}"
     devices = "" if plan.devices_needed is None else f" of {plural(plan.devices_needed, 'device')}"
-    yield f"  {f'reports for an error of {plan.wanted_error:.4g}{of_mean}':34} {plan.reports_needed:>14,}{devices}"
+    yield f"  {f'reports for an error of {wanted}':34} {plan.reports_needed:>14,}{devices}"
     if plan.strata is not None and plan.strata.smallest_difference is not None:
-        yield f"  {'difference of two strata seen':34} {size_of(plan.strata.smallest_difference):>14}{of_mean}"
+        least = plan.strata.smallest_difference
+        seen = relative_size(least) if is_relative else f"{size_of(least):>14}{of_mean}"
+        yield f"  {'difference of two strata seen':34} {seen:>14}"
         yield f"    9 times in 10, with {plan.strata.reports:,} reports in each of {plan.strata.strata}"
     if plan.texts is not None:
         yield from _text_lines(plan.texts)
     else:
         yield fill(_judgement(plan), WIDTH, initial_indent="  ", subsequent_indent="  ")
+    yield from clip_lines(plan.clips, plan.unit)
+
+
+def clip_lines(clips: Sequence[Clip], unit: str) -> Iterator[str]:
+    """Yield ranges for a number, with the error of each, and which is recommended."""
+    if not clips:
+        return
+    yield f"  {'counted up to':>17} {'bias':>10} {'noise':>10} {'error':>10} {'change seen':>13}"
+    for clip in clips:
+        bias = text_of(clip.bias, digits_for(clip.error))
+        seen = "none" if clip.smallest_change is None else f"+{size_of(clip.smallest_change, power=2)} %"
+        yield f"  {clip.high:17,.10g} {bias:>10} {size_of(clip.noise):>10} {size_of(clip.error):>10} {seen:>13}"
+    best, behind = next(clip for clip in clips if clip.is_best), f" {unit}" if unit else ""
+    off = f"its mean is about {size_of(best.error)}{behind} off that of all numbers"
+    yield from wrapped(f"recommended: count up to {best.high:,.10g}{behind}; {off}", WIDTH, "  ", "  ")
 
 
 def _text_lines(plan: TextPlan) -> Iterator[str]:
@@ -156,8 +178,10 @@ def _judgement(plan: MetricPlan) -> str:
         what, unit = f"the {errors.name}", f" {plan.unit}".rstrip()
 
     def within(standard_error: float) -> str:
-        reach = Z * standard_error * (100 if is_share else 1)
-        return f"{what} to within {size_of(reach)}{unit} (95 %)"
+        reach = Z * standard_error
+        if isinstance(errors, MeanError) and errors.is_relative:
+            return f"{what} to within {relative_size(reach)} (95 %)"
+        return f"{what} to within {size_of(reach * (100 if is_share else 1))}{unit} (95 %)"
 
     if plan.reports >= plan.reports_needed:
         return f"enough to tell {within(errors.standard_error_worst)}"

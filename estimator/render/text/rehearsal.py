@@ -13,6 +13,7 @@ from estimator.rehearsal.model_rehearsal import RehearsedModel, TriedModel
 from estimator.rehearsal.population import BAND, Coverage
 from estimator.rehearsal.rehearsal import Rehearsal, Rehearsed, RehearsedFigure
 from estimator.render.rounding import Rounded, text_of, within
+from estimator.render.text.plan import clip_lines
 from estimator.render.text.report import TOO_FEW, lines_of
 from estimator.render.text.style import PLAIN, VALUE_WIDTH, Style
 from estimator.render.words import mechanism_words
@@ -88,7 +89,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
     positions, values = shown_values(rehearsed), by_value(rehearsed)
     hidden = left_out(rehearsed)
     lines = [
-        f"{rehearsed.metric}: {rehearsed.kind}",
+        f"{rehearsed.target}: {rehearsed.kind}",
         f"  {mechanism_words(rehearsed)}, reports: {rehearsed.reports:,}",
         _heading(style),
         *_figure_lines(rehearsed, positions, style),
@@ -96,6 +97,7 @@ def _block(rehearsed: Rehearsed, style: Style) -> str:
         *_texts(rehearsed, style),
         *_band_line(rehearsed),
         *_coverage_lines(rehearsed.coverage),
+        *clip_lines(rehearsed.clips, rehearsed.unit),
     ]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 

@@ -179,7 +179,7 @@ def has_a_point(estimated: MetricEstimate) -> bool:
 def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: float, style: Style) -> str:
     question = highlight.shown
     lines = [
-        style.strong(in_unit(f"{question.metric}: {question.kind}", question.unit)),
+        style.strong(in_unit(f"{question.target}: {question.kind}", question.unit)),
         f"  {mechanism_words(question)}",
         *(f"  reports in {window_of(estimated)}: {estimated.reports:,}" for estimated in windows),
         style.heading(confidence),
@@ -203,8 +203,9 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
 def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None, style: Style) -> str:
     first, *_, last = pooled.windows
     windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
-    title = f"{pooled.metric}: {windows} together, {first} to {last}, {reports}"
-    lines = [style.strong(title), *_group_rows(pooled.groups, highlight.positions, style, have_bars=True)]
+    title = f"{pooled.target}: {windows} together, {first} to {last}, {reports}"
+    titles = map(style.strong, wrapped(title, style.width, others="  "))
+    lines = [*titles, *_group_rows(pooled.groups, highlight.positions, style, have_bars=True)]
     if pooled.changes:
         lines += [f"  {last} less {first}", *_group_rows(pooled.changes, highlight.positions, style)]
     if changes is not None and changes.p_value_corrected is not None:

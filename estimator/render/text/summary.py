@@ -101,7 +101,7 @@ def _block(
     where = "" if common else f" in {window_of(shown)}"
     answer = answer_of(shown, highlight.independence)
     counted = f"{answer.removesuffix('.')}; {plural(shown.reports, 'report')}{where}."
-    yield from _titled(shown.metric, counted if shown.reports else f"No reports{where}.", style)
+    yield from _titled(shown.target, counted if shown.reports else f"No reports{where}.", style)
     if shown.reports:
         yield from _figures(shown, highlight, style)
     others = [each for each in windows if each.window != shown.window and pooled is None]

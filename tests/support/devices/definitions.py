@@ -34,6 +34,8 @@ THRESHOLDS: Final[dict[str, Field]] = NUMBER | {
     "thresholds": Toml("[2, 4.5, 6]"),
     "epsilon": 1,
 }
+
+LOG_NUMBER: Final = NUMBER | {"high": 100_000, "scale": "log"}
 COUNT: Final[dict[str, Field]] = {
     "purpose": "Why?",
     "kind": "count",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-MEANS = ("mean", "mean_position", "mean_size")
+MEANS = ("mean", "geometric_mean", "mean_position", "mean_size")
 
 
 def listed(metric: dict[str, Any], statistic: str) -> list[dict[str, Any]]:

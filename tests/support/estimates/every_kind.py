@@ -21,6 +21,7 @@ from tests.support.devices.definitions import (
     COUNT,
     CROSS,
     CROSSED_MODEL,
+    LOG_NUMBER,
     MEAN_BY_GROUP,
     MODEL,
     NEAREST,
@@ -53,6 +54,7 @@ REGISTRY_TEXT: Final = registry_text(
     limitation=MODEL,
     limitation_by_feature=CROSSED_MODEL,
     startup_by_os=MEAN_BY_GROUP | {"unit": "ms"},
+    document_kb=LOG_NUMBER | {"unit": "KB"},
 )
 REGISTRY: Final = Registry.parse(REGISTRY_TEXT)
 

@@ -2,7 +2,7 @@
 
 import { COIN_SCALE, type Coins } from "../coins.js";
 import type { DomainDefinition } from "../compiled.js";
-import { between, difference, exact, fraction, position, type Rational } from "../rational.js";
+import { between, difference, exact, fraction, logUnits, position, type Rational } from "../rational.js";
 import { written } from "../sentences.js";
 import type { Domain, Kind } from "./kind.js";
 
@@ -21,7 +21,7 @@ export const number: Kind = (definition, inputs) => {
       if (definition.clip === false && (!reaches(given, low) || !reaches(high, given))) return undefined;
       return thresholds.filter((threshold) => reaches(given, threshold)).length;
     },
-    label: thresholds ? cellsOf([low, ...thresholds, high]) : pointsOf(low, high, inputs),
+    label: thresholds ? cellsOf([low, ...thresholds, high]) : pointsOf(low, high, inputs, definition.scale),
   };
 };
 
@@ -52,24 +52,32 @@ export const count: Kind = (definition, inputs) => {
   };
 };
 
-/** Return what writes a point of an even grid, with as many decimals as tell a thousandth of its range apart. */
-function pointsOf(low: Rational, high: Rational, inputs: number): Domain["label"] {
+/** Return what writes a point of a grid, with as many decimals as tell a thousandth of its range apart. */
+function pointsOf(low: Rational, high: Rational, inputs: number, scale?: string): Domain["label"] {
   const [range, unit] = difference(high, low);
   let decimals = 0;
   while (range * 10n ** BigInt(decimals) < 1000n * unit) decimals++;
-  return (input, say) => written(between(low, high, BigInt(input), BigInt(inputs - 1)), decimals, say);
+  const [first, last] = [low, high].map((end) => Math.log1p(Number(end[0]) / Number(end[1]))) as [number, number];
+  const cells = inputs - 1;
+  return (input, say) => {
+    const point = scale
+      ? exact(Math.expm1(first + ((last - first) * input) / cells))!
+      : between(low, high, BigInt(input), BigInt(cells));
+    return written(point, decimals, say);
+  };
 }
 
 /**
- * Return one of the two points of an even grid that enclose a number; the nearer one is likelier. One coin.
+ * Return one of the two points of a grid that enclose a number; the nearer one is likelier. One coin.
  *
- * A number beyond an end is that end, unless it is not to be clipped.
+ * A number beyond an end is that end, unless it is not to be clipped. The grid is even in the numbers, or in the
+ * logarithms of 1 + x.
  */
 function onGrid(
   given: Rational,
   low: Rational,
   high: Rational,
-  { clip = true }: DomainDefinition,
+  { clip = true, scale }: DomainDefinition,
   inputs: number,
   coins: Coins,
 ): number | undefined {
@@ -78,6 +86,8 @@ function onGrid(
   if (numerator < 0n || numerator > cells * denominator) {
     if (!clip) return undefined;
     [numerator, denominator] = [numerator < 0n ? 0n : cells, 1n];
+  } else if (scale) {
+    [numerator, denominator] = position(logUnits(given), logUnits(low), logUnits(high), cells);
   }
   const whole = numerator / denominator;
   const point = whole < cells ? whole : cells - 1n;

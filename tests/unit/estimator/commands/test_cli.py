@@ -72,7 +72,7 @@ def test_json_is_what_programs_are_promised(registry: Path, tallies: Path) -> No
     boolean, category, _, number = document["metrics"]
     common = ["metric", "edition", "kind", "mechanism", "epsilon", "delta", "window", "closed", "reports"]
     assert list(boolean) == list(category) == [*common, "groups", "taking_part"]
-    assert list(number) == [*common, "groups", "taking_part"]
+    assert list(number) == [*common[:6], "counted", *common[6:], "groups", "taking_part"]
     assert [group["statistic"] for group in number["groups"]] == ["mean", "sum"]
     assert [entry["value"] for entry in listed(boolean, "share")] == [False, True]
     figures = ["estimate", "standard_error", "low", "high", "maximum_likelihood"]

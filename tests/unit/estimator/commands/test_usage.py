@@ -68,7 +68,7 @@ BAD = {
 }
 """Bad values of options and arguments."""
 
-PATHS = {"--registry", "--csv", "--shares", "--against", "--tallies", "--output", "folder"}
+PATHS = {"--registry", "--csv", "--shares", "--pilot", "--against", "--tallies", "--output", "folder"}
 """Any text may name a file: what is in it has tests of its own."""
 
 SEVERAL = {"--range": ("dark", "1", "x")}

@@ -10,20 +10,23 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from client_sdk.commands.registry_commands import STARTER
-from client_sdk.protocol import Registry
+from client_sdk.protocol import Registry, Window
 from estimator.commands.cli import command
 from estimator.plan.amplification import sampled, shuffled_epsilon
 from estimator.plan.blanket import Blanket
 from estimator.plan.plan import DELTA, PlanRequest, make_plan
+from estimator.rehearsal.population import Crowd, encode
 from tests.support.devices.definitions import (
     BOOLEAN,
     CATEGORY,
     CROSSED_MODEL,
     MODEL,
+    NUMBER,
     Toml,
     registry_text,
 )
@@ -143,6 +146,7 @@ LASTS = (
     " device answers less, and is silent in the end\n"
 )
 
+UNCHECKED = "note: [app] names no population: whether each question will show something is not checked\n"
 ACCEPTED = "note: above the limits, budget; the reason given: It exists in tests only.\n"
 
 
@@ -163,7 +167,7 @@ def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(regist
     old = tmp_path / "old.toml"
     old.write_text(REGISTRY_TEXT.replace("[app]\n", '[app]\nowner = "me"\n'))
     passed = _run(old, "--check", "--against", old)
-    year = YEAR.format(60, "more than a million to 1, which is as good as knowing") + ACCEPTED + LASTS
+    year = YEAR.format(60, "more than a million to 1, which is as good as knowing") + ACCEPTED + LASTS + UNCHECKED
     assert (passed.exit_code, passed.stdout, passed.stderr) == (0, year, "")
     registry.write_text(old.read_text().replace("lifetime = 60", "lifetime = 61"))
     failed = _run(registry, "--check", "--against", old)
@@ -177,7 +181,7 @@ def test_the_gate_says_the_year_and_passes_or_warns_a_line_each_and_fails(regist
 
 def test_the_gate_fails_for_a_year_that_reveals_more_than_is_allowed() -> None:
     allowed = _run(STARTER, "--check", "--at-most", 5, "--today", "2026-11-22")
-    year = YEAR.format(5, "at most 149 to 1")
+    year = YEAR.format(5, "at most 149 to 1") + UNCHECKED
     assert (allowed.exit_code, allowed.stdout, allowed.stderr) == (0, year, "")
     refused = _run(STARTER, "--check", "--at-most", 4.99, "--today", "2026-11-22")
     assert (refused.exit_code, refused.stdout) == (1, year)
@@ -226,6 +230,45 @@ def test_the_gate_fails_for_a_registry_that_cannot_work(tmp_path: Path) -> None:
     assert "= 2.5, more than 2: not every question is ever asked" in sentence
 
 
+def test_the_gate_fails_where_a_question_would_show_nothing(tmp_path: Path) -> None:
+    """The number of devices changes no edition."""
+    path, text = tmp_path / "few.toml", STARTER.read_text(encoding="utf-8")
+    for population, failing in ((200, 3), (100_000, 0)):
+        path.write_text(text.replace("[app]\n", f"[app]\npopulation = {population}\n"), encoding="utf-8")
+        checked = _run(path, "--check", "--today", "2026-11-22")
+        assert UNCHECKED not in checked.stdout
+        assert checked.exit_code == (failing > 0)
+        assert checked.stderr.count(f"would show nothing with {population:,} devices: ") == failing
+    assert Registry.read(path).metric("os").edition == Registry.read(STARTER).metric("os").edition
+    assert _run(path, "--check", "--today", "2026-11-22", "--population", 200).exit_code == 1
+    assert _run(path, "--today", "2026-11-22").stdout.startswith("100,000 devices")
+
+
+def test_a_plan_suggests_a_range_from_shares_and_from_a_pilot(tmp_path: Path) -> None:
+    asked = registry_text(times=NUMBER | {"high": 1000, "statistic": "quantiles", "epsilon": 1, "unit": "ms"})
+    shares, pilot, path = tmp_path / "shares.toml", tmp_path / "pilot", tmp_path / "metrics.toml"
+    path.write_text(asked, encoding="utf-8")
+    declared = [f"{20 * each} = {0.5**each}" for each in range(1, 12)]
+    shares.write_text("\n".join(["[times]", *declared, f"2000 = {0.5**11}"]), encoding="utf-8")
+    metric = Registry.parse(asked).metric("times")
+    drawn = Crowd.counted(metric, {encode(metric, 20 * each): 2 ** (13 - each) for each in range(1, 13)})
+    assert drawn.at_hand is not None
+    counts = drawn.draws()(drawn.at_hand, Window.parse("2026-11-20"), np.random.default_rng(1)).tolist()
+    line = {"metric": "times", "edition": metric.edition, "window": "2026-11-20", "closed": True}
+    pilot.write_text(json.dumps(line | {"reports": sum(counts), "counts": counts}) + "\n", encoding="utf-8")
+    for source in (("--shares", shares), ("--pilot", pilot)):
+        planned = json.loads(_run(path, "--population", 8000, *source, "--format", "json").stdout)
+        clips = planned["metrics"][0]["clips"]
+        (best,) = (clip for clip in clips if clip.get("is_best"))
+        assert best["error"] == min(clip["error"] for clip in clips)
+        assert 50 < best["high"] < 400
+        assert clips[-1]["high"] == 1000
+        shown = " ".join(_run(path, "--population", 8000, *source).stdout.split())
+        assert f"recommended: count up to {best['high']:,.0f} ms; its mean is about " in shown
+    path.write_text(registry_text(times=NUMBER), encoding="utf-8")
+    assert "tells no distribution of a number" in _run(path, "--population", 8000, "--pilot", pilot).stderr
+
+
 def test_the_statement_needs_no_population(registry: Path) -> None:
     result = _run(registry, "--statement")
     assert result.exit_code == 0
@@ -252,6 +295,8 @@ def test_the_statement_needs_no_population(registry: Path) -> None:
         (("--population", 10, "--allocate", 0), "0.0 is not in the range"),
         (("--population", 10, "--delta", 0), "0.0 is not in the range"),
         (("--check", "--statement"), "ask for one thing"),
+        (("--check", "--pilot", "tallies"), "--shares and --pilot belong to a plan"),
+        (("--population", 10, "--shares", "nowhere"), "cannot be read"),
         (("--population", 10, "--against", "old.toml"), "--against belongs to --check or --statement"),
         (("--statement", "--at-most", 5), "--at-most belongs to --check"),
         (("--check", "--at-most", 0), "0.0 is not in the range"),

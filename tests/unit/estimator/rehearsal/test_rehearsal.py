@@ -172,12 +172,11 @@ def test_texts_that_state_one_answer_are_one(answers: Path) -> None:
     [
         ("os\na\n" + WRONG_CELL + "\n", "row 3, column os: must be one of 'a', 'b', 'c'"),
         ("dark_mode\n" + WRONG_CELL + "\n", "row 2, column dark_mode: must be true or false, yes or no, 1 or 0"),
-        ("os,startup_ms\na,1\nb," + WRONG_CELL + "\n", "row 3, column startup_ms: must be a finite number from 0 to 9"),
+        ("os,startup_ms\na,1\nb,9 ms\n", "row 3, column startup_ms: must be a finite number from 0 to 9"),
         ("startup_ms\nnan\n", "row 2, column startup_ms"),
         ("startup_ms\n-inf\n", "row 2, column startup_ms"),
         ("startup_ms\n1_0\n", "row 2, column startup_ms"),
         ("startup_ms\n1e999999999999999999999\n", "row 2, column startup_ms"),
-        ("startup_ms\n-0.001\n", "row 2, column startup_ms"),
         ("os\nx\nx\n", "row 2, column os: must be one of 'a', 'b', 'c' (and 1 more like it)"),
         ("os,startup_ms\na\n", "row 2: has 1 cells where the heading has 2"),
         (f"os,startup_ms\na,1\n\na,1,{WRONG_CELL}\n", "row 4: has 3 cells where the heading has 2"),
@@ -374,7 +373,7 @@ def test_real_answers_of_the_health_example_are_rehearsed() -> None:
     limited = [row["physical_limitation"] for row in rows if row["physical_limitation"]]
     assert by_name["physical_limitation"]["reports"] == len(limited)
     assert listed(by_name["physical_limitation"], "share")[1]["truth"] == limited.count("yes") / len(limited)
-    visits = [int(row["doctor_visits"]) for row in rows]
+    visits = [min(15, int(row["doctor_visits"])) for row in rows]  # more count as 15
     # both are sums of floats with a few roundings
     assert only(by_name["doctor_visits"], "mean")["truth"] == pytest.approx(sum(visits) / len(visits))
     # farther off than 6.2 standard errors is one in 10**9

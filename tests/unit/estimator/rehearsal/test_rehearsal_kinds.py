@@ -80,7 +80,7 @@ def test_a_uniform_population_of_every_kind_is_drawn(tmp_path: Path) -> None:
     assert truth_of["visits"][1] == pytest.approx(3, abs=0.01)
 
 
-@pytest.mark.parametrize("column", ["step", "tools", "visits"])
+@pytest.mark.parametrize("column", ["step", "tools"])
 def test_a_wrong_cell_is_named_by_row_and_column_and_not_repeated(tmp_path: Path, column: str) -> None:
     cells = dict(zip(HEADING.strip().split(","), ["yes", "a", "a", "a|b", "0"], strict=True)) | {column: WRONG_CELL}
     wrong = HEADING + "no,b,c,|,6\n" + ",".join(cells.values()) + "\n"
@@ -97,8 +97,7 @@ def test_a_wrong_cell_is_named_by_row_and_column_and_not_repeated(tmp_path: Path
         ("tools", "a|a"),
         ("tools", f"a|{WRONG_CELL}"),
         ("visits", "1.5"),
-        ("visits", "-1"),
-        ("visits", "7"),
+        ("visits", "many"),
         ("both", "yes"),
         ("both", f"yes|{WRONG_CELL}"),
         ("both", "yes|a|b"),

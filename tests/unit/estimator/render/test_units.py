@@ -45,9 +45,9 @@ def test_a_unit_is_refused_where_nothing_has_it_or_where_it_is_no_short_text() -
 
 def test_the_terminal_names_the_unit_of_every_number() -> None:
     shown = as_table(report_of())
-    assert "startup_ms: number, ms\n" in shown
+    assert "startup_ms, counted up to 9: number, ms\n" in shown
     assert re.search(r"  mean .* ms ± ", shown)
-    assert "steps: count, steps\n" in shown
+    assert "steps, counted up to 40: count, steps\n" in shown
     assert re.search(r"  variance .* steps\N{SUPERSCRIPT TWO}", shown)
     assert re.search(r"  median .* steps", shown)
 

@@ -30,7 +30,7 @@ REPORTS = 20_000
 CLEAR = 7.0
 """Standard errors by which the mean of one group rises."""
 
-COMPARED = {"share", "share_above", "mean", "mean_position", "mean_size"}
+COMPARED = {"share", "share_above", "mean", "geometric_mean", "mean_position", "mean_size"}
 WITHIN_A_WINDOW = {"difference", "difference_of_means", "sum", DEVICES, TAKING_PART}
 NOTHING_CHANGED = re.compile(r"no change|nothing had changed|had not changed", re.IGNORECASE)
 NO_CHANGE_IN_SHARES = re.compile(r"no change in shares|shares had not changed", re.IGNORECASE)

@@ -1,0 +1,147 @@
+"""Where to clip a number: the bias of its mean against the noise, from answers that are known.
+
+The noise of a mean grows with the range, whatever people answer. Of a skewed number the full range
+is therefore the worst to ask for: a mean of visits counted up to 15 lies nearer to the mean of all
+visits than a mean of visits up to 80 does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import Annotated, Final, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from estimator.decoders.decoder import Decoder
+from estimator.results.estimate import Record, says
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import BISECTIONS, Z_OF_POWER, Z
+
+STEP: Final = 1.1
+"""Each candidate is about so much larger than the one before, in two digits."""
+
+LEAST_SHARE: Final = 0.5
+"""No candidate is below the median: the mean of numbers cut there is hardly that of numbers."""
+
+SHOWN_SHARES: Final = (0.9, 0.95, 0.98, 0.99)
+"""The shares of people at or below the clips that a table has beside the best one."""
+
+MOST_CHANGE: Final = 10.0
+"""Changes beyond elevenfold numbers are not looked for."""
+
+WORTH: Final = 0.9
+"""A clip is suggested if it leaves at most this part of the error of the range asked for."""
+
+BODY, TAIL = 0.5, 0.97
+"""Quantiles of a pilot window that say how its tail falls. What the noise of a window leaves beyond
+the second one is larger than most tails, and would ask for a far too wide range."""
+
+ROUND: Final = Context(prec=2, rounding=ROUND_CEILING)
+
+
+class Clip(Record, frozen=True):
+    """A range for a number, and how far its mean would lie from the mean of all numbers."""
+
+    high: Annotated[float, says("the greatest answer: larger ones count as it.")]
+    bias: Annotated[float, says("the mean of numbers counted up to it, minus the mean of all.")]
+    noise: Annotated[float, says("the standard error of that mean.")]
+    error: Annotated[float, says("the total: the root of the sum of the squares of both.")]
+    smallest_change: Annotated[
+        float | None,
+        says(
+            "the smallest part by which everybody's number must rise to be seen between two windows 8 times in 10. "
+            "None if no rise would be."
+        ),
+    ]
+    is_best: Annotated[bool, says("whether the total is least: it is recommended.")] = False
+
+
+class Numbers(NamedTuple):
+    """What people answer, before any clip.
+
+    Attributes:
+        values: rising, shape (values,).
+        weights: the share of the people who answer each, of sum 1; shape (values,).
+
+    """
+
+    values: Floats
+    weights: Floats
+
+
+def clips_of(ends: tuple[float, float], people: Numbers, decoder: Decoder, reports: int) -> tuple[Clip, ...]:
+    """Return a few clips, rising, of which one is the best. None if the range is about as good.
+
+    Args:
+        ends: of the range that is asked for.
+        people: what they answer.
+        decoder: of the mean.
+        reports: how many there will be in a window.
+
+    """
+    low, own = ends
+    highs = sorted({own, *_ladder(low, quantile(people, LEAST_SHARE), float(people.values[-1]))})
+    tried = {high: clip_at(low, high, people, decoder, reports) for high in highs}
+    best = min(highs, key=lambda high: tried[high].error)
+    if tried[best].error > WORTH * tried[own].error:
+        return ()
+    shown = {min(highs, key=lambda high: abs(high - quantile(people, share))) for share in SHOWN_SHARES}
+    return tuple(replace(tried[high], is_best=high == best) for high in highs if high in {*shown, best, own})
+
+
+def quantile(people: Numbers, share: float) -> float:
+    """Return the least number that a share of the people does not exceed."""
+    reached = int(np.searchsorted(np.cumsum(people.weights), share))
+    return float(people.values[min(people.values.size - 1, reached)])
+
+
+def with_exponential_tail(people: Numbers) -> Numbers:
+    """Return people of even distances whose tail falls as it does from the median to `TAIL`."""
+    start, middle = quantile(people, TAIL), quantile(people, BODY)
+    distance = float(people.values[1] - people.values[0])
+    scale = max((start - middle) / math.log((1 - BODY) / (1 - TAIL)), distance)
+    is_tail = people.values >= start
+    falling = np.where(is_tail, np.exp(-np.maximum(people.values - start, 0.0) / scale), 0.0)
+    rest = 1 - float(people.weights[~is_tail].sum())
+    return Numbers(people.values, np.where(is_tail, rest * falling / falling.sum(), people.weights))
+
+
+def _ladder(low: float, least: float, most: float) -> Iterator[float]:
+    """Yield round numbers above ``low``, rising, from ``least`` to the first beyond ``most``."""
+    length = max(least - low, (most - low) / 1e6)
+    last = -math.inf
+    while length > 0 and last < most:
+        high = low + float(ROUND.create_decimal(Decimal(length)))
+        if high > last:
+            yield high
+        last, length = high, length * STEP
+
+
+def clip_at(low: float, high: float, people: Numbers, decoder: Decoder, reports: int) -> Clip:
+    """Return a clip: its bias, and the noise of people sampled at random."""
+    numbers, weights = people
+    clipped = np.clip(numbers, low, high)
+    places = (clipped - low) / (high - low)
+    mean = float(weights @ places)
+    squares = np.interp(places, np.linspace(0.0, 1.0, decoder.squares.size), decoder.squares)
+    noise = (high - low) * math.sqrt((float(weights @ squares) - mean**2) / reports)
+    bias = low + (high - low) * mean - float(weights @ numbers)
+
+    def rise(part: float) -> float:
+        return float(weights @ (np.clip(numbers * (1 + part), low, high) - clipped))
+
+    return Clip(high, bias, noise, math.hypot(bias, noise), _least(rise, (Z + Z_OF_POWER) * math.sqrt(2) * noise))
+
+
+def _least(rise: Callable[[float], float], wanted: float) -> float | None:
+    """Return the least part at which a rise is as wanted. None if it never is."""
+    if rise(MOST_CHANGE) < wanted:
+        return None
+    too_small, enough = 0.0, MOST_CHANGE
+    for _ in range(BISECTIONS):
+        middle = (too_small + enough) / 2
+        too_small, enough = (too_small, middle) if rise(middle) >= wanted else (middle, enough)
+    return enough

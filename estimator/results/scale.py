@@ -1,0 +1,111 @@
+"""The scale on which answers are averaged: as they are, or as logarithms."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+import numpy as np
+from msgspec.structs import replace
+
+from estimator.results.estimate import Estimate
+from estimator.statistics.arrays import Floats
+
+Ends = tuple[float, float]
+"""The least and the greatest possible figure."""
+
+
+class Scale:
+    """Answers are averaged as they are.
+
+    Attributes:
+        is_relative: whether errors on the scale are parts of 1 + the figure.
+
+    """
+
+    is_relative: ClassVar[bool] = False
+
+    def inner(self, figures: Floats) -> Floats:
+        """Return figures as the means that they are made of."""
+        return figures
+
+    def outer(self, means: Floats) -> Floats:
+        """Return means as the figures that are shown."""
+        return means
+
+    def inner_ends(self, ends: Ends) -> Ends:
+        """Return the ends of a range of figures as the means that they are made of."""
+        low, high = self.inner(np.array(ends)).tolist()
+        return low, high
+
+    def averaged(self, figure: Estimate) -> Estimate:
+        """Return a figure as the mean that it is made of."""
+        return figure
+
+    def slope(self, figure: Estimate) -> float:  # noqa: ARG002 of logarithms
+        """Return how much faster a figure rises than the mean that it is made of."""
+        return 1.0
+
+    def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
+        """Return a mean as the figure that is shown."""
+        return mean
+
+    def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:  # noqa: ARG002 of logarithms
+        """Return how far figures move, down and up, if their means move so far."""
+        return downs, ups
+
+
+class LogScale(Scale):
+    """The logarithms of 1 + x are averaged; what is shown is the geometric mean of 1 + x, less 1.
+
+    The mean of logarithms has an unbiased estimate and an interval like any other mean. Both ends
+    of the interval are mapped, so that it holds the geometric mean as often. A figure beyond its
+    range is shown as the end: the exponential of a far one would be no number.
+    """
+
+    is_relative = True
+
+    def inner(self, figures: Floats) -> Floats:
+        """Return the logarithms of 1 + x."""
+        logarithms: Floats = np.log1p(figures)
+        return logarithms
+
+    def outer(self, means: Floats) -> Floats:
+        """Return the exponentials, less 1."""
+        exponentials: Floats = np.expm1(means)
+        return exponentials
+
+    def averaged(self, figure: Estimate) -> Estimate:
+        """Return the mean logarithm, with its own standard error."""
+        low, high = self.inner_ends((figure.low, figure.high))
+        if figure.estimate is None:
+            return replace(figure, low=low, high=high)
+        error = None if figure.standard_error is None else figure.standard_error / self.slope(figure)
+        return replace(figure, estimate=float(np.log1p(figure.estimate)), standard_error=error, low=low, high=high)
+
+    def slope(self, figure: Estimate) -> float:
+        """Return 1 + x, the derivative of the exponential."""
+        return 1 + (figure.estimate or 0.0)
+
+    def shown(self, mean: Estimate, ends: Ends) -> Estimate:
+        """Return the geometric mean; its standard error is of first order."""
+        least, greatest = self.inner_ends(ends)
+
+        def geometric(logarithm: float) -> float:
+            return min(ends[1], max(ends[0], float(np.expm1(min(greatest, max(least, logarithm))))))
+
+        low, high = geometric(mean.low), geometric(mean.high)
+        if mean.estimate is None:
+            return replace(mean, low=low, high=high)
+        estimate = geometric(mean.estimate)
+        error = None if mean.standard_error is None else mean.standard_error * (1 + estimate)
+        return replace(mean, estimate=estimate, standard_error=error, low=low, high=high)
+
+    def moves(self, figures: Floats, downs: Floats, ups: Floats, ends: Ends) -> tuple[Floats, Floats]:
+        """Return the distances to the geometric means of moved logarithms, within the range."""
+        (least, greatest), logarithms = self.inner_ends(ends), self.inner(figures)
+        highest, lowest = np.minimum(logarithms + downs, greatest), np.maximum(logarithms - ups, least)
+        return np.maximum(self.outer(highest) - figures, 0.0), np.maximum(figures - self.outer(lowest), 0.0)
+
+
+PLAIN: Final = Scale()
+LOG: Final = LogScale()
