@@ -113,7 +113,7 @@ PLACES: dict[str, Place] = {
     "of floats": _by_floats,
     "of 56 binary digits": _of_fewer_digits,
     "of log(x)": _without_one_more,
-    "even": Number.position,
+    "even": lambda domain, answer: Fraction(*Number.part(domain, answer)),
 }
 
 

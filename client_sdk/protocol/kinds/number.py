@@ -285,7 +285,7 @@ class LogNumber(Number):
 
     def within(self, answer: object) -> Fraction:
         """Return an answer as a number of the range, clipped if `clip` says so."""
-        return self.low + (self.high - self.low) * Fraction(*super().part(answer))
+        return self.low + (self.high - self.low) * Fraction(*Number.part(self, answer))
 
     def number_at(self, point: int, points: int) -> Fraction:
         """Return the number of a point, to some fifty digits."""
