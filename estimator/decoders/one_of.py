@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,9 +10,6 @@ from client_sdk.protocol.mechanisms.one_of import OneOf
 from estimator.decoders.decoder import Squares
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, Reports
-
-REMEMBERED = 16
-"""Inverses kept for the next window of the same metric."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +48,8 @@ class OneOfShares:
         return np.outer(weights, [of_no, of_yes]).ravel()
 
     def squares(self, inputs: int) -> Squares:
-        """Return the mean squares of what a report adds to a share."""
-        of_no, of_yes = np.square(self._scores)
-        keep = float(self.support.own)
-        own, other = (
-            np.array([(chance * of_yes + (1 - chance) * of_no) / self.questions]) for chance in (keep, 1 - keep)
-        )
-        return Squares(inputs, own, other, other)
+        """Return the mean squares of what a report of a question adds to its share."""
+        return replace(self.support.squares(inputs), questions=self.questions)
 
     def extremes(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest score of a report; shape (1,)."""
@@ -88,8 +79,7 @@ class OneOfShares:
         return answers[..., 1], answers.sum(axis=-1)
 
 
-@lru_cache(maxsize=REMEMBERED)
 def inverse(channel: OneOf) -> OneOfShares:
-    """Return the inverse of a channel, cached for the next window."""
+    """Return the inverse of a channel."""
     keep = channel.worst_ratio / (channel.worst_ratio + 1)
     return OneOfShares(channel.inputs, Support(own=keep, other=1 - keep))

@@ -185,5 +185,7 @@ def test_the_shares_of_one_of_several_questions_are_unbiased() -> None:
         scores = np.array([inverse.contrast(weights) for weights in np.eye(3)])
         assert scores @ law == pytest.approx(np.array(given, dtype=float))
         squares = scores**2 @ law
-        assert squares == pytest.approx(np.where(given, inverse.squares(3).own, inverse.squares(3).other))
-        assert inverse.shares(law * 6e6, 6e6) == pytest.approx(np.array(given, dtype=float))
+        assert squares == pytest.approx(3 * np.where(given, inverse.squares(3).own, inverse.squares(3).other))
+        assert inverse.shares(np.rint(law * 6e15).astype(np.int64), 6 * 10**15) == pytest.approx(
+            np.array(given, dtype=float)
+        )

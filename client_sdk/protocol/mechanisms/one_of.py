@@ -19,10 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from client_sdk.protocol.channel import COIN_SCALE, Channel, Coins
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class OneOf(Channel):
 
     inputs: int
     keep_numerator: int
+
+    @classmethod
+    def build(cls, request: ChannelRequest) -> OneOf:
+        """Return the channel that asks whether a set has one of its values."""
+        return cls.within(request.epsilon, request.size - 1)
 
     @classmethod
     def within(cls, epsilon: RequestedEpsilon, questions: int) -> OneOf:

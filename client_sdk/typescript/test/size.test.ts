@@ -20,10 +20,10 @@ async function gzipped(source: string): Promise<number> {
 }
 
 // A KB is 1,000 bytes here, the smaller one of the two.
-test("everything is at most 13.6 KB", async () => {
+test("everything is at most 13.75 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
-  assert.ok(bytes <= 13_600, `${bytes}`);
+  assert.ok(bytes <= 13_750, `${bytes}`);
 });
 
 test("booleans, categories and means of numbers, with their words, are at most 9.8 KB", async () => {
@@ -36,11 +36,11 @@ test("booleans, categories and means of numbers, with their words, are at most 9
   assert.ok(bytes <= 9_800, `${bytes}`);
 });
 
-test("the consent kit adds at most 2.1 KB", async () => {
+test("the consent kit adds at most 2.11 KB", async () => {
   const page = 'export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";';
   const bytes = (await gzipped(`${page} export * from "hearsay-ldp/consent";`)) - (await gzipped(page));
   console.log(`consent: ${bytes} bytes`);
-  assert.ok(bytes <= 2_100, `${bytes}`);
+  assert.ok(bytes <= 2_110, `${bytes}`);
 });
 
 test("nothing that a page must not use is in the bundle", async () => {

@@ -47,8 +47,8 @@ as claimed: every symbol has the declared chance, epsilon and delta (claimed |
 proved) are those of the law to the last digit, and all paths take as many
 coins. claimed: rounded up to 1e-9; proved: rounded up to 1e-14.
 sample: of many inputs only some are walked, among them the worst pair, by the
-mechanism's symmetry. Sets and numbers between two points are mixtures of
-inputs, which reveal no more than these. docs/how-to/planning.md says why.
+mechanism's symmetry. Numbers between two points are mixtures of inputs,
+which reveal no more than these. docs/how-to/planning.md says why.
 Not walked: the system's random numbers, the ledger, and how reports are sent;
 audit without --exact attacks these, too.
 """
