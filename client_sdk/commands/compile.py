@@ -45,6 +45,7 @@ MECHANISMS: Final = (
     "gaussian",
     "exponential",
     "hierarchical",
+    "one-of",
 )
 """What the SDK can draw from."""
 

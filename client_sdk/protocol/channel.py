@@ -98,7 +98,7 @@ class Channel(ABC):
 
     @property
     def last_step(self) -> Channel:
-        """The channel that draws the report: of permanent answers the second of two."""
+        """The channel that draws the report: of a permanent answer, or of a set's drawn member."""
         return self
 
     @property

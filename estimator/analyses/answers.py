@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -85,10 +87,16 @@ class OneSymbol(Analysis[K]):
 
     def _with_more(self, estimated: MetricEstimate, counts: Counts, request: Request, family: int) -> MetricEstimate:
         if estimated.reports and request.fakes is not None:
-            fakes = fakes_of(self.metric.channel, self.extremes, counts, estimated.compared, request.fakes)
+            compared = estimated.compared
+            extremes = self.extremes_beside(np.concatenate([group.figures.unbiased for group in compared]))
+            fakes = fakes_of(self.metric.channel, extremes, counts, compared, request.fakes)
             estimated = replace(estimated, fakes=fakes)
         estimated = self.more(estimated, counts, request, family)
         return replace(estimated, groups=in_order(estimated.groups))
+
+    def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 of sets
+        """Return the extremes of scores beside the estimates that they move."""
+        return self.extremes
 
     def means(self, mean: Estimate, reports: int) -> Iterator[FigureGroup]:
         """Yield the mean, and the sum where answers can be added."""
@@ -202,7 +210,7 @@ class OneOfLabels(OneSymbol[K]):
         if self.metric.channel.inputs > MOST_VALUES or not needs_covariance:
             return estimated
         sample = Sample.of(self.inverse, counts)
-        covariance = sample.covariance(self.inverse)
+        covariance = self.covariance(sample, shares)
         if self.metric.has_no_answer:
             answered = self._answered(shares, covariance, sample, family)
             estimated = replace(estimated, groups=(*estimated.groups, answered))
@@ -211,6 +219,10 @@ class OneOfLabels(OneSymbol[K]):
         if request.covariance:
             estimated = replace(estimated, covariance=tuple(map(tuple, covariance.tolist())))
         return estimated
+
+    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 of sets
+        """Return the covariance of the shares of inputs, shape (k, k)."""
+        return sample.covariance(self.inverse)
 
     def is_joint(self, request: Request) -> bool:  # noqa: ARG002 of pairs
         """Whether answers are pairs, of which shares within groups are wanted."""
@@ -272,14 +284,24 @@ class StepOfScale(OneOfLabels[Ordinal]):
 
 
 class MembersOfSet(OneOfLabels[Subset]):
-    """Sets: one of a fixed number of places is drawn, and holds a member or a dummy."""
+    """Sets: padded with dummies to a fixed number of members, of which one is drawn."""
 
     mean_name = "mean size"
 
     @property
     def positions(self) -> Floats | None:
-        """What a drawn member adds to the size, and the dummy, which adds nothing."""
-        return np.append(np.full(self.metric.channel.inputs - 1, float(self.kind.max_items)), 0.0)
+        """What a drawn member adds to the size, and a dummy, which adds nothing."""
+        values = len(self.kind.values)
+        return np.append(np.full(values, self.factor), np.zeros(self.metric.channel.inputs - values))
+
+    def law(self, answer: object) -> Mapping[int, Fraction]:
+        """Return the members and dummies of which one is drawn."""
+        (padded,) = super().law(answer)
+        return {each: Fraction(places, self.kind.max_items) for each, places in Counter(padded).items()}
+
+    def family(self, request: Request) -> int:  # noqa: ARG002 of numbers
+        """Return the number of shares, and the mean size; dummies have no shares."""
+        return len(self.kind.values) + 1
 
     @property
     def factor(self) -> float:
@@ -288,7 +310,12 @@ class MembersOfSet(OneOfLabels[Subset]):
 
     def of_answers(self, shares: Figures) -> Figures:
         """Return the shares of members, from those of the drawn ones."""
-        return shares.of_members(self.kind.labels, self.kind.max_items)
+        return shares.of_members(self.kind.labels, round(self.factor))
+
+    @property
+    def points(self) -> None:
+        """Members lie nowhere."""
+        return
 
     def counted(self, value: Any) -> Sequence[Any]:  # noqa: ANN401 a set
         """Return the members."""
@@ -298,6 +325,55 @@ class MembersOfSet(OneOfLabels[Subset]):
     def worth(self, value: Any) -> float:  # noqa: ANN401 a set
         """Return the size."""
         return float(len(value))
+
+
+class MembersAsked(MembersOfSet):
+    """Sets of which one value is drawn, whatever the set has, and reported as a member or none.
+
+    Each share is that of the reports about its value. These are independent of all others.
+    """
+
+    @property
+    def factor(self) -> float:
+        """The share of a value is its own."""
+        return 1.0
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest size."""
+        return 0.0, float(self.kind.max_items)
+
+    @property
+    def scale(self) -> Floats:
+        """What the share of each value adds to the size, as a part of the greatest one."""
+        return np.full(len(self.kind.values), 1 / self.kind.max_items)
+
+    @property
+    def mean_variance(self) -> float:
+        """The variance of the size, relative to the greatest one: of the number of yes."""
+        low, high = (float(end[0]) for end in self.inverse.extremes())
+        return (high - low) ** 2 / 4 / self.kind.max_items**2
+
+    def extremes_beside(self, unbiased: Floats) -> tuple[Floats, Floats]:
+        """Return the extremes if all made-up reports are about the value that they move."""
+        values = len(self.kind.values)
+        beside = np.where(np.arange(len(unbiased)) < values, (values - 1) * unbiased, 0.0)
+        least, most = self.extremes
+        return least - beside, most - beside
+
+    def covariance(self, sample: Sample, shares: Figures) -> Floats:  # noqa: ARG002 of other labels
+        """Return the variances of shares, which are independent."""
+        return np.diag(shares.standard_errors**2)
+
+    def law(self, answer: object) -> Mapping[int, Fraction]:
+        """Return yes or no to each value, one of which is drawn."""
+        (said,) = Analysis.law(self, answer)
+        return {2 * value + yes: Fraction(1, len(said)) for value, yes in enumerate(said)}
+
+    def draws(self, laws: Sequence[InputLaw]) -> Draws:
+        """Return a function that draws tallies: each device draws a value."""
+        draw, round_each = sampler_of(self.metric.channel), rounding(laws, self.metric.channel.symbols)
+        return lambda counts, _, generator: draw(round_each(counts, generator), generator)
 
 
 def rounding(laws: Sequence[InputLaw], inputs: int) -> Sampler:

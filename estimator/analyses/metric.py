@@ -45,6 +45,10 @@ WITH_SHARES: Final[Mapping[str, str]] = {
 """The analysis of numbers if each is an input of its own, which has a share."""
 
 
+BY_MECHANISM: Final[Mapping[str, str]] = {"one-of": "estimator.analyses.answers:MembersAsked"}
+"""The analysis of a mechanism whose inputs are not those of others."""
+
+
 def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
     """Return the entry of a kind in a table of shapes: that of its class, or its nearest base."""
     return next(table[each.__name__] for each in type(kind).__mro__ if each.__name__ in table)
@@ -53,7 +57,8 @@ def of_shape(kind: Kind, table: Mapping[str, T]) -> T:
 def analysis_of(metric: Metric) -> Analysis[Any]:
     """Return the analysis of a question, by the shape of its answers."""
     has_shares = metric.size is not None and has_inverse(metric.channel)
-    module, _, name = of_shape(metric.kind, {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES).partition(":")
+    tables = {**ANALYSES, **WITH_SHARES} if has_shares else ANALYSES
+    module, _, name = (BY_MECHANISM.get(metric.channel.name) or of_shape(metric.kind, tables)).partition(":")
     analysis: type[Analysis[Any]] = getattr(import_module(module), name)
     return analysis(metric)
 

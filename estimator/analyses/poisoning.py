@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from client_sdk.protocol.channel import Channel
 from estimator.decoders.decoder import ChannelLaw, Inverse
 from estimator.decoders.inversions import decoder_of, grid_law, inverse_of
+from estimator.decoders.one_of import OneOfShares
 from estimator.likelihood.histogram import AT_ONCE, MAX_LEAPS, extrapolated, stepped
 from estimator.likelihood.shares import SLACK, climbed, maximum_likelihood, slack
 from estimator.results.group import SHARES, FigureGroup
@@ -171,7 +172,8 @@ def _barest_law(inverse: Inverse, counts: Counts) -> Floats:
     shares = maximum_likelihood(inverse, counts)
     is_above_zero = shares > math.sqrt(math.log(max(reports, 2))) * inverse.standard_errors(counts, reports)
     is_above_zero[shares.argmax()] = True
-    law = inverse.symbol_law(np.where(is_above_zero, shares, 0.0) / shares[is_above_zero].sum())
+    left = np.where(is_above_zero, shares, 0.0)
+    law = inverse.symbol_law(left if isinstance(inverse, OneOfShares) else left / left.sum())
     normalized: Floats = law / law.sum()
     return normalized
 

@@ -20,13 +20,16 @@ mechanisms are:
 If the proved ratio of the sample *is* the declared one, the argument holds for the sample. That no
 other input exceeds it rests on the argument.
 
-**Which answers.** An answer that is not a single input is a mixture of inputs: a number between two
-points of a grid, or a set, of which a member is drawn. The probability of each symbol is then
-linear in the mixture. A ratio of two mixtures never exceeds the largest ratio of their parts, and a
-hockey-stick divergence is convex. (This mirrors "post-processing", Dwork & Roth 2014, section
-3.5.1: a mixture is a randomized map *before* the channel, and no such map reveals more than its
-inputs do.) So the points of the grid, or the members, are the worst answers. A few mixtures are
-walked too, to check that they are what they should be.
+**Which answers.** A number between two points of a grid is a mixture of inputs. The probability of
+each symbol is then linear in the mixture. A ratio of two mixtures never exceeds the largest ratio
+of their parts, and a hockey-stick divergence is convex. (This mirrors "post-processing", Dwork &
+Roth 2014, section 3.5.1: a mixture is a randomized map *before* the channel, and no such map
+reveals more than its inputs do.) So the points of the grid are the worst answers. A few mixtures
+are walked too, to check that they are what they should be.
+
+A set is an input of its own. A symbol's probability depends only on how many members of the set it
+favors. Where the sets are too many, two of each size are walked; a full one and the empty one
+differ as much as sets can.
 """
 
 from __future__ import annotations
@@ -125,13 +128,14 @@ class WalkPlan:
     rows: list[int]
 
     @classmethod
-    def of(cls, metric: Metric, inputs: tuple[int, ...], *, all_inputs: bool) -> WalkPlan:
+    def of(cls, metric: Metric, *, all_inputs: bool) -> WalkPlan:
         """Return which answers to a metric are walked, and how far.
 
         Rounding a number in exact fractions is slow, and there are a thousand paths. So all numbers
         are walked up to the input, but only mixtures and the ends of the range are walked beyond
         it.
         """
+        inputs = () if sets_of(metric) else inputs_of(metric.channel, all_inputs=all_inputs)
         answers, last = answers_of(metric, inputs, all_inputs=all_inputs), metric.channel.inputs - 1
         reported = answers
         if of_shape(metric.kind, WALKED_SHAPES).is_slow:
@@ -188,9 +192,14 @@ def _on_grid(kind: Grid, inputs: tuple[int, ...], last: int) -> list[Answer]:
     return list(dict.fromkeys(kind.answer_at(number) for number in stated))
 
 
+def sets_of(metric: Metric) -> int:
+    """Return how many sets a user can have; 0 if answers are no sets."""
+    return of_shape(metric.kind, WALKED_SHAPES).sets(metric)
+
+
 def leaves_out_sets(metric: Metric, *, all_inputs: bool) -> bool:
     """Whether only some of the sets that a user can have are walked."""
-    return not all_inputs and of_shape(metric.kind, WALKED_SHAPES).sets(metric) > MOST_SETS
+    return not all_inputs and sets_of(metric) > MOST_SETS
 
 
 def _count_of_sets(metric: Metric) -> int:
@@ -231,7 +240,7 @@ class WalkedShape(NamedTuple):
 WALKED_SHAPES: Final[Mapping[str, WalkedShape]] = {
     "Labels": WalkedShape(_labels),
     "Thresholds": WalkedShape(_cells),
-    "Subset": WalkedShape(_sets, coins=1, sets=_count_of_sets),
+    "Subset": WalkedShape(_sets, sets=_count_of_sets),
     "Grid": WalkedShape(_numbers, coins=1, is_slow=True),
     "MeanByGroup": WalkedShape(_pairs, coins=1),
 }

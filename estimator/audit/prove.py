@@ -41,6 +41,7 @@ from estimator.audit.answers import (
     coins_of_encoding,
     inputs_of,
     leaves_out_sets,
+    sets_of,
 )
 from estimator.audit.compare import RequestedLoss, RequestedLosses, Walk, integer
 from estimator.audit.paths import Chances, law_of
@@ -269,15 +270,15 @@ class Walks(NamedTuple):
 
 
 def _walks_of(channel: Channel) -> Walks:
-    return PERMANENT if channel.last_step is not channel else WALKS.get(channel.name, PLAIN)
+    return PERMANENT if channel.permanent_nanos else WALKS.get(channel.name, PLAIN)
 
 
 def _laws_of_plain(metric: Metric, all_inputs: bool) -> int:  # noqa: FBT001 as all in the table
-    return WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs).laws
+    return WalkPlan.of(metric, all_inputs=all_inputs).laws
 
 
 def _plain(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, all_inputs: bool) -> Iterator[Proof]:  # noqa: FBT001
-    plan = WalkPlan.of(metric, inputs_of(metric.channel, all_inputs=all_inputs), all_inputs=all_inputs)
+    plan = WalkPlan.of(metric, all_inputs=all_inputs)
     yield _report_proof(metric, _one_report(metric, plan, after_law), requests, all_inputs)
 
 
@@ -301,7 +302,8 @@ def _permanent(metric: Metric, requests: RequestedLosses, after_law: AfterLaw, a
 
 def _report_proof(metric: Metric, walk: Walk, requests: RequestedLosses, all_inputs: bool) -> Proof:  # noqa: FBT001
     proof = walk.proof(metric.name, metric.epsilon_nanos, requests.report)
-    return replace(proof, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
+    inputs = sets_of(metric) or proof.inputs
+    return replace(proof, inputs=inputs, leaves_out_sets=leaves_out_sets(metric, all_inputs=all_inputs))
 
 
 def _one_report(metric: Metric, plan: WalkPlan, after_law: AfterLaw) -> Walk:

@@ -17,6 +17,7 @@ from estimator.decoders import (
     exponential,
     hierarchical,
     noise,
+    one_of,
     optimal_mean,
     permanent,
     projective_geometry,
@@ -117,6 +118,12 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
         sampler=lambda channel: sampling.level_by_level(channel, sampler_of),
         parts=lambda channel: [level.channel for level in channel.levels],
     ),
+    "one-of": Inversion(
+        one_of.inverse,
+        sampler=sampling.by_question,
+        extreme=randomized_response.extreme,
+        likelier=_kept,
+    ),
     "rotated-axes": Inversion(extreme=randomized_response.extreme),
     "grouped-geometry": Inversion(),
     "crosses": Inversion(parts=lambda channel: channel.features),
@@ -125,7 +132,7 @@ INVERSIONS: Final[Mapping[str, Inversion]] = {
 
 
 def inversion_of(channel: Channel) -> Inversion:
-    """Return the row of a channel; of permanent answers that of the second step."""
+    """Return the row of a channel; of permanent answers and of sets that of the last step."""
     return INVERSIONS.get(channel.last_step.name, Inversion())
 
 
@@ -145,9 +152,9 @@ def inverse_of(channel: Channel) -> Inverse:
     inverse = inversion_of(channel).inverse
     if inverse is None:
         raise TypeError(f"{channel.name} has no labels")
-    if channel.last_step is not channel:
+    if channel.permanent_nanos:
         return permanent.two_step(channel, inverse_of(channel.last_step))
-    return inverse(channel)
+    return inverse(channel.last_step)
 
 
 def decoder_of(channel: Channel) -> Decoder | None:
@@ -170,10 +177,14 @@ def grid_law(channel: Channel) -> ChannelLaw:
 
 
 def extreme_of(channel: Channel) -> float:
-    """Return the largest probability that a report separates two answers by the whole epsilon."""
-    row = inversion_of(channel)
+    """Return the largest probability that a report separates two answers by the whole epsilon.
+
+    A set with as many members favored as can be has (1 - 1 / r) / (1 - 1 / e**epsilon) times that
+    of a member, where r is the ratio of members.
+    """
+    row, step = inversion_of(channel), channel.last_step
     if row.parts is None:
-        return row.extreme(channel)
+        return row.extreme(step) * float((1 - 1 / step.worst_ratio) / (1 - 1 / channel.worst_ratio))
     parts = row.parts(channel)
     return sum(map(extreme_of, parts)) / len(parts)
 
@@ -185,10 +196,14 @@ def blocks_of(channel: Channel) -> Blocks | None:
 
 
 def sampler_of(channel: Channel) -> Sampler:
-    """Return a function that draws tallies of a channel. What it needs is prepared once."""
-    if channel.last_step is not channel:
+    """Return a function that draws tallies of a channel. What it needs is prepared once.
+
+    Of sets it takes the devices with each drawn member.
+    """
+    if channel.permanent_nanos:
         first, second = sampler_of(permanent.first_step(channel)), sampler_of(channel.last_step)
         return lambda inputs, generator: second(first(inputs, generator), generator)
+    channel = channel.last_step
     sampler, of_channel = inversion_of(channel).sampler, blocks_of(channel)
     if sampler is not None:
         return sampler(channel)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from client_sdk.protocol.channel import COIN_SCALE, Channel
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.mechanisms.one_of import OneOf
 from client_sdk.protocol.mechanisms.rotated_axes import RotatedAxes
 from estimator.decoders.support import Support
 
@@ -23,6 +24,6 @@ def k_ary_support(channel: Channel) -> Support:
     return Support(own=channel.probability(0, given=0), other=channel.probability(0, given=1))
 
 
-def extreme(channel: KAryRandomizedResponse | RotatedAxes) -> float:
+def extreme(channel: KAryRandomizedResponse | OneOf | RotatedAxes) -> float:
     """Return the largest probability that a report separates two answers by the whole epsilon."""
     return float(channel.keep_numerator / COIN_SCALE)  # opposite vectors favour disjoint axes

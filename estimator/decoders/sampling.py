@@ -17,9 +17,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.channel import COIN_SCALE, Channel
 from client_sdk.protocol.mechanisms.block_design import BlockDesign
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
+from client_sdk.protocol.mechanisms.one_of import OneOf
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
@@ -225,5 +226,20 @@ def by_table(channel: Channel) -> Sampler:
             possible = np.flatnonzero(law)
             tally[possible] += generator.multinomial(inputs[given], law[possible])
         return tally
+
+    return sample
+
+
+def by_question(channel: OneOf) -> Sampler:
+    """Draw from the number of devices that would say no and yes to each question, shape (2 m,).
+
+    Each device has been assigned its question.
+    """
+    lie = float(1 - Fraction(channel.keep_numerator, COIN_SCALE))
+
+    def sample(inputs: Counts, generator: np.random.Generator) -> Counts:
+        lies = generator.binomial(inputs, lie)
+        told: Counts = inputs - lies + lies.reshape(-1, 2)[:, ::-1].ravel()
+        return told
 
     return sample

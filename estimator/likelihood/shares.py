@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from estimator.decoders.decoder import ChannelLaw, Inverse, TableLaw
+from estimator.decoders.one_of import OneOfShares
 from estimator.decoders.support import Support
 from estimator.statistics.arrays import Counts, Floats, nearest_shares
 
@@ -229,6 +230,8 @@ def maximum_likelihood(inverse: Inverse, counts: Counts) -> Floats:
     """
     if isinstance(inverse, Support):
         return _filled(inverse, counts)
+    if isinstance(inverse, OneOfShares):  # each share alone, because they need not add up to one
+        return np.clip(inverse.shares(counts, 1), 0.0, 1.0)
     nearest = nearest_shares(inverse.shares(counts, counts.sum(axis=-1, keepdims=True)))
     law: ChannelLaw = inverse
     if counts.shape[-1] * nearest.shape[-1] <= WRITTEN_OUT:

@@ -220,13 +220,13 @@ class Blanket:
         Each number errs by a few parts in 2^53, which the rounding of every law of `Shuffled`
         exceeds.
         """
-        step = channel.last_step
-        worst, total = cls.of_epsilon(as_float(epsilon_nanos(step))), blanket_weight(step)
+        # the blanket of sets is that of their members, because a set can lack any of them
+        worst, total = cls.of_epsilon(as_float(epsilon_nanos(channel))), blanket_weight(channel.last_step)
         if total is None or worst.local_epsilon > MOST_EPSILON:
             return worst
         likelier = (1 - total) / Fraction(math.expm1(worst.local_epsilon))
         others = total - likelier
-        most = Fraction(extreme_of(step) * math.exp(-worst.local_epsilon) * ROUNDING)
+        most = Fraction(extreme_of(channel) * math.exp(-worst.local_epsilon) * ROUNDING)
         apart = min(most, likelier, others)
         return cls(worst.local_epsilon, float(apart), float(likelier - apart), float(others - apart))
 

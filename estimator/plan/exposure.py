@@ -79,9 +79,8 @@ moments.
 
 def loss_of(channel: Channel) -> PrivacyLoss:
     """Return the privacy loss of one report, whatever was reported before."""
-    step = channel.last_step
-    worst = PrivacyLoss.worst(as_float(epsilon_nanos(step)), float(step.delta) * ROUNDED)
-    return worst._replace(extreme=min(worst.extreme, extreme_of(step) * ROUNDED))
+    worst = PrivacyLoss.worst(as_float(epsilon_nanos(channel)), float(channel.last_step.delta) * ROUNDED)
+    return worst._replace(extreme=min(worst.extreme, extreme_of(channel) * ROUNDED))
 
 
 class Exposure(Record, frozen=True):

@@ -162,7 +162,7 @@ def _least_noise(metric: Metric, position: float) -> float:
 
 def _first_step(channel: Channel) -> tuple[float, float]:
     """Return permanent answers' factor on a share, and the share of an absent value."""
-    if channel.last_step is channel:
+    if not channel.permanent_nanos:
         return 1.0, 0.0
     first = first_step(channel)
     keep, lie = (float(first.probability(0, given)) for given in (0, 1))

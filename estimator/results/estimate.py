@@ -244,7 +244,10 @@ class Figures:
         return self.part([self.labels[position] for position in positions], list(positions))
 
     def of_members(self, labels: Sequence[FigureLabel], most: int) -> Figures:
-        """Return how common each value is in sets with one of ``most`` places drawn."""
+        """Return how common each value is in sets with one of ``most`` places drawn.
+
+        ``most`` is 1 if each value has a share of its own.
+        """
         drawn = self.part(labels, slice(len(labels)))
         return Figures(
             labels,

@@ -60,6 +60,7 @@ KINDS: dict[str, dict[str, Field]] = {
     "mood_on_average": CATEGORY | {"kind": "ordinal", "statistic": "mean"},
     "useful": USEFUL,
     "languages": SET,
+    "languages_asked": SET | {"mechanism": "one-of"},
     "topic": NEAREST,
     "one_bit": NUMBER | {"mechanism": "one-bit"},
     "laplace": NUMBER | {"mechanism": "laplace", "epsilon": 2},

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from client_sdk.protocol import Metric, WindowKind
 from client_sdk.protocol.epsilon import exp_floor
 from client_sdk.protocol.kinds.category import Category
 from client_sdk.protocol.kinds.cross import Cross
@@ -22,6 +23,7 @@ from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.mechanisms import NAMES, catalogue, channel_for, designs
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+from estimator.analyses.metric import analysis_of
 from tests.support.vectors import vectors
 
 GOLDEN: dict[str, Any] = vectors("auto")
@@ -190,7 +192,7 @@ VALUES = tuple(f"v{index}" for index in range(24))
     [
         Category(VALUES),
         Ordinal(VALUES),
-        Subset(VALUES[:23], 3),
+        Subset(VALUES[:23], 1),
         Cross(Category(VALUES[:4]), Category(VALUES[:6])),
         Count(Fraction(23), "distribution"),
     ],
@@ -201,6 +203,24 @@ def test_everything_with_24_shares_gets_the_balanced_design_that_its_name_gives(
     channel = channel_for(domain, epsilon)
     assert channel.name == "balanced-design"
     assert channel == channel_for(domain, epsilon, "balanced-design")
+
+
+@pytest.mark.parametrize("values", [2, 3, 4, 7, 12, 20, 60])
+def test_a_set_has_the_mechanism_of_least_variance_of_a_rare_member(values: int) -> None:
+    def variance(kind: Subset, epsilon: RequestedEpsilon, mechanism: str) -> float:
+        metric = Metric("m", "?", kind, channel_for(kind, epsilon, mechanism), WindowKind.DAY)
+        analysis = analysis_of(metric)
+        assert analysis.squares is not None
+        return analysis.squares.variance(0.0) * analysis.factor**2
+
+    chosen = set()
+    for most, epsilon in itertools.product(sorted({1, 2, 3, 5, values} & {*range(1, values + 1)}), ("0.5", "1", "2")):
+        kind, asked = Subset(tuple(map(str, range(values))), most), requested(epsilon)
+        names = {catalogue.ONE_OF, designs.K_ARY, catalogue.category_mechanism(values + 1, asked.odds)}
+        least = min(variance(kind, asked, name) for name in names)
+        assert variance(kind, asked, catalogue.AUTO) <= least * catalogue.GOOD_ENOUGH * designs.GOOD_ENOUGH
+        chosen.add(channel_for(kind, asked).name)
+    assert len(chosen) > 1 or values == 2
 
 
 def test_what_is_chosen_has_the_fewest_symbols_of_all_that_are_good_enough() -> None:

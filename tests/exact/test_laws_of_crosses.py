@@ -1,4 +1,4 @@
-"""The law of crosses: every path of coins, and the exact epsilon between whole inputs."""
+"""The law of crosses and of one-of: every path of coins, the exact epsilon between whole inputs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 
+import numpy as np
 import pytest
 
 from client_sdk.protocol import COIN_SCALE, Coins
 from client_sdk.protocol.mechanisms.crosses import Crosses
+from client_sdk.protocol.mechanisms.one_of import OneOf
+from estimator.decoders import one_of
 from tests.support.devices.definitions import CROSSED_MODEL, metric_of
 from tests.support.laws.bands import request
 from tests.support.laws.coins import Path, ScriptedCoins, exact_paths, law_of
@@ -135,3 +138,54 @@ def test_what_looks_at_the_values_outside_has_no_epsilon(wrong: type[Crosses]) -
 
 def test_no_numerator_is_certain() -> None:
     assert all(0 < keep < COIN_SCALE for channel in SMALL for keep in channel.keep_numerators)
+
+
+@pytest.mark.parametrize("questions", [1, 2, 4])
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "4"])
+def test_one_of_several_questions_has_the_law_of_crosses_of_two_cells_each(epsilon: str, questions: int) -> None:
+    channel, crosses = OneOf.within(request(epsilon), questions), Crosses.within(request(epsilon), (2,) * questions)
+    for given in whole_inputs(crosses):
+        paths = list(exact_paths(partial(channel.perturb, given)))
+        symbols = range(channel.symbols)
+        assert law_of(paths) == {symbol: channel.probability(symbol, given) for symbol in symbols}
+        assert law_of(paths) == {symbol: crosses.probability(symbol, given) for symbol in symbols}
+        assert {path.coins for path in paths} == {2}
+    assert (channel.worst_ratio, channel.symbols) == (crosses.worst_ratio, crosses.symbols)
+
+
+class DrawsByTheAnswer(OneOf):
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        coins.below(self.inputs)
+        question = max(range(self.inputs), key=value.__getitem__)
+        return 2 * question + (value[question] ^ (not coins.bernoulli(self.keep_numerator)))
+
+
+class SaysTheTruth(OneOf):
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        question = coins.below(self.inputs)
+        coins.bernoulli(self.keep_numerator)
+        return 2 * question + value[question]
+
+
+@pytest.mark.parametrize("wrong", [DrawsByTheAnswer, SaysTheTruth])
+def test_a_wrong_draw_of_a_question_is_refused_and_has_no_epsilon(wrong: type[OneOf]) -> None:
+    mutant = wrong.within(request("1"), 3)
+    inputs = list(product((0, 1), repeat=3))
+    laws = [law_of(list(exact_paths(partial(mutant.perturb, given)))) for given in inputs]
+    assert laws != [{symbol: mutant.probability(symbol, given) for symbol in range(6)} for given in inputs]
+    assert worst(laws) > mutant.worst_ratio
+
+
+def test_the_shares_of_one_of_several_questions_are_unbiased() -> None:
+    channel = OneOf.within(request("1"), 3)
+    inverse = one_of.inverse(channel)
+    for given in product((0, 1), repeat=3):
+        law = np.array([float(channel.probability(symbol, given)) for symbol in range(channel.symbols)])
+        assert inverse.symbol_law(np.array(given, dtype=float)) == pytest.approx(law)
+        scores = np.array([inverse.contrast(weights) for weights in np.eye(3)])
+        assert scores @ law == pytest.approx(np.array(given, dtype=float))
+        squares = scores**2 @ law
+        assert squares == pytest.approx(3 * np.where(given, inverse.squares(3).own, inverse.squares(3).other))
+        assert inverse.shares(np.rint(law * 6e15).astype(np.int64), 6 * 10**15) == pytest.approx(
+            np.array(given, dtype=float)
+        )

@@ -74,8 +74,10 @@ def metric_of(fields: dict[str, Field]) -> Metric:
 
 
 def inputs_of(metric: Metric) -> Sequence[Any]:
-    """Return all inputs of a channel; of one for vectors the signed axes."""
+    """Return all inputs of a channel; of one for vectors the signed axes, for sets neighbors."""
     inputs = metric.channel.inputs
+    if metric.kind.drawn:
+        return [tuple((first + step) % inputs for step in range(metric.kind.drawn)) for first in range(inputs)]
     if isinstance(metric.kind, CrossedModel):
         return list(product(*map(range, metric.kind.pairs)))
     if metric.channel.turns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial
 from itertools import permutations
 
@@ -29,7 +30,7 @@ def metric(size: int, most: int, mechanism: str = "k-ary-randomized-response", e
 @pytest.mark.parametrize(("size", "most"), SIZES)
 def test_a_report_of_a_set_obeys_every_law(size: int, most: int, check: SetCheck) -> None:
     for epsilon in ("0.1", "1", "4"):
-        check(SetSubject(metric(size, most, epsilon=epsilon), right_report))
+        check(SetSubject(metric(size, most, epsilon=epsilon), request(epsilon), right_report))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def test_a_report_of_a_set_obeys_every_law(size: int, most: int, check: SetCheck
 )
 def test_a_set_by_a_design_is_the_mixture_of_its_rows_with_as_many_coins_for_all(size: int, mechanism: str) -> None:
     metric_of = metric(size, 2, mechanism, "0.5")
-    channel = metric_of.channel
+    channel = metric_of.channel.last_step
     assert channel.inputs == size + 1
     dummy = channel.inputs - 1
     counts = set()
@@ -47,6 +48,18 @@ def test_a_set_by_a_design_is_the_mixture_of_its_rows_with_as_many_coins_for_all
         assert observed == {symbol: (laws[0][symbol] + laws[1][symbol]) / 2 for symbol in range(channel.symbols)}
         counts |= {path.coins for path in exact_paths(partial(metric_of.perturb, answer))}
     assert len(counts) == 1
+
+
+@pytest.mark.parametrize(("size", "most"), SIZES)
+def test_a_set_that_is_asked_for_one_value_tells_by_one_ratio_whether_it_has_it(size: int, most: int) -> None:
+    metric_of = metric(size, most, "one-of")
+    ratio, values = metric_of.channel.worst_ratio, VALUES[:size]
+    for answer in SetSubject(metric_of, request("1"), right_report).answers():
+        weights = [ratio if said == (value in answer) else Fraction(1) for value in values for said in (False, True)]
+        law_of_answer = exact_law(partial(metric_of.perturb, answer))
+        assert law_of_answer == {symbol: weight / (size * (ratio + 1)) for symbol, weight in enumerate(weights)}
+        assert {path.coins for path in exact_paths(partial(metric_of.perturb, answer))} == {2}
+    assert ratio <= request("1").odds
 
 
 def test_a_set_a_list_and_a_tuple_in_any_order_have_one_law() -> None:
@@ -78,12 +91,12 @@ def test_what_is_no_set_of_the_values_is_refused_without_a_coin_and_never_shown(
 
 def test_a_set_of_at_most_one_of_two_values_is_a_category_with_a_value_for_none() -> None:
     metric_of = metric(2, 1)
-    rows = [law(metric_of.channel, value) for value in range(3)]
+    rows = [law(metric_of.channel.last_step, value) for value in range(3)]
     assert [exact_law(partial(metric_of.perturb, answer)) for answer in (["a"], ["b"], [])] == rows
 
 
 def killers(report: object, most: int) -> set[str]:
-    subject = SetSubject(metric(3, most), report)  # type: ignore[arg-type] # a way to report
+    subject = SetSubject(metric(3, most), request("1"), report)  # type: ignore[arg-type] # a way to report
     return {check.__name__ for check in SET_CHECKS if refuses(partial(check, subject))}
 
 
@@ -94,7 +107,7 @@ def test_a_wrong_report_of_a_set_is_refused(name: str) -> None:
 
 
 def test_a_report_that_is_right_but_for_its_coins_is_refused_only_for_them() -> None:
-    assert killers(SET_MUTANTS["a coin for members only"], 2) == {"set_coins_are_as_many_on_every_path"}
+    assert killers(SET_MUTANTS["a coin more for members"], 2) == {"set_coins_are_as_many_on_every_path"}
 
 
 def test_every_check_of_a_set_kills_a_mutant() -> None:

@@ -26,8 +26,10 @@ from client_sdk.protocol.mechanisms.exponential import Exponential, by_distance
 from client_sdk.protocol.mechanisms.gaussian import Gaussian
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.one_of import OneOf
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
+from client_sdk.protocol.mechanisms.randomized_response import RandomizedResponse
 from client_sdk.protocol.mechanisms.square_wave import SquareWave
 from client_sdk.protocol.requested_epsilon import RequestedEpsilon
 from estimator.decoders import sampling as tally_sampler
@@ -78,7 +80,7 @@ SMALL: dict[str, tuple[Channel, list[int]]] = {
     "laplace": (Laplace.within(EPSILON_1, 4), [1, 0, 2, 0]),
     "gaussian": (Gaussian(2, 2, (4, 2, 1), Fraction(4)), [1, 2]),
     "exponential": (Exponential.within(EPSILON_1, by_distance(3)), [1, 0, 2]),
-    "a set": (channel_for(Subset(("a", "b", "c"), 2), EPSILON_1, "auto"), [1, 0, 1, 1]),
+    "a set": (channel_for(Subset(("a", "b", "c"), 2), EPSILON_1, "auto").last_step, [1, 0, 1, 1, 0]),
     "a cross": (channel_for(Cross(Boolean(), Boolean()), EPSILON_1, "k-ary-randomized-response"), [1, 0, 1, 1]),
 }
 LARGER: dict[str, Channel] = {
@@ -124,6 +126,13 @@ def check_sampler(sampler: Sampler, channel: Channel, inputs: list[int]) -> None
 def test_a_tally_is_drawn_by_the_law_of_its_devices(name: str) -> None:
     channel, inputs = SMALL[name]
     check_sampler(sampler_of(channel), channel, inputs)
+
+
+def test_a_tally_of_one_of_several_questions_is_that_of_each_as_if_it_were_the_only_one() -> None:
+    check_sampler(sampler_of(OneOf.within(EPSILON_1, 1)), RandomizedResponse.within(EPSILON_1), [1, 2])
+    draw, generator = sampler_of(OneOf.within(EPSILON_1, 3)), np.random.default_rng(1)
+    tally = draw(np.array([0, 5, 3, 0, 2, 9]), generator)
+    assert tally.reshape(3, 2).sum(axis=1).tolist() == [5, 3, 11]
 
 
 def test_pieces_and_forgotten_tables_change_no_law(monkeypatch: pytest.MonkeyPatch) -> None:

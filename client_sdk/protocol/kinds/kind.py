@@ -115,6 +115,7 @@ class Kind(ABC):
         shapes: for which mechanisms its inputs are fit: ``labels``, a ``grid``, and others.
         unshared: what is wrong with a mechanism of labels if its inputs are none.
         always_persists: whether what it counts is kept on disk, whatever the registry says.
+        drawn: from how many inputs, which together are its answer, one is drawn; 0 if it is one.
         unit: what its numbers count if the registry does not say.
         statistic: what is estimated: ``mean``, ``distribution`` or ``quantiles`` of numbers;
             empty for shares.
@@ -139,6 +140,7 @@ class Kind(ABC):
     unshared: ClassVar[str] = ""
     always_persists: ClassVar[bool] = False
     unit: ClassVar[str] = ""
+    drawn: int = 0
     statistic: str = ""
     statistics: ClassVar[tuple[str, ...]] = ()
     is_named: ClassVar[bool] = True

@@ -1,13 +1,8 @@
-"""A set of named values: one member is sampled, so that a set costs as much as one value.
+"""A set of named values: padded with dummies, so that every set has as many members.
 
-A set is padded with dummies to ``max_items`` members. One member is drawn and reported through a
-channel of k + 1 inputs, the last of which stands for every dummy. For the whole set, the law of the
-symbol is a mixture of rows of that channel. The ratio of two mixtures is never above the largest
-ratio of two rows, so a report of a set has the channel's epsilon, however the sets differ.
-
-Sources: Qin, Yang, Yu, Khalil, Xiao & Ren 2016, "Heavy hitter estimation over set-valued data with
-local differential privacy", section 4; Wang, Li & Jha 2018, "Locally differentially private
-frequent itemset mining", section IV.
+The input is the padded set: its members and dummies, together ``max_items``. The channel draws one
+of them and reports it (`client_sdk.protocol.mechanisms.drawn_member`). A channel with as many
+inputs as values takes yes or no to each instead, and reports one of these answers (`one_of`).
 """
 
 from __future__ import annotations
@@ -24,6 +19,7 @@ from client_sdk.protocol.kinds.key import OTHER, VALUES, Key, whole
 from client_sdk.protocol.kinds.kind import (
     MAX_CATEGORIES,
     MEMBERS_APART,
+    NO_COINS,
     AskedQuestion,
     Kind,
     Label,
@@ -71,7 +67,7 @@ class Subset(Kind):
         fill_in="is not for this set; record an answer in every window instead",
     )
     is_named: ClassVar[bool] = False
-    shapes: ClassVar[tuple[str, ...]] = ("labels",)
+    shapes: ClassVar[tuple[str, ...]] = ("labels", "members")
 
     values: tuple[str, ...]
     max_items: int
@@ -83,13 +79,18 @@ class Subset(Kind):
         object.__setattr__(self, "_members", Category(self.values, other=self.other))
 
     @property
+    def drawn(self) -> int:  # type: ignore[override] # of other kinds a constant
+        """The size of a padded set, s."""
+        return self.max_items
+
+    @property
     def size(self) -> int:
-        """The number of inputs, k + 1: the values, and one input for all dummies."""
+        """The least number of inputs, k + 1: the values, and a dummy."""
         return len(self.values) + 1
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The value that each input stands for; the last input, the dummy, has none."""
+        """The value that each input stands for; the last inputs, the dummies, have none."""
         return self.values
 
     @property
@@ -110,21 +111,27 @@ class Subset(Kind):
         """The part of the edition that describes what may be answered."""
         return {**self._members.definition, "max_items": self.max_items}
 
-    def encode(self, answer: object, inputs: int, coins: Coins) -> int:
-        """Return the input of one of ``max_items`` places, drawn uniformly.
+    def encode(self, answer: object, inputs: int, coins: Coins) -> tuple[int, ...]:  # noqa: ARG002 of other shapes
+        """Return the padded set: members in the registry's order, then dummies.
 
-        Members fill the first places in the registry's order; dummies fill the rest. Every set
-        takes one draw.
+        The dummies are the last of the inputs that are no values. They differ, if there are enough.
+        Without any it is 1 for each member, and 0 for each other value.
         """
         members = self.members(answer)
-        place = coins.below(self.max_items)
-        return members[place] if place < len(members) else inputs - 1
+        if inputs == len(self.values):
+            return _yes_to(members, inputs)
+        places = range(len(members), self.max_items)
+        return (*members, *(min(len(self.values) + place, inputs - 1) for place in places))
 
     def law(self, answer: object, inputs: int) -> Law:
-        """Return the members, each as likely as the others, and the dummies."""
-        members, each = self.members(answer), Fraction(1, self.max_items)
-        dummies = 1 - each * len(members)
-        return dict.fromkeys(members, each) | ({inputs - 1: dummies} if dummies else {})
+        """Return the only padded set of an answer."""
+        return {self.encode(answer, inputs, NO_COINS): Fraction(1)}
+
+    def draw(self, inputs: int, coins: Coins) -> tuple[int, ...]:
+        """Return neighboring values or dummies from a random one on, in place of a wrong answer."""
+        first = coins.below(inputs)
+        drawn = [(first + step) % inputs for step in range(self.max_items)]
+        return tuple(drawn) if inputs > len(self.values) else _yes_to(drawn, inputs)
 
     def members(self, answer: object) -> list[int]:
         """Return the inputs of an answer's members, in rising order.
@@ -161,13 +168,20 @@ class Subset(Kind):
         sets = dict.fromkeys(((), self.values[: self.max_items], self.values[-self.max_items :]))
         return tuple(NamedAnswer(members, "{" + ", ".join(members) + "}") for members in sets)
 
-    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:  # noqa: ARG002 of other kinds
+    def statement(self, asked: AskedQuestion, say: Sentences) -> Iterator[str]:
         """Yield the values, and which of them stands for others."""
-        yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
+        if asked.inputs == len(self.values):
+            yield say("statement.set_asked", answers=listed(self.values, say))
+        else:
+            yield say("statement.set", most=self.max_items, answers=listed(self.values, say))
         yield from self._members.said_of_others(say)
 
     def reported(self, channel: Channel, symbol: int, labels: Sequence[Label], say: Sentences) -> str:
-        """Return the members that make a symbol likeliest."""
+        """Return the members that make a symbol likeliest, or yes or no to one of them."""
+        if channel.inputs == len(self.values):
+            value, is_member = divmod(symbol, 2)
+            answer = say("reported.true" if is_member else "reported.false")
+            return say("reported.feature", feature=said(labels[value], say), answers=answer)
         inputs = channel.likeliest(symbol)
         named = (said(labels[each], say) if each < len(labels) else say("reported.padding") for each in inputs)
         return either(named, say)
@@ -183,3 +197,9 @@ class Subset(Kind):
         """A set or list of members."""
         member = self._members.typescript_type
         return f"ReadonlySet<{member}> | readonly ({member})[]"
+
+
+def _yes_to(members: Sequence[int], values: int) -> tuple[int, ...]:
+    """Return 1 for each member, and 0 for each other value."""
+    given = frozenset(members)
+    return tuple(int(value in given) for value in range(values))

@@ -124,6 +124,7 @@ class Mechanism(NamedTuple):
 
 
 AUTO: Final = "auto"
+ONE_OF: Final = "one-of"
 ONE_BIT: Final = "one-bit"
 
 _OF_NUMBERS: Final = ("mean", "distribution", "quantiles")
@@ -190,6 +191,7 @@ MECHANISMS: Final[Mapping[str, Mechanism]] = {
         Mechanism("optimal-mean", "client_sdk.protocol.mechanisms.optimal_mean:OptimalMean", "grid", ("mean",)),
         Mechanism("rotated-axes", "client_sdk.protocol.mechanisms.rotated_axes:RotatedAxes", "ball"),
         Mechanism("grouped-geometry", "client_sdk.protocol.mechanisms.grouped_geometry:GroupedGeometry", "cells"),
+        Mechanism(ONE_OF, "client_sdk.protocol.mechanisms.one_of:OneOf", "members"),
         Mechanism("crosses", "client_sdk.protocol.mechanisms.crosses:Crosses", "features"),
     )
 }
@@ -231,7 +233,7 @@ def channel_for(  # noqa: PLR0913 what a definition may say of its mechanism
     request = ChannelRequest(kind, epsilon, has_no_answer, delta, utility)
     chosen = MECHANISMS[_automatic(request, is_permanent=permanent is not None) if mechanism == AUTO else mechanism]
     _check(chosen, request)
-    channel = chosen.build(request)
+    channel = _of_sets(chosen, request) if kind.drawn and chosen.shape == "labels" else chosen.build(request)
     if channel.worst_ratio <= 1:
         raise ValueError(
             f"at epsilon {epsilon.text} a channel of {channel.inputs} inputs would carry nothing; raise epsilon"
@@ -273,7 +275,15 @@ def _automatic(request: ChannelRequest, *, is_permanent: bool) -> str:
         return ONE_BIT
     if "grid" in request.shapes:
         return number_mechanism(kind.statistic, kind.size, request.epsilon.odds)
+    if kind.drawn:
+        return set_mechanism(request.size - 1, kind.drawn, request.epsilon.odds)
     return category_mechanism(request.size, request.epsilon.odds)
+
+
+def _of_sets(mechanism: Mechanism, request: ChannelRequest) -> Channel:
+    from client_sdk.protocol.mechanisms.drawn_member import DrawnMember  # noqa: PLC0415 1 ms
+
+    return DrawnMember.build(mechanism, request)
 
 
 def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: RequestedEpsilon) -> Channel:
@@ -291,7 +301,7 @@ def _permanent(channel: Channel, permanent: RequestedEpsilon, epsilon: Requested
 def category_mechanism(inputs: int, odds: Fraction) -> str:
     """Return the name of the mechanism for ``inputs`` categories at e**epsilon = ``odds``.
 
-    All that has shares asks here: categories, ordinals, sets, crosses and small counts.
+    All that has shares asks here: categories, ordinals, crosses, small counts, and members of sets.
     """
     from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
 
@@ -301,6 +311,26 @@ def category_mechanism(inputs: int, odds: Fraction) -> str:
     least = min(candidate.variance for candidate in candidates)
     good = (candidate for candidate in candidates if candidate.variance <= GOOD_ENOUGH * least)
     return min(good, key=lambda candidate: candidate.symbols).name
+
+
+def set_mechanism(values: int, drawn: int, odds: Fraction) -> str:
+    """Return the name of the mechanism for sets of at most ``drawn`` values.
+
+    It has the least variance of the share of a rare value. K-ary randomized response favors all
+    members. A design favors only the one that is drawn, but in blocks, which is worth more where
+    the values are many and epsilon is small. To ask for one value of all is best where most values
+    may be members.
+    """
+    from client_sdk.protocol.mechanisms import designs  # noqa: PLC0415 2 ms
+
+    gap = (odds - 1) ** 2
+    favoring_all = (values + drawn * odds - 1) / gap
+    asking_one = values * odds / gap
+    block_size = designs.best_subset_size(values + 1, odds)
+    favoring_one = drawn**2 * designs.rare_variance(values + 1, block_size, odds)
+    if asking_one < min(favoring_all, favoring_one):
+        return ONE_OF
+    return designs.K_ARY if favoring_all <= GOOD_ENOUGH * favoring_one else category_mechanism(values + 1, odds)
 
 
 def _balanced(inputs: int, odds: Fraction) -> Iterator[Candidate]:

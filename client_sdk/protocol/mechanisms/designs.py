@@ -126,10 +126,20 @@ def subset_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
     It is averaged over a uniform population. ``size`` 1 is k-ary randomized response. ``inputs`` is
     at least 2, ``size`` from 1 to inputs - 1.
     """
+    return _average_variance(inputs, *_support(inputs, size, odds))
+
+
+def rare_variance(inputs: int, size: int, odds: Fraction) -> Fraction:
+    """Return n times the variance of a share near 0 by subset selection, as `subset_variance`."""
+    supported, unsupported = _support(inputs, size, odds)
+    return unsupported * (1 - unsupported) / (supported - unsupported) ** 2
+
+
+def _support(inputs: int, size: int, odds: Fraction) -> tuple[Fraction, Fraction]:
+    """Return how likely a subset holds the answer, and another given value."""
     total = odds * size + inputs - size
     supported = odds * size / total
-    unsupported = (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
-    return _average_variance(inputs, supported, unsupported)
+    return supported, (odds * size * (size - 1) + (inputs - size) * size) / ((inputs - 1) * total)
 
 
 def best_subset_size(inputs: int, odds: Fraction) -> int:

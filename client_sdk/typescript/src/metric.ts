@@ -48,7 +48,9 @@ export class Metric {
 
   /** Return the symbol to report for a true answer. Of an invalid one the input is drawn evenly, and that is noted. */
   perturb(answer: unknown, coins: Coins, note?: () => void): number {
-    return this.channel.perturb(valid(this.encode(answer, coins), this.channel.inputs, coins, note), coins);
+    const { domain, channel } = this;
+    const drawn = () => domain.draw?.(coins) ?? pick(coins, channel.inputs);
+    return channel.perturb(valid(this.encode(answer, coins), drawn, note), coins);
   }
 
   /** Return what is added to a count, from 0 to its max. An invalid number is drawn evenly, and that is noted. */
@@ -56,7 +58,8 @@ export class Metric {
     const { kind, domain } = this.compiled;
     const inputs = domain.max! + 1; // a point for each number, which leaves rounding no choice
     const surely = { bernoulli: (numerator) => numerator > 0n } as Coins;
-    return valid(this.encode(by, surely, this.kinds[kind]!(domain, inputs, this.kinds)), inputs, coins, note);
+    const addend = this.encode(by, surely, this.kinds[kind]!(domain, inputs, this.kinds));
+    return valid(addend, () => pick(coins, inputs), note);
   }
 
   /** Return in words what the report of a symbol says: the answers that make it likeliest. */
@@ -80,10 +83,10 @@ export class Metric {
   }
 }
 
-function valid(input: number | undefined, inputs: number, coins: Coins, note?: () => void): number {
+function valid(input: number | undefined, drawn: () => number, note?: () => void): number {
   if (input !== undefined) return input;
   note?.();
-  return pick(coins, inputs);
+  return drawn();
 }
 
 /** The most answers to name of those that one report speaks for. */

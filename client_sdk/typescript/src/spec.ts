@@ -14,7 +14,7 @@ export { optimalMean, squareWave } from "./mechanisms/bands.js";
 export { cyclicDesign } from "./mechanisms/cyclic.js";
 export { hierarchical } from "./mechanisms/hierarchical.js";
 export { projectiveGeometry } from "./mechanisms/projective.js";
-export { kAryRandomizedResponse, oneBit, randomizedResponse } from "./mechanisms/response.js";
+export { kAryRandomizedResponse, oneBit, oneOf, randomizedResponse } from "./mechanisms/response.js";
 export { exponential, gaussian, laplace } from "./mechanisms/weights.js";
 export { Metric } from "./metric.js";
 export { parseWindow, windowOf, type Window } from "./window.js";

@@ -20,10 +20,10 @@ async function gzipped(source: string): Promise<number> {
 }
 
 // A KB is 1,000 bytes here, the smaller one of the two.
-test("everything is at most 13.6 KB", async () => {
+test("everything is at most 13.75 KB", async () => {
   const bytes = await gzipped('export * from "hearsay-ldp"; export * from "hearsay-ldp/spec";');
   console.log(`everything: ${bytes} bytes`);
-  assert.ok(bytes <= 13_600, `${bytes}`);
+  assert.ok(bytes <= 13_750, `${bytes}`);
 });
 
 test("booleans, categories and means of numbers, with their words, are at most 9.85 KB", async () => {

@@ -210,14 +210,13 @@ const questions = {
     "max_items": 2
    },
    "window": "day",
-   "mechanism": "cyclic-design",
+   "mechanism": "k-ary-randomized-response",
    "integers": {
-    "inputs": "6",
-    "block_size": "2",
-    "base_blocks": "5",
-    "keep_numerator": "10627480729818066791"
+    "inputs": "7",
+    "keep_numerator": "7841676344458411400",
+    "drawn": "2"
    },
-   "edition": "f90f49955fe5",
+   "edition": "e44056d474be",
    "terms": "d1a611d633704906",
    "nanos": "1000000000",
    "attos": "0"

@@ -117,7 +117,7 @@ def _of_channel(channel: Channel) -> Audited:
 
 
 def _of_set(metric: Metric, report: Report) -> Audited:
-    subject = SetSubject(metric, report)
+    subject = SetSubject(metric, bands.request("1"), report)
     answers = list(subject.answers())
     played = [answers.index(tuple(answer.value)) for answer in extremes(metric)]  # type: ignore[arg-type] # sets
     claim = PrivacyClaim(as_float(metric.epsilon_nanos))

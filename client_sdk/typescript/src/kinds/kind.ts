@@ -9,6 +9,8 @@ export interface Domain {
   readonly expected: string;
   /** The number of answers; 0 if they are points of a grid. */
   readonly size: number;
+  /** Return the input of an invalid answer; without this method any input, drawn evenly. */
+  draw?(coins: Coins): number;
   /** Return the input symbol of an answer; undefined if the answer is none of the domain. */
   encode(answer: unknown, coins: Coins): number | undefined;
   /** Return the answer of an input symbol in words. */

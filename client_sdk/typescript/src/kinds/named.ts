@@ -16,12 +16,22 @@ export const category: Kind = named;
 /** One step of a scale. */
 export const ordinal: Kind = category;
 
-/** One member of the set, padded with dummies, is drawn: a set costs as much as one value. */
+/**
+ * One member of the set, padded with different dummies, is drawn: the draw hides the set, too. A channel with as many
+ * inputs as values asks for one value, whatever the set has; 2 j + 1 is yes to value j.
+ */
 export const set: Kind = (definition, inputs) => {
   const [members, most] = [named(definition), definition.max_items!];
+  const asks = inputs === members.size;
+  const places = asks ? inputs : most;
   return {
     expected: `at most ${most} different ones, each ${members.expected}`,
     size: inputs,
+    draw(coins) {
+      const first = pick(coins, inputs);
+      const place = pick(coins, places);
+      return asks ? 2 * place + +((place - first + inputs) % inputs < most) : (first + place) % inputs;
+    },
     encode(answer, coins) {
       if (!(Array.isArray(answer) || answer instanceof Set)) return undefined;
       const [given, values] = [[...answer], new Set(answer)];
@@ -29,9 +39,15 @@ export const set: Kind = (definition, inputs) => {
       const symbols = [...new Set(given.map((value) => members.encode(value, coins)))];
       if (symbols.includes(undefined) || symbols.length > most || values.size < given.length) return undefined;
       const rising = (symbols as number[]).sort((left, right) => left - right);
-      return rising[pick(coins, most)] ?? inputs - 1;
+      const place = pick(coins, places);
+      if (asks) return 2 * place + +rising.includes(place);
+      return rising[place] ?? Math.min(members.size + place, inputs - 1);
     },
-    label: (input, say) => (input < members.size ? members.label(input, say) : say("reported.padding")),
+    label(input, say) {
+      if (!asks) return input < members.size ? members.label(input, say) : say("reported.padding");
+      const answers = say(input % 2 ? "reported.true" : "reported.false");
+      return say("reported.feature", { feature: members.label(input >> 1, say), answers });
+    },
   };
 };
 

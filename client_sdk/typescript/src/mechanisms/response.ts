@@ -16,6 +16,12 @@ function likeliest(symbol: number): number[] {
 /** Randomized response on the two ends of a range. */
 export const oneBit: Mechanism = randomizedResponse;
 
+/** Randomized response to one of several questions: 2 j + 1 is yes to question j, which the kind has drawn. */
+export const oneOf: Mechanism = (integers) => {
+  const [keep, inputs] = [big(integers, "keep_numerator"), small(integers, "inputs")];
+  return { inputs, symbols: 2 * inputs, perturb: (value, coins) => (coins.bernoulli(keep) ? value : value ^ 1), likeliest };
+};
+
 export const kAryRandomizedResponse: Mechanism = (integers) =>
   kAry(small(integers, "inputs"), big(integers, "keep_numerator"));
 

@@ -6,12 +6,14 @@ import re
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from client_sdk.protocol import Metric
 from client_sdk.protocol.kinds.cross import MeanByGroup
 from client_sdk.protocol.kinds.grid import Grid
+from client_sdk.protocol.kinds.kind import NO_COINS
 from client_sdk.protocol.kinds.set import Subset
 from client_sdk.protocol.sentences import SHIPPED, Sentences, shipped
 from client_sdk.protocol.statement import bet_in_words, evidence, truth, truth_in_words
@@ -93,9 +95,12 @@ def test_as_many_reports_say_the_truth_as_is_said_whatever_the_answer_is(name: s
 @pytest.mark.long
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_odds_after_a_report_are_as_is_said_at_most_and_reached(name: str) -> None:
-    channel = QUESTIONS[name].channel
-    step = channel.last_step
-    inputs = range(step.inputs) if step.inputs <= MOST else (0, 1, step.inputs - 2, step.inputs - 1)
+    kind, channel = QUESTIONS[name].kind, QUESTIONS[name].channel
+    step, inputs = channel.last_step, list[Any](range(channel.inputs))
+    if kind.drawn:
+        step, inputs = channel, [kind.encode(each.value, channel.inputs, NO_COINS) for each in kind.extremes()]
+    elif len(inputs) > MOST:
+        inputs = [*inputs[:2], *inputs[-2:]]
     symbols = range(step.symbols)
     rows = [[step.probability(symbol, given) for symbol in symbols] for given in inputs]
     sure = {

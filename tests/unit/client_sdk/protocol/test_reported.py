@@ -67,6 +67,7 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         "rotated-axes",
         "grouped-geometry",
         "crosses",
+        "one-of",
     }
 
 
@@ -77,6 +78,8 @@ def test_every_mechanism_of_the_catalogue_is_named() -> None:
         (BOOLEAN | {"fill_in": True}, 2, "nothing recorded"),
         (CATEGORY | {"values": ["dark", "light", "auto"], "mechanism": "k-ary-randomized-response"}, 1, "light"),
         (SET | {"mechanism": "k-ary-randomized-response"}, 3, "nothing more"),
+        (SET | {"mechanism": "one-of"}, 4, "c: false"),
+        (SET | {"mechanism": "one-of"}, 3, "b: true"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 1, "5,000"),
         (NUMBER | {"mechanism": "one-bit", "low": 0, "high": 5000}, 0, "0"),
         (TEXT, 3541 * 2 + 5, "texts in 60 of 3,541 cells, those of point 5 in group 2"),

@@ -129,7 +129,8 @@ def test_a_metric_of_any_kind_turns_an_answer_into_the_symbol_of_the_vector(vect
 def test_the_vectors_cover_every_mechanism_and_every_kind() -> None:
     mechanisms = set(NAMES) - {AUTO}
     channels = [*COINS["channels"], *vectors("vector")["channels"], *vectors("model")["channels"], vectors("text")]
-    assert {vector["mechanism"] for vector in channels} == mechanisms
+    of_sets = {Registry.parse(vector["definition"]).metric(vector["metric"]).channel.name for vector in COINS["kinds"]}
+    assert {vector["mechanism"] for vector in channels} | of_sets & {"one-of"} == mechanisms
     assert {vector["mechanism"] for vector in EDITIONS} == mechanisms
     domains = (Boolean, Category, Ordinal, Subset, Cross, MeanByGroup, Number, Count, Activity, Nearest, Vector, Text)
     kinds = {kind.name for kind in (*domains, Model, CrossedModel)}
@@ -172,8 +173,15 @@ def odds_of(vector: dict[str, Any]) -> Decimal:
 
 @pytest.mark.parametrize("vector", KEEPING, ids=named)
 def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(vector: dict[str, Any]) -> None:
-    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, s of m symbols or values supported."""
-    total, size = vector["symbols"], 1
+    """floor(2^64 · E s / (E s + m - s)), E = e^epsilon, s of m symbols or values supported.
+
+    Of a set with all n members favored E is 1 + n (e^epsilon - 1), and what is charged is epsilon.
+    """
+    total, size, drawn = vector["symbols"], 1, 1
+    if vector["mechanism"] == "k-ary-randomized-response":
+        drawn = int(vector["integers"].get("drawn", 1))
+    if vector["mechanism"] == "one-of":
+        total = 2
     if vector["mechanism"] == "cyclic-design":
         total, size = (int(vector["integers"][name]) for name in ("inputs", "block_size"))
     if vector["mechanism"] == "balanced-design":
@@ -185,11 +193,12 @@ def test_the_keep_numerator_of_a_vector_follows_from_the_formula_at_100_digits(v
         size = sum(prime**power for power in range(dimension - 1))
         total = size + prime ** (dimension - 1)
     with localcontext(prec=100):
-        odds = odds_of(vector)
+        odds = 1 + drawn * (odds_of(vector) - 1)
         keep = COIN_SCALE * odds * size / (odds * size + total - size)
         assert int(vector["integers"]["keep_numerator"]) == int(keep)
         charged = Decimal(vector["epsilon_nanos"])
         exact = (total - size) * int(keep) / Decimal(size * (COIN_SCALE - int(keep)))
+        exact = 1 + (exact - 1) / drawn
         assert charged - 1 < exact.ln() * 10**9 <= charged
 
 

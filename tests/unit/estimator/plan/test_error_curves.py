@@ -145,9 +145,14 @@ def test_the_mean_of_a_tree_is_planned_for_a_population_that_is_hardly_worse_tha
     assert 0.99 * worst < rehearsed.mean.standard_error < worst
 
 
-def test_of_a_larger_set_the_error_is_that_of_one_place_times_the_places() -> None:
-    single, double = (metric_of(CATEGORY | {"kind": "set", "max_items": items}) for items in (1, 2))
-    assert unit_variance(double) == 4 * unit_variance(single)
+def test_the_variance_of_a_rare_member_grows_with_the_places_not_with_their_square() -> None:
+    """(m E + k - 1) / (E - 1)**2 for sets of at most m of k values, E = e**epsilon."""
+    for items in (1, 2):
+        metric = metric_of(CATEGORY | {"kind": "set", "max_items": items})
+        analysis, odds = analysis_of(metric), float(metric.channel.worst_ratio)
+        assert analysis.squares is not None
+        variance = analysis.squares.variance(0.0) * analysis.factor**2
+        assert math.isclose(variance, (items * odds + len(metric.labels) - 1) / (odds - 1) ** 2)
 
 
 @pytest.mark.parametrize(

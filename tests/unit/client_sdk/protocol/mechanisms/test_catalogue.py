@@ -27,6 +27,7 @@ from client_sdk.protocol.mechanisms.grouped_geometry import GroupedGeometry
 from client_sdk.protocol.mechanisms.hierarchical import Hierarchical
 from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
 from client_sdk.protocol.mechanisms.laplace import Laplace
+from client_sdk.protocol.mechanisms.one_of import OneOf
 from client_sdk.protocol.mechanisms.optimal_mean import OptimalMean
 from client_sdk.protocol.mechanisms.projective_geometry import ProjectiveGeometry
 from client_sdk.protocol.mechanisms.randomized_response import OneBit, RandomizedResponse
@@ -96,7 +97,7 @@ BUILT: dict[str, dict[str, type[Channel]]] = {
     "ordinal": OF_SCALES,
     "ordinal of a mean": OF_MEANS,
     "nearest": OF_CATEGORIES,
-    "set": OF_CATEGORIES,
+    "set": OF_CATEGORIES | {"one-of": OneOf},
     "cross": OF_CATEGORIES,
     "mean-by-group": OF_CATEGORIES,
     "number of a mean": OF_MEANS,
@@ -127,7 +128,7 @@ def test_a_named_mechanism_is_taken_as_named_or_refused_with_what_would_be_right
     domain, (delta, utility) = DOMAINS[kind], extras(mechanism)
     if mechanism in BUILT[kind]:
         channel = channel_for(domain, HALF, mechanism, delta=delta, utility=utility)
-        assert type(channel) is BUILT[kind][mechanism]
+        assert type(channel.last_step) is BUILT[kind][mechanism]
         assert channel.name == mechanism
         return
     with pytest.raises(ValueError, match=r"; (ask for|remove statistic|name one that is)") as caught:
@@ -150,7 +151,7 @@ def test_every_mechanism_of_the_schema_is_built_for_some_kind() -> None:
 def test_auto_takes_a_mechanism_that_is_built_for_the_kind(kind: str) -> None:
     for epsilon in (HALF, EPSILON_1, RequestedEpsilon.parse(8)):
         channel = channel_for(DOMAINS[kind], epsilon)
-        assert type(channel) is BUILT[kind][channel.name]
+        assert type(channel.last_step) is BUILT[kind][channel.name]
 
 
 @pytest.mark.parametrize("mechanism", [name for name in NAMED if name != "gaussian"])

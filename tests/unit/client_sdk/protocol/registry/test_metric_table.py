@@ -43,7 +43,7 @@ def test_a_registry_holds_every_kind_in_the_order_of_the_file_wherever_a_cross_s
     assert metrics["both"].kind == Cross(metrics["os"].kind, metrics["dark_mode"].kind, ("os", "dark_mode"))  # type: ignore[arg-type] # of categories
     assert isinstance(metrics["visits"].kind, Count)
     assert metrics["tags"].kind == Subset(("a", "b", "c"), 2)
-    assert metrics["tags"].channel.inputs == 4
+    assert metrics["tags"].channel.inputs == 5
 
 
 @pytest.mark.parametrize(

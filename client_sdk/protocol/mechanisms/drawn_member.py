@@ -1,0 +1,109 @@
+"""One member of a set is drawn, and reported: the draw hides the set as much as the report does.
+
+An input is a padded set: m of K inputs. One of them is drawn, all with one chance, and goes through
+a channel of K inputs. The law of a set is the mean of the laws of its members.
+
+Through k-ary randomized response a symbol favors a single input, so that it favors at most one of m
+different members. If the ratio of the channel is r, that of sets is 1 + (r - 1) / m. So r may be
+1 + m (e**epsilon - 1): the symbols of all m members are e**epsilon times as likely as any other
+symbol. For this the dummies differ, too: there are m, and K is k + m.
+
+Through a design a symbol favors many inputs, perhaps all members. Then the ratio of sets is r, and
+a single dummy does: K is k + 1, and the empty set has it m times.
+
+Sources: Wang, Huang, Nie, Wang, Xu & Yang 2018, "PrivSet: set-valued data analyses with locale
+differential privacy" (all members favored alike); Qin, Yang, Yu, Khalil, Xiao & Ren
+2016, "Heavy hitter estimation over set-valued data with local differential privacy", section 4 (a
+member drawn from a padded set).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from client_sdk.protocol.channel import Channel, Coins
+from client_sdk.protocol.mechanisms.designs import K_ARY
+from client_sdk.protocol.mechanisms.k_ary_randomized_response import KAryRandomizedResponse
+from client_sdk.protocol.requested_epsilon import RequestedEpsilon
+
+if TYPE_CHECKING:
+    from client_sdk.protocol.mechanisms.catalogue import ChannelRequest, Mechanism
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMember(Channel):
+    """The channel from a padded set to the report of one of its members.
+
+    Attributes:
+        member: from a member to a symbol.
+        drawn: m, the members of a padded set, of which one is drawn.
+        favored: how many of them a symbol favors at most: 1 or m.
+
+    """
+
+    member: Channel
+    drawn: int
+    favored: int
+
+    @classmethod
+    def build(cls, mechanism: Mechanism, request: ChannelRequest) -> DrawnMember:
+        """Return the channel of sets by a mechanism of labels."""
+        if mechanism.name != K_ARY:
+            return cls(mechanism.build(request), request.kind.drawn, request.kind.drawn)
+        return cls.favoring_all(request.epsilon, request.size - 1, request.kind.drawn)
+
+    @classmethod
+    def favoring_all(cls, epsilon: RequestedEpsilon, values: int, drawn: int) -> DrawnMember:
+        """Return the channel by k-ary response that favors all members of a set of k values."""
+        of_member = epsilon._replace(odds=odds_of_member(epsilon.odds, drawn))
+        return cls(KAryRandomizedResponse.within(of_member, values + drawn), drawn, 1)
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism that reports the member."""
+        return self.member.name
+
+    @property
+    def inputs(self) -> int:
+        """K, the values and the dummies."""
+        return self.member.inputs
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols of a member."""
+        return self.member.symbols
+
+    @property
+    def integers(self) -> Mapping[str, int | tuple[int, ...]]:
+        """The integers that define the law of a member, and m."""
+        return {**self.member.integers, "drawn": self.drawn}
+
+    @property
+    def worst_ratio(self) -> Fraction:
+        """The ratio of two sets, one of which has as many members favored as can be."""
+        return 1 + (self.member.worst_ratio - 1) * self.favored / self.drawn
+
+    @property
+    def last_step(self) -> Channel:
+        """The channel of the drawn member."""
+        return self.member
+
+    def probability(self, symbol: int, given: Sequence[int]) -> Fraction:
+        """Return P(symbol | given) for a padded set of m inputs."""
+        return sum((self.member.probability(symbol, each) for each in given), Fraction(0)) / self.drawn
+
+    def likeliest(self, symbol: int) -> Sequence[int]:
+        """Return the members that make a symbol likeliest."""
+        return self.member.likeliest(symbol)
+
+    def perturb(self, value: Sequence[int], coins: Coins) -> int:
+        """Return the symbol of a drawn member. Every set takes the same draw."""
+        return self.member.perturb(value[coins.below(self.drawn)], coins)
+
+
+def odds_of_member(odds: Fraction, drawn: int) -> Fraction:
+    """Return the odds of a member's k-ary response for which those of sets are e**epsilon."""
+    return 1 + (odds - 1) * drawn

@@ -1,0 +1,85 @@
+"""One of several yes/no questions: each is inverted alone, by the reports that speak of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from client_sdk.protocol.mechanisms.one_of import OneOf
+from estimator.decoders.decoder import Squares
+from estimator.decoders.support import Support
+from estimator.statistics.arrays import Counts, Floats, Reports
+
+
+@dataclass(frozen=True, slots=True)
+class OneOfShares:
+    """The share of yes to each of m questions, an `Inverse` for inputs with yes to one of them.
+
+    Attributes:
+        questions: m.
+        support: of the answer to one question.
+
+    """
+
+    questions: int
+    support: Support
+
+    def shares(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 each question has its own
+        """Return the unbiased estimate of each share, shape (..., m); a half without reports."""
+        yes, drawn = self._answers(counts)
+        shares = self.support.shares(yes, np.maximum(drawn, 1))
+        return np.where(drawn > 0, shares, 0.5)
+
+    def standard_errors(self, counts: Counts, reports: Reports) -> Floats:  # noqa: ARG002 as above
+        """Return the standard error of each share, shape (..., m), above 0."""
+        yes, drawn = self._answers(counts)
+        return self.support.standard_errors(yes, np.maximum(drawn, 1))
+
+    def intervals(self, counts: Counts, reports: Reports, family: int = 1) -> tuple[Floats, Floats]:  # noqa: ARG002 as above
+        """Return the ends of the shares' intervals: given how often a question was drawn."""
+        yes, drawn = self._answers(counts)
+        low, high = self.support.intervals(yes, np.maximum(drawn, 1), family)
+        return np.where(drawn > 0, low, 0.0), np.where(drawn > 0, high, 1.0)
+
+    def contrast(self, weights: Floats) -> Floats:
+        """Return the score of each symbol, shape (2 m,), for a weighted sum of shares, (m,)."""
+        of_no, of_yes = self._scores
+        return np.outer(weights, [of_no, of_yes]).ravel()
+
+    def squares(self, inputs: int) -> Squares:
+        """Return the mean squares of what a report of a question adds to its share."""
+        return replace(self.support.squares(inputs), questions=self.questions)
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """Return the least and the greatest score of a report; shape (1,)."""
+        of_no, of_yes = self._scores
+        return np.array([of_no]), np.array([of_yes])
+
+    def symbol_law(self, shares: Floats) -> Floats:
+        """Return the probability of each symbol: shape (..., m) to (..., 2 m)."""
+        yes = float(self.support.other) + float(self.support.own - self.support.other) * shares
+        law: Floats = np.stack([1 - yes, yes], axis=-1).reshape(*shares.shape[:-1], -1) / self.questions
+        return law
+
+    def expectations(self, scores: Floats) -> Floats:
+        """Return the expected score given yes to each question alone: (..., 2 m) to (..., m)."""
+        expected: Floats = scores @ self.symbol_law(np.eye(self.questions)).T
+        return expected
+
+    @property
+    def _scores(self) -> tuple[float, float]:
+        """What no and yes to a question add to its share: it is drawn once in m reports."""
+        support = self.support
+        return float(self.questions * support.intercept), float(self.questions * (support.slope + support.intercept))
+
+    def _answers(self, counts: Counts) -> tuple[Counts, Counts]:
+        """Return how many said yes to each question, and for how many it was drawn."""
+        answers = counts.reshape(*counts.shape[:-1], self.questions, 2)
+        return answers[..., 1], answers.sum(axis=-1)
+
+
+def inverse(channel: OneOf) -> OneOfShares:
+    """Return the inverse of a channel."""
+    keep = channel.worst_ratio / (channel.worst_ratio + 1)
+    return OneOfShares(channel.inputs, Support(own=keep, other=1 - keep))
