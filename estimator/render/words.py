@@ -15,12 +15,12 @@ from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.registry.differences import with_and
 from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
-from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.results.statistic import STATISTICS
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)

@@ -47,14 +47,13 @@ from numpy.typing import NDArray
 
 from client_sdk.protocol.metric import Metric
 from client_sdk.protocol.window import Window
-from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.same_people import Sums, windows_of
 from estimator.results.estimate import Figures
 from estimator.results.group import SHARES, Ends, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import EXACT_BELOW, PAIR, Z, holm
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
 from estimator.words import is_yes_or_no
 
 ENDS: Final = 0

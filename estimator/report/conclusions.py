@@ -26,16 +26,13 @@ from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import SHOWN_VALUES, TOO_FAR, Changes, Highlight, Precision, Tested
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, PAIR, Z, holm
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
 from estimator.words import is_yes_or_no
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
 """The estimates of a report, or of a rehearsal, which has truths beside them."""
 
 STATISTICS: Final = ("difference", "difference_of_means")
-
-SIGNIFICANT: Final = 1 - CONFIDENCE
-"""A p-value up to this counts as significant."""
 
 
 def conclusion(difference: Figure) -> Conclusion:

@@ -18,13 +18,12 @@ from estimator.analyses.metric import analysis_of, estimate, estimates
 from estimator.decoders.inversions import sampler_of
 from estimator.report import changes as module
 from estimator.report.changes import changes_of, p_values_of
-from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
 from estimator.report.same_people import Sums, windows_of
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import Changes, ChangeVerdict, Request, Selection
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import POWER, binomial_chance
+from estimator.statistics.confidence import POWER, SIGNIFICANT, binomial_chance
 from estimator.tallies import Tally
 from tests.support.devices.definitions import BOOLEAN, CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 

@@ -25,11 +25,12 @@ from estimator.render.words import (
     tested_words,
     untested_words,
 )
-from estimator.report.conclusions import SIGNIFICANT, Conclusion, clearest_changes
+from estimator.report.conclusions import Conclusion, clearest_changes
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
 from estimator.results.report import TOO_FAR, Changes, ChangeVerdict, Precision
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import label_of, plural, short
 
 NONE: Final = "\N{EN DASH}"

@@ -36,12 +36,13 @@ from estimator.render.html.wording import (
 from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.words import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
-from estimator.report.conclusions import SIGNIFICANT, highlights_of, independence_of
+from estimator.report.conclusions import highlights_of, independence_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import Clusters, MetricEstimate
 from estimator.results.report import TOO_FAR, EstimateReport, Request, Selection
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.tallies import Tally, decode
 from estimator.words import plural
 from tests.support.devices.definitions import (

@@ -19,9 +19,9 @@ from estimator.render.text.report import as_table
 from estimator.render.text.summary import as_summary
 from estimator.render.words import untested_words
 from estimator.report.changes import untested_figures
-from estimator.report.conclusions import SIGNIFICANT
 from estimator.report.report import make_report
 from estimator.results.report import EstimateReport, Request, Selection
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.tallies import decode
 from tests.support.devices.definitions import CATEGORY, MEAN_BY_GROUP, NUMBER, registry_text
 from tests.support.estimates import every_kind
