@@ -389,7 +389,7 @@ def outcome_words(changes: Changes) -> str:
     chance = f"p {p_equals(1.0 if p_value is None else p_value)}, corrected for everything compared"
     new = "; new, and not confirmed by another window yet" if first.is_new else ""
     more = sum(change.verdict.is_change for change in others)
-    also = f"; so did {plural(more, 'other figure')}" if more else ""
+    also = f"; {plural(more, 'other figure')} changed, too" if more else ""
     return f"{told}; {chance}{new}{also}"
 
 

@@ -120,7 +120,7 @@ OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE = "other people", "the same", "some l
 WHO: Final = (OTHERS, SAME, DRIFTING, REPLACED, OPPOSITE)
 SEEDS: Final = 2000
 
-OF_GROUPS: Final = 5
+OF_GROUPS: Final = 10
 """One of so many rounds has means of groups, which take most of the time."""
 
 LEAVE: Final = 0.2
