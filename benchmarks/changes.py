@@ -62,7 +62,8 @@ def _drawn(metric: Metric, people: Population) -> Iterator[tuple[_Figures, _Figu
     survey = Survey(metric, people, (REPORTS, REPORTS), OPPOSITE)
     generator = np.random.default_rng(15)
     for first, last in survey.estimated(DRAWS, generator):
-        before, after = (compare(first, last, each).groups[-1].figures[-1] for each in (None, metric))
+        both = (compare(first, last, each) for each in (None, metric))
+        before, after = (each.differences(each.p_values)[-1].figures[-1] for each in both)
         yield _figures(before, survey), _figures(after, survey)
 
 

@@ -23,6 +23,7 @@ from benchmarks.results import spread, table, verdict
 from client_sdk.protocol import Registry
 from estimator.analyses.metric import estimate
 from estimator.render.html.page import as_html
+from estimator.report.changes import changes_of
 from estimator.report.conclusions import highlights_of
 from estimator.report.report import make_report
 from estimator.tallies import Tally, decode
@@ -170,7 +171,11 @@ def write_every_kind(page: Path) -> tuple[float, float]:
     windows = [(date(2026, 8, 1) + timedelta(day)).isoformat() for day in range(many_windows.WINDOWS)]
     metrics = tuple(replace(estimated, window=window) for estimated in report.metrics for window in windows)
     started = time.perf_counter()
-    of_all = replace(report, metrics=metrics, highlights=highlights_of(metrics, registry.metrics))
+    of_all = replace(
+        report,
+        metrics=metrics,
+        highlights=highlights_of(metrics, registry.metrics, changes_of(metrics, registry.metrics)),
+    )
     page.write_text(as_html(of_all, registry), encoding="utf-8")
     written = time.perf_counter() - started
     return median(histogram_seconds(registry)), written

@@ -70,6 +70,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
     allow_plain_http: bool = False,
     first: str | date | None = None,
     last: str | date | None = None,
+    since: str | date | None = None,
     preliminary: bool = False,
     simultaneous: bool = False,
     covariance: bool = False,
@@ -96,10 +97,12 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
             can read the token and change the tallies.
         first: the first window, such as ``2026-11-20``, ``2026-W47`` or ``2026-11``; or a day.
         last: the last window, included; or a day.
+        since: compare the windows from this one on with those before it, instead of searching for
+            any change; a window or a day.
         preliminary: also estimate windows that are still open; ``closed`` marks them.
         simultaneous: intervals that hold together for all figures of a tally.
         covariance: also the covariance of all shares of a metric.
-        pooled: also all windows of a metric together, and the change.
+        pooled: also all windows of a metric together.
         central: the delta of each closed tally's central epsilon, above 0 and below 1; or None.
         poisoning: the assumed fraction of fabricated reports, above 0 and below 1; or None.
         clusters: also clusters of numbers, scales and pairs.
@@ -117,13 +120,13 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
             candidate's letters, or if ``installs`` needs ``asked``.
         TalliesError: if the tallies cannot be read, or are too many to estimate at once.
         TypeError: if ``candidates`` is a single text, or a range is not a name and two numbers, or
-            ``first`` or ``last`` neither a text nor a date.
+            ``first``, ``last`` or ``since`` neither a text nor a date.
         UnknownMetricError: if a range is of a metric that the registry does not define.
         ValueError: if ``central`` or ``poisoning`` is not between 0 and 1, if ``installs`` or
             ``asked`` is out of range, if there are not either tallies or a collector with its
             token, or if the collector has an ``http://`` URL of another machine.
-        WindowError: if ``first`` or ``last`` is not a window, or ``first`` begins after ``last``
-            has ended.
+        WindowError: if ``first``, ``last`` or ``since`` is not a window, or ``first`` begins after
+            ``last`` has ended.
 
     """
     for name, fraction in (("central", central), ("poisoning", poisoning)):
@@ -150,6 +153,7 @@ def estimate(  # noqa: PLR0913 one argument an option of the command
         highlights=False,
         installs=installs,
         asked=asked,
+        since=_window("since", since),
     )
     definitions = definitions_of(definitions, fetched.tallies)
     report = make_report(definitions, fetched.tallies, selection, request)

@@ -224,6 +224,16 @@ class Analysis(ABC, Generic[K]):
         """The least variance that the mechanism gives to a coordinate of one report; 0 without."""
         return 0.0
 
+    def noise_within(self, shares: Floats, means: Floats) -> Floats:  # noqa: ARG002 of groups
+        """Return the least variance that fresh noise gives to the means of groups, of one report.
+
+        Args:
+            shares: of the groups, above 0.
+            means: of the groups, on a scale from 0 to 1.
+
+        """
+        return np.zeros_like(means)
+
     @property
     def power(self) -> Power | None:
         """How well texts are found; None for other kinds."""

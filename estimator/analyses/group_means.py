@@ -141,6 +141,25 @@ class MeansByGroup(OneSymbol[MeanByGroup]):
         _, number = value
         return float(self.kind.second.within(number))
 
+    def noise_within(self, shares: Floats, means: Floats) -> Floats:
+        """Return the least variance that fresh noise gives to the means of groups, of one report.
+
+        The error of a mean is to first order that of a sum of scores: how far the answer of a
+        member lies above the mean, over the share of the group. Its noise is that of the answers
+        with the least of it, within the group and outside. Permanent answers may leave none.
+        """
+        if self.metric.channel.permanent_nanos:
+            return np.zeros_like(means)
+        noise = []
+        for group, (share, mean) in enumerate(zip(np.clip(shares, 0.0, 1.0), means, strict=True)):
+            members = group_weights(self.kind, group)
+            places = np.tile(np.linspace(0.0, 1.0, self.kind.points), self.kind.first.size)
+            deviations = members * (places - mean) / share
+            variances = self.inverse.expectations(self.inverse.contrast(deviations) ** 2) - deviations**2
+            within, outside = (variances[members == each].min() for each in (1, 0))
+            noise.append(share * within + (1 - share) * outside)
+        return np.maximum(0.0, noise)
+
     @property
     def extremes(self) -> tuple[Floats, Floats]:
         """The least and the greatest score of a report for the share of each group."""

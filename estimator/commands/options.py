@@ -82,7 +82,8 @@ ALERTS = click.option(
     "alerts",
     metavar="EXPRESSION",
     multiple=True,
-    help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2'. Repeatable.",
+    help="Exit with status 5 if a whole interval is beyond a bound, as in 'crashes.mean > 2', or a figure changed, "
+    "as in 'crashes.mean rises'. Repeatable.",
 )
 """Of `report` and `archive`."""
 

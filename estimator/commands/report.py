@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.analyses.ratios import MOST_VALUES
 from estimator.api import as_model_file, check_model
-from estimator.commands.options import ALERTS, RANGES, REGISTRY, examples
+from estimator.commands.options import ALERTS, RANGES, REGISTRY, WindowType, examples
 from estimator.commands.printing import print_alerts, progress, skipped_lines, stdout, table_of
 from estimator.commands.report_options import (
     COLLECTOR,
@@ -73,6 +74,12 @@ MEGABYTE: Final = 10**6
 @click.option("--metric", "names", metavar="NAME", multiple=True, help="Report only this metric. Repeatable.")
 @FIRST
 @LAST
+@click.option(
+    "--since",
+    metavar="WINDOW",
+    type=WindowType(),
+    help="Compare the windows from this one on with those before, such as a release with what was before it.",
+)
 @click.option("--preliminary", is_flag=True, help="Include windows that are still open, marked as preliminary.")
 @WITH
 @RANGES
@@ -97,6 +104,7 @@ def report(  # noqa: PLR0913 one argument an option
     names: tuple[str, ...],
     first: Window | None,
     last: Window | None,
+    since: Window | None,
     preliminary: bool,
     extras: Mapping[str, Any],
     ranges: tuple[tuple[str, float, float], ...],
@@ -110,7 +118,7 @@ def report(  # noqa: PLR0913 one argument an option
     Without --output, the report goes to standard output.
     """
     check_source(collector, tallies, allow_plain_http=allow_plain_http)
-    selection = selection_of(first, last, preliminary=preliminary)
+    selection = dataclasses.replace(selection_of(first, last, preliminary=preliminary), names=names)
     if output == STDOUT:
         raise click.UsageError("- is no file here; leave out --output to write to standard output")
     form = form or _form_of(output)
@@ -121,23 +129,22 @@ def report(  # noqa: PLR0913 one argument an option
             "--alert judges closed windows alone, because a window that is checked while it is open fires by chance in "
             "the end; leave out --preliminary"
         )
-    request = request_for(extras, ranges, form=form)
+    request = dataclasses.replace(request_for(extras, ranges, form=form), since=since)
     definitions = history.read(registry)
     check_request(definitions, request)
     expressions = [read_alert(definitions, text) for text in alerts]
     _check_metrics(definitions, names, form, expressions, [name for name, _, _ in ranges])
     received, snapshot_at = read_tallies(definitions, collector, tallies, selection)
     definitions = definitions_of(definitions, received)
-    chosen = [tally for tally in received if not names or tally.metric in names]
-    with progress("estimating", len(chosen)) as advance:
-        estimated = make_report(definitions, chosen, selection, request, advance)
+    with progress("estimating", len(received)) as advance:
+        estimated = make_report(definitions, received, selection, request, advance)
     estimated = replace(estimated, snapshot_at=snapshot_at)
     click.echo("".join(skipped_lines(estimated.skipped)), err=True, nl=False)
-    has_fired = print_alerts(judged(expressions, estimated.metrics))
+    has_fired = print_alerts(judged(expressions, estimated.metrics, estimated.changes))
     if request.covariance:
         _name_too_large(estimated)
     _put(_content(estimated, definitions, form, names, verbose=verbose, is_file=output is not None), form, output)
-    status = ExitStatus.ALERT if has_fired else _status(estimated, chosen, selection)
+    status = ExitStatus.ALERT if has_fired else _status(estimated, received, selection)
     if status is not ExitStatus.DONE:
         raise SystemExit(status)
 
@@ -221,7 +228,10 @@ def _status(estimated: EstimateReport, tallies: Sequence[Tally], selection: Sele
     """Return the exit status. For cron, a report without estimates is none."""
     if estimated.metrics:
         return ExitStatus.DONE
-    is_failed = any(selection.spans(tally.window) and (tally.closed or selection.preliminary) for tally in tallies)
+    is_failed = any(
+        selection.spans(tally.window) and selection.shows(tally.metric) and (tally.closed or selection.preliminary)
+        for tally in tallies
+    )
     return ExitStatus.FAILED if is_failed else ExitStatus.NOTHING_NEW
 
 

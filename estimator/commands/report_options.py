@@ -191,9 +191,7 @@ EXTRAS: Final[dict[str, RequestedExtra]] = {
     "simultaneous": RequestedExtra(
         "simultaneous", "Intervals that contain the true values of all figures of a tally at once."
     ),
-    "pooled": RequestedExtra(
-        "pool", "All windows of a metric together, and the change between windows.", absent=OPENMETRICS
-    ),
+    "pooled": RequestedExtra("pool", "All windows of a metric together.", absent=OPENMETRICS),
     "clusters": RequestedExtra(
         "clusters", "Clusters of numbers, scales, counts and pairs, and how many there are.", absent=ROWS
     ),

@@ -27,7 +27,7 @@ from estimator.errors import MissingLibraryError
 from estimator.results.estimate import NO_LABEL, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, MetricEstimate, Pooled, Question
-from estimator.results.report import POPULATION, SCHEMA, EstimateReport
+from estimator.results.report import POPULATION, SCHEMA, Changes, EstimateReport
 from estimator.results.statistic import STATISTICS
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ DESCRIPTIONS: Final = {
         for name, statistic in STATISTICS.items()
         if statistic.pooled
     },
-    "change": "of a share or mean: the last window minus the first",
+    "change": "of a share or mean: the last window minus the first, or by `--since` the later ones minus the earlier",
+    "found_change": "a share or mean that changed, or may have, by its clearest trend or step: `value: verdict`",
     "effect": "the difference of two public strata's shares: `value: second stratum less first stratum`",
     "effect_on_mean": "the difference of two public strata's means: `second stratum less first stratum`",
     DEVICES: "the number of devices that take part, where the schedule says what share of them it asks",
@@ -151,14 +152,18 @@ class Cells(NamedTuple):
 def rows_of(report: EstimateReport) -> Iterator[Row]:
     """Yield a row for every estimated figure.
 
-    The order is all metrics, the pooled windows, and how public strata differ.
+    The order is all metrics, the pooled windows, what changed, and how public strata differ.
     """
     for metric in report.metrics:
         yield from (row for *_, row in metric_rows(metric, report.confidence))
     for pooled in report.pooled:
         row = _rows_in(pooled, pooled.reports, (pooled.windows[0], pooled.windows[-1]), closed=None)
         yield from (row(report.confidence, cells) for cells in _pooled_cells(pooled))
-    questions = {(metric.metric, metric.window): metric for metric in report.metrics} if report.effects else {}
+    questions = {(metric.metric, metric.window): metric for metric in report.metrics}
+    for changes in report.changes:
+        about = questions[changes.metric, changes.last]
+        row = _rows_in(about, about.reports, (changes.first, changes.last), closed=True)
+        yield from (row(report.confidence, cells) for cells in _change_cells(changes))
     for effect in report.effects:
         about = questions[effect.metric, effect.window]
         row = _rows_in(about, about.reports, (effect.window,), closed=True)
@@ -190,9 +195,21 @@ def _value(group: FigureGroup, figure: Figure) -> str | None:
 def _pooled_cells(pooled: Pooled) -> Iterator[Cells]:
     for group in pooled.groups:
         yield from _cells(group, group.about.pooled)
-    for group in pooled.changes:
+
+
+def _change_cells(changes: Changes) -> Iterator[Cells]:
+    for group in changes.groups:
         for cells in _cells(group, "change"):
-            yield cells if cells.value is not None else cells._replace(value=group.about.title.lower())
+            if cells.value is None:
+                yield cells._replace(value=group.about.title.lower())
+            else:
+                yield cells._replace(value=f"mean of {cells.value}") if group.about.members else cells
+    for change in changes.found:
+        group = changes.group_of(change)
+        value = _value(group, change) or group.about.title.lower()
+        value = f"mean of {value}" if group.about.members else value
+        told = " ".join(filter(None, (change.verdict, change.since)))
+        yield Cells("found_change", f"{value}: {told}{', new' if change.is_new else ''}", change, group.unit)
 
 
 def _effect_cells(effect: Figured, between: str) -> Iterator[Cells]:

@@ -15,12 +15,12 @@ from client_sdk.protocol.kinds.kind import word
 from client_sdk.protocol.registry.differences import with_and
 from client_sdk.protocol.text import CUT
 from estimator.render.rounding import NO_UNIT, PERCENT, SENTENCE_FIGURES, Unit, exact_percent, number, percent, unit_of
-from estimator.report.conclusions import SIGNIFICANT
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import FigureGroup, FigureKey
 from estimator.results.metric import AmongAll, Cluster, MetricEstimate, Move, Question, RangeTest
-from estimator.results.report import Changes
+from estimator.results.report import Change, Changes, ChangeVerdict
 from estimator.results.statistic import STATISTICS
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import EMPTY_TEXT, label_of, plural
 
 DIGITS: Final = Context(prec=3, rounding=ROUND_CEILING)
@@ -370,7 +370,46 @@ def untested_words(statistics: Sequence[str]) -> str:
 
 def tested_words(changes: Changes) -> str:
     """Return which figures are tested."""
-    return " or ".join("shares" if group.about.is_share else "the mean" for group in changes.groups)
+    names = dict.fromkeys(
+        "shares" if group.about.is_share else "means" if group.about.members else "the mean" for group in changes.groups
+    )
+    return " or ".join(names)
+
+
+def outcome_words(changes: Changes) -> str:
+    """Return what happened to a question over the closed windows, a sentence without its end."""
+    verdict, between = changes.verdict, f"between {changes.first} and {changes.last}"
+    if verdict is ChangeVerdict.TOO_FEW:
+        return f"Too few reports to see a change {between}"
+    if verdict is ChangeVerdict.NO_CHANGE:
+        since = between if changes.since is None else f"since {changes.since}"
+        return f"No change in {tested_words(changes)} seen {since}"
+    first, *others = changes.found
+    told = f"{found_words(first, changes)}: {moved_words(first, changes)}"
+    p_value = first.p_value if first.p_value_corrected is None else first.p_value_corrected
+    chance = f"p {p_equals(1.0 if p_value is None else p_value)}, corrected for everything compared"
+    new = "; new, and not confirmed by another window yet" if first.is_new else ""
+    more = sum(change.verdict.is_change for change in others)
+    also = f"; {plural(more, 'other figure')} changed, too" if more else ""
+    return f"{told}; {chance}{new}{also}"
+
+
+def found_words(change: Change, changes: Changes) -> str:
+    """Return what happened to a figure, and when."""
+    between = f"between {changes.first} and {changes.last}"
+    words = "perhaps changed" if change.verdict is ChangeVerdict.MAY_HAVE_CHANGED else change.verdict.value
+    said = f"{words} {between if change.since is None else change.since}"
+    return f"{said[0].upper()}{said[1:]}"
+
+
+def moved_words(change: Change, changes: Changes) -> str:
+    """Return by how much a figure changed, with its sign and interval."""
+    group = changes.group_of(change)
+    moved, label = unit_of(group).rounded(change, SENTENCE_FIGURES), group.label(change)
+    if group.about.is_share:
+        return f"“{label}” by {moved.estimate} points ({moved.low} to {moved.high})"
+    named = f"mean of “{label}”" if group.about.members else label
+    return f"the {named} by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
 def shown_moves(estimated: MetricEstimate, positions: Sequence[int]) -> list[Move]:

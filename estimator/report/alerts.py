@@ -1,4 +1,4 @@
-"""Which alerts fire: where the whole interval of a figure is beyond a bound.
+"""Which alerts fire: where the whole interval of a figure is beyond a bound, or a figure changed.
 
 If the figure is not beyond the bound, an alert fires only if the interval misses the figure on one
 side. So its rate of false alarms is at most the rate at which intervals miss.
@@ -7,6 +7,10 @@ An alert is written ``METRIC.FIGURE OPERATOR NUMBER``, or ``METRIC[STRATUM].FIGU
 ``mean``, ``sum``, ``share[VALUE]``, of a number by group ``mean[VALUE]``, or a quantile such as
 ``p95``; an operator is ``>``, ``>=``, ``<`` or ``<=``. An expression that could never fire, or
 would always fire, is refused.
+
+``METRIC.FIGURE rises``, ``falls`` or ``changes`` fires by the verdict on the closed windows of a
+report (`estimator.report.changes`). If nothing changes, the rate at which any of a report's alerts
+of this kind fires is at most that of its false verdicts: 5 %.
 """
 
 from __future__ import annotations
@@ -28,8 +32,10 @@ from estimator.report.strata import apart, former_questions, stratum_name
 from estimator.results.estimate import Record, says
 from estimator.results.group import SHARES, FigureKey
 from estimator.results.metric import MetricEstimate
+from estimator.results.report import Changes
 from estimator.results.statistic import STATISTICS
 from estimator.statistics.confidence import EXACT_BELOW
+from estimator.words import is_yes_or_no
 
 
 class Operator(StrEnum):
@@ -39,18 +45,21 @@ class Operator(StrEnum):
     AT_LEAST = ">="
     BELOW = "<"
     AT_MOST = "<="
+    RISES = "rises"
+    FALLS = "falls"
+    CHANGES = "changes"
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """A bound on one figure of a metric.
+    """A bound on one figure of a metric, or a change of it.
 
     Attributes:
         metric: its name.
         figure: as it was written, such as ``mean`` or ``share[dark]``.
         key: of that figure in a report.
         operator: how the figure is compared.
-        bound: the number that it is compared with, finite.
+        bound: the number that it is compared with, finite. None for a change.
 
     """
 
@@ -58,44 +67,88 @@ class Alert:
     figure: str
     key: FigureKey
     operator: Operator
-    bound: float
+    bound: float | None
 
 
 class JudgedAlert(Record, frozen=True):
     """What came of an alert in one window: a line of JSON."""
 
     metric: Annotated[str, says("its name.")]
-    window: Annotated[str, says("the name of the window.")]
+    window: Annotated[str, says("the name of the window; of a change, the last one.")]
     figure: Annotated[str, says("as it was written.")]
     operator: Annotated[str, says("how the figure is compared.")]
-    bound: Annotated[float, says("the number that it is compared with.")]
-    estimate: Annotated[float | None, says("of the figure; unbiased, or of a quantile smoothed. None without reports.")]
+    bound: Annotated[float | None, says("the number that it is compared with. None for a change.")]
+    estimate: Annotated[
+        float | None, says("of the figure, or its change; unbiased, or of a quantile smoothed. None without reports.")
+    ]
     low: Annotated[
         float | None,
         says("the lower end of the figure's interval. None for a sum, or the mean of a group, without reports."),
     ]
     high: Annotated[float | None, says("the upper end, likewise.")]
     reports: Annotated[int, says("of the window.")]
-    fired: Annotated[bool, says("whether the whole interval is beyond the bound, by enough reports.")]
+    fired: Annotated[
+        bool, says("whether the whole interval is beyond the bound, by enough reports, or the figure changed.")
+    ]
 
 
-def judged(alerts: Sequence[Alert], estimates: Iterable[MetricEstimate]) -> list[JudgedAlert]:
+def judged(
+    alerts: Sequence[Alert], estimates: Sequence[MetricEstimate], changes: Iterable[Changes] = ()
+) -> list[JudgedAlert]:
     """Judge alerts in every closed window of their metric, in the order of the estimates.
 
-    A window that is still open is left out: it would be judged again and again.
+    A window that is still open is left out: it would be judged again and again. Alerts of changes
+    come last, in the order of the changes.
 
     Args:
         alerts: in any order.
         estimates: of any metrics and windows.
+        changes: over these windows.
 
     """
-    return [
+    of_windows = [
         _judged(alert, estimated)
         for estimated in estimates
         if estimated.closed
         for alert in alerts
-        if alert.metric == estimated.metric
+        if alert.metric == estimated.metric and alert.bound is not None
     ]
+    reports = {(estimated.metric, estimated.window): estimated.reports for estimated in estimates}
+    return of_windows + [
+        _judged_change(alert, each, reports[each.metric, each.last])
+        for each in changes
+        for alert in alerts
+        if alert.metric == each.metric and alert.bound is None
+    ]
+
+
+def _judged_change(alert: Alert, changes: Changes, reports: int) -> JudgedAlert:
+    """Judge by the clearest change of the figure, or else by the last window less the first."""
+    found = [each for each in changes.found if FigureKey(each.statistic, each.value) == alert.key]
+    change = next(iter(found), changes.figure(alert.key))
+    fired = any(each.verdict.is_change and _has_direction(alert, each.estimate or 0.0) for each in found)
+    return JudgedAlert(
+        metric=alert.metric,
+        window=changes.last,
+        figure=alert.figure,
+        operator=alert.operator.value,
+        bound=None,
+        estimate=None if change is None else change.estimate,
+        low=None if change is None else change.low,
+        high=None if change is None else change.high,
+        reports=reports,
+        fired=fired,
+    )
+
+
+def _has_direction(alert: Alert, change: float) -> bool:
+    match alert.operator:
+        case Operator.RISES:
+            return change > 0
+        case Operator.FALLS:
+            return change < 0
+        case _:
+            return True
 
 
 def _judged(alert: Alert, estimated: MetricEstimate) -> JudgedAlert:
@@ -118,26 +171,30 @@ def _judged(alert: Alert, estimated: MetricEstimate) -> JudgedAlert:
 
 def is_beyond(alert: Alert, low: float, high: float) -> bool:
     """Whether a whole interval is beyond the bound of an alert."""
+    bound = math.nan if alert.bound is None else alert.bound
     match alert.operator:
         case Operator.ABOVE:
-            return low > alert.bound
+            return low > bound
         case Operator.AT_LEAST:
-            return low >= alert.bound
+            return low >= bound
         case Operator.BELOW:
-            return high < alert.bound
+            return high < bound
         case Operator.AT_MOST:
-            return high <= alert.bound
+            return high <= bound
+        case _:
+            return False
 
 
 _EXPRESSION: Final = re.compile(
     r"\s*(?P<metric>[^\s.\[]+)(?:\[(?P<stratum>[^\]]+)\])?\.(?P<figure>[a-z0-9]+(?:\[(?P<value>.*)\])?)"
-    r"\s*(?P<operator>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*",
+    r"\s*(?:(?P<operator>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|\s(?P<change>rises|falls|changes))\s*",
     re.ASCII,
 )
 
 _GRAMMAR: Final = (
     "write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes.mean > 2', 'theme.share[dark] >= 0.5' "
-    "or, for a public stratum, 'crashes[platform=ios].mean > 2'"
+    "or, for a public stratum, 'crashes[platform=ios].mean > 2'; or METRIC.FIGURE rises, falls or changes"
 )
 
 _NAMED: Final = 12
@@ -163,8 +220,17 @@ def read_alert(registry: Registry, text: str) -> Alert:
         raise RequestError(f"the alert {text!r} cannot be read; {_GRAMMAR}")
     metric = _metric_or_stratum(registry, match["metric"], match["stratum"], text)
     key = _key(metric, match["figure"], match["value"], text)
+    if match["change"] is not None:
+        about = STATISTICS[key.statistic]
+        if not (about.is_compared or about.members):
+            raise RequestError(
+                f"the alert {text!r} cannot be had: changes of {match['figure']} are not tested; take a share or a mean"
+            )
+        if key.value is False and is_yes_or_no(analysis_of(metric).labels):
+            raise RequestError(f"the alert {text!r} is the opposite of one of share[true]; write that")
+        return Alert(metric.name, match["figure"], key, Operator(match["change"]), None)
     alert = Alert(metric.name, match["figure"], key, Operator(match["operator"]), float(match["bound"]))
-    _check_bound(metric, alert, text)
+    _check_bound(metric, alert, float(match["bound"]), text)
     return alert
 
 
@@ -219,13 +285,13 @@ def _label(metric: Metric, value: str, text: str) -> Label:
     raise RequestError(f"the alert {text!r} names no value of {metric.name}; its values are: {known}{more}")
 
 
-def _check_bound(metric: Metric, alert: Alert, text: str) -> None:
+def _check_bound(metric: Metric, alert: Alert, bound: float, text: str) -> None:
     """Refuse a bound that no figure, or every figure, is beyond."""
     least, greatest = _ends(metric, alert.key.statistic)
     is_open_below = alert.operator in {Operator.AT_LEAST, Operator.BELOW}
-    is_inside = least < alert.bound < greatest
-    is_end = alert.bound == (greatest if is_open_below else least)
-    if math.isfinite(alert.bound) and (is_inside or is_end):
+    is_inside = least < bound < greatest
+    is_end = bound == (greatest if is_open_below else least)
+    if math.isfinite(bound) and (is_inside or is_end):
         return
     possible = f"{alert.figure} of {metric.name} is {_span(least, greatest)}"
     raise RequestError(f"the alert {text!r} would never or always fire; {possible}")

@@ -1,121 +1,212 @@
-"""Changes: the last closed window of a question minus the first, and how likely that is by chance.
+"""Changes: what changed over the closed windows of a question, since when, and whether by chance.
 
-The change is that of the population from which the people of each window are a sample. Nobody knows
-whether the same people answered in both windows. If they answered alike, the errors of the windows
-go together, and that of the difference is smaller. If they answered the opposite, as people may on
-a weekday and at a weekend, the errors go against each other, and it is larger. It is therefore
-taken to be as large as any answers of the same people can make it (`estimator.report.changes`).
-What the mechanism adds is new in each window.
+The change is that of the population from which the people of each window are a sample. Every figure
+is tested for three shapes of a change, each a sum over windows whose weights add up to 0:
 
-The interval of a difference combines the distances of the two windows' own intervals to their
-estimates with that least correlation (Zou & Donner 2008, "Construction of confidence limits about
-effect measures: a general approach", section 2), none taken to be shorter than that of a normal
-estimate. The standard error alone does not do: a window of 50 reports may lack an answer of 2 % of
-the people, and its error does not show that. The p-value is the smallest level at which such an
-interval excludes 0, if it grows with the level as a normal one does. Intervals that hold together
-(``--with simultaneous``) make both conservative.
+* the last window less the first;
+* a trend, the rise of a straight line from the first window to the last. The line is fitted by
+  least squares, and windows weigh as much as their reports. Weights by estimated errors would go
+  together with the estimates;
+* a step: the mean over all reports from a window on less the mean over those before. Every window
+  after the first is tried.
 
-Other figures, such as quantiles and the mean of each group, are not tested. `untested_figures`
-names them, and no form of a report says that they did not change.
+Errors and intervals of these sums hold whoever answered again (`estimator.report.same_people`). The
+p-value is the smallest level at which such an interval excludes 0, if it grows with the level as a
+normal one does. Intervals that hold together (``--with simultaneous``) make both conservative. With
+two windows the three are one.
 
 A report tests every question at once, and chance alone would make many of them appear to change.
 P-values are therefore corrected for all comparisons. Every question has the same weight, whatever
-its number of values, and divides it among them. The probability that any unchanged figure has a
-corrected value of 0.05 or less is at most 5 %.
+its number of values, and divides it among them; each value divides it equally among the three
+shapes, and that of a step among the windows where it may lie (Bonferroni). The probability that any
+unchanged figure has a corrected value of 0.05 or less is at most 5 %.
 
-The people of a window are a sample of the population that a figure is of. Nobody knows whether they
-answered in the other window, too, nor how. Let x and y be one person's answers in the two windows,
-on a scale from 0 to 1, with the means a and b in the population.
+A figure with such a value is rising or falling, or higher or lower since a window, by the shape
+that describes the windows best among those with such a value: that which reduces the sum of their
+squared distances most. It only changed if neither trend nor step have such a value, but the
+difference of the last window and the first has. A verdict is new if the same question, without its
+last window, would not have had one of the same direction.
 
-* x·y and (1 - x)·(1 - y) are never below 0. The covariance of x and y is therefore never below
-  -min(a·b, (1 - a)·(1 - b)). People who say yes once and no the next time reach it.
-* It is never below minus the root of the product of their variances (Cauchy-Schwarz). In a share
-  that says no more. The variance of the answers to a mean is at most what the least noise of the
-  mechanism leaves of the variance of a report.
+Whoever asks about one window (``--since``) gets one step alone, corrected for all questions.
 
-If everybody of the smaller window is in the larger, the means of the samples have that covariance,
-divided by the reports of the larger window. If fewer are, it is nearer to 0.
-
-The noise of the mechanism is new in each report, and takes no part. Nor do permanent answers: those
-of different answers are independent, and those of equal answers are the same, which makes the error
-of a difference smaller.
+Other figures, such as quantiles, are not tested. `untested_figures` names them, and no form of a
+report says that they did not change.
 """
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
-from client_sdk.protocol.channel import Channel
 from client_sdk.protocol.metric import Metric
-from estimator.analyses.means import Contrast
-from estimator.analyses.metric import analysis_of
-from estimator.decoders.inversions import decoder_of, inverse_of
-from estimator.results.estimate import Estimate, Figures
-from estimator.results.group import SHARES, Ends, FigureGroup
+from client_sdk.protocol.window import Window
+from estimator.report.same_people import Sums, windows_of
+from estimator.results.estimate import Figures
+from estimator.results.group import SHARES, Ends, FigureGroup, FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import Changes
-from estimator.results.statistic import Statistic
-from estimator.statistics.confidence import EXACT_BELOW, PAIR, Z, holm
+from estimator.results.report import Change, Changes, ChangeVerdict
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
+from estimator.words import is_yes_or_no
+
+ENDS: Final = 0
+"""The shape of a change that is compared with the last window less the first."""
+
+Shapes = Mapping[ChangeVerdict, Floats]
+"""The sums that are tested for each shape, by the verdict on a sum above 0: weights of the windows,
+shape (sums, windows).
+"""
+
+FELL: Final = {ChangeVerdict.RISING: ChangeVerdict.FALLING, ChangeVerdict.HIGHER_SINCE: ChangeVerdict.LOWER_SINCE}
+"""The verdict on a sum below 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Two tallies of one question, with their differences and uncorrected p-values.
+    """Windows of one question, or two strata, with their sums and uncorrected p-values.
 
     Attributes:
-        first: the tally that is subtracted.
-        last: the tally from which it is subtracted.
-        groups: the differences, without p-values.
-        p_values: of each difference; empty with too few reports.
+        windows: the tallies that are compared, in order.
+        shapes: what they are tested for.
+        groups: the figures that are tested, of the first tally.
+        sums: those of each group over the windows: all of the first shape, then of the next.
+        p_values: for each shape, of all figures, shape (shapes, figures). NaN with too few reports.
 
     """
 
-    first: MetricEstimate
-    last: MetricEstimate
+    windows: Sequence[MetricEstimate]
+    shapes: Shapes
     groups: tuple[FigureGroup, ...]
-    p_values: tuple[float, ...]
+    sums: tuple[Sums, ...]
+    p_values: Floats
 
     @property
     def tests(self) -> int:
-        """The number of distinct p-values; they come first."""
-        shares = self.first.estimates
-        is_pair = shares is not None and len(shares) == PAIR and not self.first.are_sets
-        return len(self.p_values) - (is_pair and bool(self.p_values))
+        """The number of figures whose p-values are distinct."""
+        return len(self.p_values[ENDS]) - self._is_pair
 
-    def tested(self, corrected: Iterable[float]) -> tuple[FigureGroup, ...]:
-        """Return the differences with their p-values, and those corrected for everything compared.
+    @property
+    def _is_pair(self) -> bool:
+        """Whether the first figures are two shares of which the second mirrors the first."""
+        shares = self.windows[0].estimates
+        return shares is not None and len(shares) == PAIR and not self.windows[0].are_sets
+
+    @property
+    def distinct(self) -> Floats:
+        """The p-values without those of a second share that mirrors the first."""
+        return np.delete(self.p_values, 1, axis=1) if self._is_pair else self.p_values
+
+    def everywhere(self, of_distinct: Floats) -> Floats:
+        """Return values for each of the p-values from those of `distinct`."""
+        return np.insert(of_distinct, 1, of_distinct[:, 0], axis=1) if self._is_pair else of_distinct
+
+    def differences(self, corrected: Floats) -> tuple[FigureGroup, ...]:
+        """Return the first sum of each figure with its p-value.
 
         Args:
-            corrected: one for each of the `tests`.
+            corrected: the p-values, corrected for everything that is compared.
 
         """
-        if not self.p_values:
-            return self.groups
-        of_tests = list(corrected)
-        if len(self.p_values) > self.tests:  # of two shares the second mirrors the first
-            of_tests.insert(PAIR - 1, of_tests[0])
-        p_values, p_values_corrected = iter(self.p_values), iter(of_tests)
         return tuple(
-            replace(
-                group,
-                figures=Figures.from_rows(
-                    replace(figure, p_value=next(p_values), p_value_corrected=next(p_values_corrected))
-                    for figure in group.figures
-                ),
+            FigureGroup(
+                group.statistic,
+                self._figures(group, sums, [0] * len(group.figures), (self.p_values[ENDS, at], corrected[ENDS, at])),
+                group.unit,
+                _opposite_ends(group),
             )
-            for group in self.groups
+            for group, sums, at in self._placed()
+        )
+
+    def _placed(self) -> Iterator[tuple[FigureGroup, Sums, slice]]:
+        """Yield each group with its sums, and where its p-values are."""
+        start = 0
+        for group, sums in zip(self.groups, self.sums, strict=True):
+            yield group, sums, slice(start, start + len(group.figures))
+            start += len(group.figures)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of all sums, shape (sums, windows)."""
+        return np.concatenate(list(self.shapes.values()))
+
+    @property
+    def _shape_of_each(self) -> NDArray[np.intp]:
+        """The shape that each of the sums is of."""
+        return np.repeat(np.arange(len(self.shapes)), [len(each) for each in self.shapes.values()])
+
+    def _fits(self, sums: Sums, figure: int) -> Floats:
+        """Return how well each sum describes what happened, if windows err independently.
+
+        The square is by how much the shape reduces the sum of squared distances of the windows from
+        their mean, with the reports for weights.
+        """
+        reports = np.array([float(window.reports) for window in self.windows])
+        fits: Floats = np.abs(sums.estimates[:, figure]) / np.sqrt((self.weights**2 / reports).sum(axis=1))
+        return fits
+
+    def _figures(
+        self, group: FigureGroup, sums: Sums, chosen: Sequence[int], p_values: tuple[Floats, Floats]
+    ) -> Figures:
+        """Return one sum of each figure."""
+        least, most = group.ends or SHARES
+        reach = (most - least) * np.maximum(self.weights, 0.0).sum(axis=1)[chosen]
+        columns = {
+            name: column
+            for name, column in zip(("p_values", "p_values_corrected"), p_values, strict=True)
+            if not np.isnan(column).all()
+        }
+        place = (chosen, np.arange(len(chosen)))
+        return sums.figures(group.figures, place, (-reach, reach), **columns)
+
+    def found(self, corrected: Floats) -> Iterator[Change]:
+        """Yield the figures that changed, or may have; of yes and no yes alone.
+
+        Args:
+            corrected: the p-values, corrected for everything that is compared.
+
+        """
+        alone = np.fmin.reduce(self.p_values, axis=0) * len(self.p_values) * self.tests
+        for group, sums, at in self._placed():
+            told = [1] if is_yes_or_no(group.figures.labels) else range(len(group.figures))
+            for figure in (place for place in told if alone[at][place] <= SIGNIFICANT):
+                yield self._found(group, sums, figure, self.p_values[:, at][:, figure], corrected[:, at][:, figure])
+
+    def _found(self, group: FigureGroup, sums: Sums, figure: int, p_values: Floats, corrected: Floats) -> Change:
+        clear = [shape for shape in range(len(p_values)) if corrected[shape] <= SIGNIFICANT]
+        told = [shape for shape in clear if shape != ENDS] or clear or range(len(p_values))
+        fits = np.where(np.isin(self._shape_of_each, told), self._fits(sums, figure), -np.inf)
+        chosen = int(fits.argmax())
+        shape = int(self._shape_of_each[chosen])
+        of_figure = Sums(*(each[:, [figure]] for each in sums))
+        one = FigureGroup(group.statistic, group.figures.at([figure]), group.unit, group.ends)
+        (change,) = self._figures(one, of_figure, [chosen], (p_values[[shape]], corrected[[shape]]))
+        verdict = list(self.shapes)[shape] if clear else ChangeVerdict.MAY_HAVE_CHANGED
+        first_after = int((self.weights[chosen] > 0).argmax())
+        return Change(
+            change.estimate,
+            change.standard_error,
+            change.low,
+            change.high,
+            value=change.value,
+            p_value=change.p_value,
+            p_value_corrected=change.p_value_corrected,
+            statistic=group.statistic,
+            verdict=FELL.get(verdict, verdict) if (change.estimate or 0.0) < 0 else verdict,
+            since=self.windows[first_after].window if verdict is ChangeVerdict.HIGHER_SINCE else None,
         )
 
 
-def changes_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Changes, ...]:
-    """Compare the first and the last closed window of every question with reports in two of them.
+def changes_of(
+    estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], since: Window | None = None
+) -> tuple[Changes, ...]:
+    """Compare the closed windows of every question with reports in two of them or more.
 
     Windows of fewer than `EXACT_BELOW` reports show nothing; they are skipped if two other windows
     remain. Vectors are not compared.
@@ -123,82 +214,111 @@ def changes_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric
     Args:
         estimates: in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
+        since: the window from which a single step is tested, or None for all tests. A window that
+            began before it and ended after its beginning is left out.
 
     """
-    closed = [estimate for estimate in estimates if can_be_compared(estimate)]
-    windows = (_enough(list(of_metric)) for _, of_metric in groupby(closed, key=lambda estimate: estimate.metric))
-    ends = [(of_metric[0], of_metric[-1]) for of_metric in windows if len(of_metric) > 1]
-    compared = [compare(first, last, metrics[first.metric]) for first, last in ends]
-    tested = [(p, 1 / question.tests) for question in compared for p in question.p_values[: question.tests]]
-    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
-    return tuple(_changes(question, [next(corrected) for _ in range(question.tests)]) for question in compared)
+    closed = [each for each in estimates if each.closed and each.reports > 0 and each.followed]
+    every = [_enough(list(windows), since) for _, windows in groupby(closed, key=lambda estimate: estimate.metric)]
+    questions = [windows for windows in every if _shapes(windows, since)]
+    earlier = [windows[:-1] for windows in questions if _shapes(windows[:-1], since)]
+    known = {
+        _direction(changes.metric, change) for changes in _tested(earlier, metrics, since) for change in changes.found
+    }
+    return tuple(
+        replace(
+            changes,
+            found=tuple(
+                replace(each, is_new=each.verdict.is_change and _direction(changes.metric, each) not in known)
+                for each in changes.found
+            ),
+        )
+        for changes in _tested(questions, metrics, since)
+    )
 
 
-def can_be_compared(estimate: MetricEstimate) -> bool:
-    """Whether a tally has reports, and figures that can be compared one by one with another's."""
-    return estimate.closed and estimate.reports > 0 and bool(estimate.compared)
+def _direction(metric: str, change: Change) -> tuple[str, FigureKey, bool, bool]:
+    key = FigureKey(change.statistic, change.value)
+    return metric, key, (change.estimate or 0.0) > 0, change.verdict.is_change
 
 
-def _enough(windows: list[MetricEstimate]) -> list[MetricEstimate]:
+def _enough(windows: list[MetricEstimate], since: Window | None) -> list[MetricEstimate]:
+    if since is not None:
+        windows = [each for each in windows if not each.span.starts_at < since.starts_at < each.span.ends_at]
     enough = [window for window in windows if window.reports >= EXACT_BELOW]
-    return enough if len(enough) > 1 else windows
+    return enough if _shapes(enough, since) else windows
 
 
-class Pair(NamedTuple):
-    """Two estimates of one figure, from different reports.
+def _shapes(windows: Sequence[MetricEstimate], since: Window | None) -> Shapes:
+    """Return what windows are tested for. Empty if there is nothing to compare."""
+    reports = np.array([float(window.reports) for window in windows])
+    times = np.array([float(window.span.starts_at) for window in windows])
+    if since is not None:
+        is_after = times >= since.starts_at
+        is_both = is_after.any() and not is_after.all()
+        return {ChangeVerdict.HIGHER_SINCE: _steps(reports, is_after[np.newaxis])} if is_both else {}
+    if len(windows) < PAIR:
+        return {}
+    ends = np.zeros((1, len(windows)))
+    ends[0, [0, -1]] = -1.0, 1.0
+    if len(windows) == PAIR:
+        return {ChangeVerdict.CHANGED: ends}
+    centered = reports * (times - (reports @ times) / reports.sum())
+    rise = centered * ((times[-1] - times[0]) / (centered @ times))
+    is_after = np.triu(np.ones((len(windows), len(windows)), dtype=bool))[1:]
+    return {
+        ChangeVerdict.CHANGED: ends,
+        ChangeVerdict.RISING: rise[np.newaxis],
+        ChangeVerdict.HIGHER_SINCE: _steps(reports, is_after),
+    }
 
-    Attributes:
-        first: the estimate that is subtracted.
-        last: the estimate it is subtracted from.
-        width: of the range of both.
-        opposition: by how much the covariance of their errors may lie below 0.
 
-    """
-
-    first: Estimate
-    last: Estimate
-    width: float
-    opposition: float
+def _steps(reports: Floats, is_after: NDArray[np.bool_]) -> Floats:
+    """Return the weights of the mean over all reports after each step less that before it."""
+    after, before = np.where(is_after, reports, 0.0), np.where(is_after, 0.0, reports)
+    weights: Floats = after / after.sum(axis=1, keepdims=True) - before / before.sum(axis=1, keepdims=True)
+    return weights
 
 
-def difference(pair: Pair, reports: int) -> Estimate:
-    """Return the difference of two estimates.
+def _tested(
+    questions: Sequence[Sequence[MetricEstimate]], metrics: Mapping[str, Metric], since: Window | None
+) -> Iterator[Changes]:
+    """Yield what changed in each question, corrected for all of them."""
+    tested = [compared(windows, metrics[windows[0].metric], since) for windows in questions]
+    for question, corrected in zip(tested, correct(tested, [1.0] * len(tested)), strict=True):
+        first, last = question.windows[0], question.windows[-1]
+        yield Changes(
+            metric=first.metric,
+            edition=first.edition,
+            first=first.window,
+            last=last.window,
+            windows=len(question.windows),
+            since=None if since is None else since.text,
+            tests=question.tests,
+            groups=question.differences(corrected),
+            found=tuple(sorted(question.found(corrected), key=_clearness)),
+            untested=untested_figures(last),
+        )
+
+
+def _clearness(change: Change) -> tuple[float, float]:
+    return change.p_value_corrected or 0.0, change.p_value or 0.0
+
+
+def compared(windows: Sequence[MetricEstimate], metric: Metric, since: Window | None = None) -> Compared:
+    """Test windows of one question, with something to compare, for changes.
 
     Args:
-        pair: the estimates.
-        reports: of the one with fewer; below `EXACT_BELOW` the interval covers every possible
-            value.
+        windows: in order.
+        metric: the question.
+        since: as in `changes_of`.
 
     """
-    first, last, width, opposition = pair
-    assert first.estimate is not None  # noqa: S101 windows without reports are left out
-    assert last.estimate is not None  # noqa: S101 likewise
-    change = last.estimate - first.estimate
-    errors = first.standard_error or 0.0, last.standard_error or 0.0
-    opposed = min(1.0, opposition / max(math.prod(errors), sys.float_info.min))
-    error = _combined(*errors, opposed)
-    if reports < EXACT_BELOW:
-        return Estimate(change, error, -width, width, None)
-    (first_down, first_up), (last_down, last_up) = reaches(first), reaches(last)
-    low = change - _combined(last_down, first_up, opposed)
-    high = change + _combined(last_up, first_down, opposed)
-    return Estimate(change, error, max(-width, low), min(width, high), None)
-
-
-def _combined(reach: float, other_reach: float, opposed: float) -> float:
-    """Return the reach of a difference: from the root of squares, at 0, to the sum, at 1."""
-    return math.sqrt(reach**2 + other_reach**2 + 2 * opposed * reach * other_reach)
-
-
-def reaches(figure: Estimate) -> tuple[float, float]:
-    """Return how far the truth may lie below and above an estimate, by its interval or error."""
-    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
-    reach = Z * (figure.standard_error or 0.0)
-    return max(reach, figure.estimate - figure.low), max(reach, figure.high - figure.estimate)
+    return _compared(windows, windows[0].followed, _shapes(windows, since), metric)
 
 
 def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None = None) -> Compared:
-    """Compare two tallies of one question.
+    """Compare the shares and means of two tallies of one question.
 
     Args:
         first: the tally whose figures are subtracted.
@@ -207,116 +327,67 @@ def compare(first: MetricEstimate, last: MetricEstimate, metric: Metric | None =
             did.
 
     """
-    reports = min(first.reports, last.reports)
-    people = None if metric is None else SamePeople(metric, (first.reports, last.reports))
-    groups = tuple(
-        _differences(before, after, people, reports)
-        for before, after in zip(first.compared, last.compared, strict=True)
-    )
-    every = (figure for group in groups for figure in group.figures)
-    return Compared(first, last, groups, tuple(map(_p_value, every)) if reports >= EXACT_BELOW else ())
+    return _compared([first, last], first.compared, {ChangeVerdict.CHANGED: np.array([[-1.0, 1.0]])}, metric)
 
 
-def _differences(first: FigureGroup, last: FigureGroup, people: SamePeople | None, reports: int) -> FigureGroup:
-    """Return the differences of the figures of a statistic that has a range."""
-    least, greatest = first.ends or SHARES
-    width = greatest - least
-    figures = [
-        difference(
-            Pair(before, after, width, 0.0 if people is None else people.opposition(first.about, before, after, ends)),
-            reports,
-        ).labelled(before.value)
-        for ends in [(least, greatest)]
-        for before, after in zip(first.figures, last.figures, strict=True)
+def correct(tested: Sequence[Compared], weights: Sequence[float]) -> list[Floats]:
+    """Return the p-values of all shapes and figures, corrected for everything that is compared.
+
+    Args:
+        tested: what is compared.
+        weights: the part of the error that each may cause, which its p-values divide.
+
+    """
+    distinct = [each.distinct for each in tested]
+    known = [~np.isnan(p_values) for p_values in distinct]
+    p_values = [p for each, is_known in zip(distinct, known, strict=True) for p in each[is_known].tolist()]
+    of_each = [
+        weight / each.size
+        for each, is_known, weight in zip(distinct, known, weights, strict=True)
+        for _ in range(int(is_known.sum()))
     ]
-    return FigureGroup(first.statistic, Figures.from_rows(figures), first.unit, (-width, width))
+    corrected = iter(holm(p_values, of_each))
+    every = []
+    for each, of_distinct, is_known in zip(tested, distinct, known, strict=True):
+        filled = np.full_like(of_distinct, np.nan)
+        filled[is_known] = [next(corrected) for _ in range(int(is_known.sum()))]
+        every.append(each.everywhere(filled))
+    return every
 
 
-def _p_value(change: Estimate) -> float:
-    """Return the two-sided p-value of a normal estimate that reaches 0 as far as its interval."""
-    estimate = change.estimate or 0.0
-    reach = estimate - change.low if estimate > 0 else change.high - estimate
-    return math.erfc(abs(estimate) / (max(reach, Z * (change.standard_error or math.inf)) / Z * math.sqrt(2)))
+def _compared(
+    windows: Sequence[MetricEstimate], groups: Sequence[FigureGroup], shapes: Shapes, metric: Metric | None
+) -> Compared:
+    groups = tuple(group for group in groups if all(window.group(group.statistic) for window in windows))
+    weights = np.concatenate(list(shapes.values()))
+    sums = tuple(windows_of(windows, group.statistic, metric).weighted(weights) for group in groups)
+    if min(window.reports for window in windows) < EXACT_BELOW:
+        sums = tuple(each.unbounded() for each in sums)
+    p_values = np.concatenate([p_values_of(each, shapes) for each in sums], axis=1)
+    return Compared(windows, shapes, groups, sums, p_values)
 
 
-def _changes(question: Compared, corrected: list[float]) -> Changes:
-    return Changes(
-        metric=question.first.metric,
-        edition=question.first.edition,
-        first=question.first.window,
-        last=question.last.window,
-        tests=question.tests,
-        groups=question.tested(corrected),
-        untested=untested_figures(question.last),
-    )
+def p_values_of(sums: Sums, shapes: Shapes) -> Floats:
+    """Return the two-sided p-value of each shape, shape (shapes, figures)."""
+    starts = np.cumsum([0, *map(len, shapes.values())])
+    clearest = np.maximum.reduceat(_scores(sums), starts[:-1], axis=0)
+    tails = np.array([[math.erfc(score / math.sqrt(2)) for score in row] for row in clearest.tolist()])
+    p_values: Floats = np.minimum(1.0, np.diff(starts)[:, np.newaxis] * tails)
+    return p_values
+
+
+def _scores(sums: Sums) -> Floats:
+    """Return by how many standard errors of a normal law each sum lies beside 0."""
+    reach = np.where(sums.estimates > 0, sums.down, sums.up)
+    scores: Floats = np.abs(sums.estimates) / (reach / Z)
+    return np.where(np.isfinite(reach), scores, np.nan)
+
+
+def _opposite_ends(group: FigureGroup) -> Ends:
+    least, most = group.ends or SHARES
+    return least - most, most - least
 
 
 def untested_figures(estimated: MetricEstimate) -> tuple[str, ...]:
     """Return the figures of a window that are not compared with another's, by their statistics."""
     return tuple(group.statistic for group in estimated.groups if group.about.untested)
-
-
-@dataclass(frozen=True, slots=True)
-class SamePeople:
-    """Two windows of a question, in which the same people may have answered.
-
-    Attributes:
-        metric: the question.
-        reports: of the first window and of the last.
-
-    """
-
-    metric: Metric
-    reports: tuple[int, int]
-
-    def opposition(self, about: Statistic, first: Estimate, last: Estimate, ends: Ends) -> float:
-        """Return by how much the covariance of the errors of two figures may lie below 0.
-
-        Args:
-            about: their statistic.
-            first: the estimate in the first window.
-            last: the estimate in the last one.
-            ends: the least and the greatest possible figure.
-
-        """
-        ends, figures = about.scale.inner_ends(ends), (first, last)
-        means = [about.scale.averaged(figure) for figure in figures]
-        places = [_position(mean, *ends) for mean in means]
-        opposition = _opposition(*places)
-        if not about.is_share:
-            variances = [
-                max(0.0, reports * _error(mean, *ends) ** 2 - least_noise(self.metric, self.metric.channel, place))
-                for reports, mean, place in zip(self.reports, means, places, strict=True)
-            ]
-            opposition = min(opposition, math.sqrt(math.prod(variances)))
-        slopes = (about.scale.slope(figure) for figure in figures)
-        return opposition * math.prod(slopes) * (ends[1] - ends[0]) ** 2 / max(self.reports)
-
-
-def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
-    """Return the least variance that a channel adds to an answer, if answers have a mean.
-
-    Args:
-        metric: the question, for the worth of its answers.
-        channel: that of the question, or a step of it.
-        mean: on a scale from 0 to 1.
-
-    """
-    decoder = decoder_of(channel)
-    if decoder is not None:
-        return decoder.least_noise(mean)
-    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
-
-
-def _opposition(first: float, last: float) -> float:
-    """Return by how much the covariance of answers with these means may lie below 0."""
-    return min(first * last, (1 - first) * (1 - last))
-
-
-def _position(figure: Estimate, least: float, most: float) -> float:
-    assert figure.estimate is not None  # noqa: S101 windows without reports are left out
-    return min(1.0, max(0.0, (figure.estimate - least) / (most - least)))
-
-
-def _error(figure: Estimate, least: float, most: float) -> float:
-    return (figure.standard_error or 0.0) / (most - least)

@@ -1,7 +1,8 @@
 """What a person reads first: the windows and values to show, and the conclusions they allow.
 
-Did answers change, do groups differ or questions depend? The p-values of differences between groups
-are corrected for all comparisons in a report. Every question in every window has the same weight,
+The p-values of differences between groups are corrected for all comparisons in the last windows of
+all questions, those of the windows before for all of these, and so on. What a report says of a
+window thus does not depend on how many earlier ones it shows. Every question has the same weight,
 however many groups and answers it has, and divides it among its differences. Differences with too
 few reports take no part.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Final, TypeVar
 
 import numpy as np
@@ -19,14 +20,13 @@ from msgspec.structs import replace
 from client_sdk.protocol.metric import Metric
 from estimator.analyses.metric import analysis_of
 from estimator.plan.target_error import reports_needed, unit_variance
-from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figure, FigureLabel, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import SHOWN_VALUES, TOO_FAR, Highlight, Precision, Tested
+from estimator.results.report import SHOWN_VALUES, TOO_FAR, Changes, Highlight, Precision, Tested
 from estimator.statistics.arrays import Floats
-from estimator.statistics.confidence import CONFIDENCE, EXACT_BELOW, PAIR, Z, holm
+from estimator.statistics.confidence import EXACT_BELOW, PAIR, SIGNIFICANT, Z, holm
 from estimator.words import is_yes_or_no
 
 Estimated = TypeVar("Estimated", bound=MetricEstimate)
@@ -34,33 +34,12 @@ Estimated = TypeVar("Estimated", bound=MetricEstimate)
 
 STATISTICS: Final = ("difference", "difference_of_means")
 
-SIGNIFICANT: Final = 1 - CONFIDENCE
-"""A p-value up to this counts as significant."""
-
 
 def conclusion(difference: Figure) -> Conclusion:
     """Return whether two groups differ in an answer, given all comparisons of the report."""
     if difference.p_value is None:
         return Conclusion.TOO_FEW
     return _concluded(difference.p_value, difference.p_value_corrected)
-
-
-def change_conclusion(change: Figure, tests: int) -> Conclusion:
-    """Return whether an answer changed, given all comparisons of the report.
-
-    Args:
-        change: the clearest change of a question.
-        tests: the number of the question's comparisons.
-
-    """
-    if change.p_value is None:
-        return Conclusion.TOO_FEW
-    return _concluded(question_p_value(change.p_value, tests), change.p_value_corrected)
-
-
-def question_p_value(p_value: float, tests: int) -> float:
-    """Return a p-value corrected only for the comparisons of its own question (Bonferroni)."""
-    return min(1.0, p_value * tests)
 
 
 def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
@@ -72,7 +51,7 @@ def clearest_first(differences: FigureGroup) -> Sequence[Figure]:
 
 
 def clearest_changes(changes: Tested) -> Sequence[tuple[FigureGroup, Figure]]:
-    """Return the changes of a question, or how two strata differ, by rising p-value.
+    """Return the differences of two windows, or of two strata, by rising p-value.
 
     Of yes and no only yes is returned.
     """
@@ -123,13 +102,33 @@ def _pair(difference: Figure) -> tuple[FigureLabel, ...]:
     return difference.value
 
 
-def corrected_differences(estimates: Iterable[Estimated]) -> tuple[Estimated, ...]:
-    """Return estimates with the p-values of their differences corrected for all of them."""
-    uncorrected = tuple(estimates)
-    by_question = [p_values for each in uncorrected if (p_values := _p_values(differences_of(each)))]
-    tested = [(p, 1 / len(p_values)) for p_values in by_question for p in p_values]
-    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
-    return tuple(_filled(estimate, corrected) for estimate in uncorrected)
+def corrected_differences(estimates: Sequence[Estimated]) -> tuple[Estimated, ...]:
+    """Return estimates with the p-values of their differences corrected.
+
+    Args:
+        estimates: in the order of the metrics, then of the windows.
+
+    """
+    filled: dict[int, Estimated] = {}
+    for places in _by_age(estimates):
+        in_family = [(place, p_values) for place in places if (p_values := _p_values(differences_of(estimates[place])))]
+        tested = [(p, 1 / len(p_values)) for _, p_values in in_family for p in p_values]
+        corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
+        filled |= {place: _filled(estimates[place], corrected) for place, _ in in_family}
+    return tuple(filled.get(place, each) for place, each in enumerate(estimates))
+
+
+def _by_age(estimates: Sequence[MetricEstimate]) -> Iterator[list[int]]:
+    """Yield the places of the windows shown first, one of every question, then of those before.
+
+    Windows that are still open come after all others: they are shown if there are no others.
+    """
+    of_questions = groupby(range(len(estimates)), key=lambda place: estimates[place].metric)
+    by_age = [
+        sorted(places, key=lambda place: (bool(estimates[place].reports), estimates[place].closed, place), reverse=True)
+        for _, places in of_questions
+    ]
+    return ([place for place in of_age if place is not None] for of_age in zip_longest(*by_age))
 
 
 def _p_values(differences: FigureGroup | None) -> list[float]:
@@ -151,7 +150,7 @@ def _filled(estimated: Estimated, corrected: Iterator[float]) -> Estimated:
 
 
 class Conclusion(StrEnum):
-    """Whether two groups differ, or two windows."""
+    """Whether two groups differ."""
 
     DIFFER = "differ"
     MAY_DIFFER = "may differ"
@@ -159,18 +158,21 @@ class Conclusion(StrEnum):
     TOO_FEW = "too few reports to say"
 
 
-def highlights_of(estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric]) -> tuple[Highlight, ...]:
+def highlights_of(
+    estimates: Sequence[MetricEstimate], metrics: Mapping[str, Metric], changed: Iterable[Changes]
+) -> tuple[Highlight, ...]:
     """Return what is shown first about each question, in their order.
 
     Args:
         estimates: in the order of the metrics, then of the windows.
         metrics: the definitions, by name.
+        changed: what changed over the windows.
 
     """
     by_metric = {name: list(windows) for name, windows in groupby(estimates, key=lambda each: each.metric)}
-    shown = {each.metric: each for each in corrected_differences(map(first_shown, by_metric.values()))}
+    shown = {name: first_shown(windows) for name, windows in by_metric.items()}
     independence = independence_of(shown.values())
-    changes = {each.metric: each for each in changes_of(estimates, metrics)}
+    changes = {each.metric: each for each in changed}
     together = {each.metric: each for each in pooled(estimates, metrics)}
     positions = {name: shown_values(_last_with_reports(windows)) for name, windows in by_metric.items()}
     return tuple(

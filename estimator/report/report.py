@@ -8,7 +8,7 @@ in one of them. So the question counts once, and its loss is that of its smalles
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -32,7 +32,16 @@ from estimator.report.strata import (
     with_participation,
 )
 from estimator.results.metric import Composed, MetricEstimate
-from estimator.results.report import EVERYTHING_CLOSED, PLAIN, EstimateReport, Request, Selection, Skipped
+from estimator.results.report import (
+    EVERYTHING_CLOSED,
+    PLAIN,
+    Changes,
+    Effect,
+    EstimateReport,
+    Request,
+    Selection,
+    Skipped,
+)
 from estimator.statistics.confidence import CONFIDENCE
 from estimator.tallies import FEWER, Tally
 
@@ -77,7 +86,7 @@ def make_report(
     Args:
         registry: the definitions.
         tallies: in any order.
-        selection: the windows to cover.
+        selection: the windows and metrics to cover.
         request: the figures to compute for each tally.
         advance: called with the number of tallies that are done.
 
@@ -96,7 +105,10 @@ def make_report(
     _check_numbers(registry, of_metrics, request)
     estimated: list[MetricEstimate] = []
     for name, of_metric in of_metrics.items():
-        for estimate in estimates(registry.metrics[name], of_metric, request):
+        is_shown = selection.shows(name)
+        if analysis_of(registry.metrics[name]).takes_candidates and not is_shown:
+            continue  # finding texts takes seconds, and no p-value is of them
+        for estimate in estimates(registry.metrics[name], of_metric, request if is_shown else PLAIN):
             estimated.append(estimate)
             advance(1)
     order = {name: position for position, name in enumerate(registry.metrics)}
@@ -107,18 +119,27 @@ def make_report(
     delta = request.central_delta
     if delta is not None:
         estimated = with_central(estimated, registry.metrics, undivided, delta)
+    changes = _shown(selection, changes_of(estimated, registry.metrics, request.since))
+    shown = _shown(selection, corrected_differences(estimated))
     return EstimateReport(
         confidence=CONFIDENCE,
-        metrics=corrected_differences(estimated),
-        skipped=tuple(skipped),
+        metrics=shown,
+        skipped=_shown(selection, skipped),
         simultaneous=request.simultaneous,
-        composed=() if delta is None else composed_of(estimated, undivided, delta),
-        pooled=pooled(estimated, registry.metrics) if request.pool else (),
-        changes=changes_of(estimated, registry.metrics) if request.pool else (),
-        effects=effects_of(estimated, undivided),
-        highlights=highlights_of(estimated, registry.metrics) if request.highlights else (),
+        composed=() if delta is None else composed_of(shown, undivided, delta),
+        pooled=pooled(shown, registry.metrics) if request.pool else (),
+        changes=changes,
+        effects=_shown(selection, effects_of(estimated, undivided)),
+        highlights=highlights_of(shown, registry.metrics, changes) if request.highlights else (),
         is_trial=any(metric.is_trial for metric in undivided.metrics.values()),
     )
+
+
+Shown = TypeVar("Shown", MetricEstimate, Changes, Effect, Skipped)
+
+
+def _shown(selection: Selection, of_metrics: Iterable[Shown]) -> tuple[Shown, ...]:
+    return tuple(each for each in of_metrics if selection.shows(each.metric))
 
 
 def with_earlier(report: EstimateReport, earlier: Sequence[MetricEstimate], registry: Registry) -> EstimateReport:
@@ -133,7 +154,8 @@ def with_earlier(report: EstimateReport, earlier: Sequence[MetricEstimate], regi
     metrics = apart(registry).metrics
     order = {name: position for position, name in enumerate(metrics)}
     windows = sorted([*earlier, *report.metrics], key=lambda each: (order[each.metric], each.span.starts_at))
-    return replace(report, metrics=tuple(windows), highlights=highlights_of(windows, metrics))
+    changes = changes_of(windows, metrics)
+    return replace(report, metrics=tuple(windows), changes=changes, highlights=highlights_of(windows, metrics, changes))
 
 
 def _sorted_out(

@@ -45,13 +45,13 @@ from client_sdk.protocol.registry.differences import changes, with_and
 from client_sdk.protocol.registry.registry import Registry
 from client_sdk.protocol.window import Window
 from estimator.errors import RequestError
-from estimator.report.changes import Compared, can_be_compared, compare
+from estimator.report.changes import Compared, compare, correct
 from estimator.results.estimate import Figure, Figures
 from estimator.results.group import Ends
 from estimator.results.metric import PARTICIPATION_CONFIDENCE, AmongAll, MetricEstimate, TakingPart
 from estimator.results.report import Effect, Request
 from estimator.results.scale import Scale
-from estimator.statistics.confidence import holm, trials_interval
+from estimator.statistics.confidence import trials_interval
 from estimator.tallies import INT64, Tally
 
 OTHERS: Final = "others"
@@ -192,11 +192,18 @@ def effects_of(estimates: Sequence[MetricEstimate], registry: Registry) -> tuple
 
     """
     compared = list(_compared(estimates, registry))
-    weights = {place: sum(pair.tests for _, _, pair in of_place) for place, of_place in groupby(compared, _place)}
-    tested = [(p, 1 / weights[each[0]]) for each in compared for p in each[2].p_values[: each[2].tests]]
-    corrected = iter(holm([p for p, _ in tested], [weight for _, weight in tested]))
+    weights = {place: 1 / len(list(of_place)) for place, of_place in groupby(compared, _place)}
+    corrected = correct([pair for _, _, pair in compared], [weights[place] for place, _, _ in compared])
     return tuple(
-        _effect(place, names, pair, [next(corrected) for _ in range(pair.tests)]) for place, names, pair in compared
+        Effect(
+            metric=metric,
+            window=window,
+            first=first,
+            second=second,
+            tests=pair.tests,
+            groups=pair.differences(p_values),
+        )
+        for ((metric, window), (first, second), pair), p_values in zip(compared, corrected, strict=True)
     )
 
 
@@ -227,7 +234,9 @@ def _place(pair: _Pair) -> _Place:
 
 
 def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterator[_Pair]:
-    comparable = {(estimate.metric, estimate.window): estimate for estimate in estimates if can_be_compared(estimate)}
+    comparable = {
+        (each.metric, each.window): each for each in estimates if each.closed and each.reports > 0 and each.compared
+    }
     for name, metric in registry.metrics.items():
         windows = dict.fromkeys(window for question, window in comparable if question == name)
         for window in windows if metric.strata else ():
@@ -235,13 +244,6 @@ def _compared(estimates: Sequence[MetricEstimate], registry: Registry) -> Iterat
             present = [(stratum, estimate) for stratum, estimate in of_strata if estimate is not None]
             for (first, before), (second, after) in combinations(present, 2):
                 yield (name, window), (first, second), compare(before, after)
-
-
-def _effect(place: _Place, names: tuple[str, str], pair: Compared, corrected: list[float]) -> Effect:
-    (metric, window), (first, second) = place, names
-    return Effect(
-        metric=metric, window=window, first=first, second=second, tests=pair.tests, groups=pair.tested(corrected)
-    )
 
 
 MISS: Final = (1 - PARTICIPATION_CONFIDENCE) / 2

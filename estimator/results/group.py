@@ -121,5 +121,10 @@ class Figured:
 
     @property
     def compared(self) -> tuple[FigureGroup, ...]:
-        """The figures whose changes and differences are tested."""
+        """The figures whose differences between strata are tested, and that lies could move."""
         return tuple(group for group in self.groups if group.about.is_compared)
+
+    @property
+    def followed(self) -> tuple[FigureGroup, ...]:
+        """The figures whose changes are tested."""
+        return tuple(group for group in self.groups if group.about.is_compared or group.about.members)

@@ -332,7 +332,3 @@ class Pooled(Question, Figured, frozen=True, kw_only=True):
     windows: Annotated[tuple[str, ...], says("their names, in order of time.")]
     reports: Annotated[int, says("the number of reports in all of them.")]
     groups: Annotated[tuple[FigureGroup, ...], says("the figures over all reports.")] = ()
-    changes: Annotated[
-        tuple[FigureGroup, ...],
-        says("for each value, or the mean, the last window minus the first; empty for vectors."),
-    ] = ()

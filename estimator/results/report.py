@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated, ClassVar, Final
 
 from client_sdk.protocol.window import Window
@@ -51,6 +52,8 @@ class Request:
         highlights: what a table or a page shows first.
         installs: the number of all installations, to bound figures of all; or None.
         asked: the share of devices that are asked, or None to take it from the schedule.
+        since: compare the windows from this one on with those before it, in place of every other
+            test of changes; or None.
 
     """
 
@@ -66,6 +69,7 @@ class Request:
     highlights: bool = True
     installs: int | None = None
     asked: float | None = None
+    since: Window | None = None
 
 
 PLAIN = Request()
@@ -73,9 +77,11 @@ PLAIN = Request()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which windows a report covers.
+    """Which windows and metrics a report covers.
 
     Attributes:
+        names: of the metrics; () for all. P-values are corrected for all metrics with tallies: what
+            is said of one does not depend on the others that are shown.
         first: leave out windows that end before this one begins; or None.
         last: leave out windows that begin after this one has ended; or None.
         preliminary: whether to include windows that can still change.
@@ -85,6 +91,11 @@ class Selection:
     first: Window | None = None
     last: Window | None = None
     preliminary: bool = False
+    names: tuple[str, ...] = ()
+
+    def shows(self, metric: str) -> bool:
+        """Whether a metric is covered, or the one that a stratum or former question is of."""
+        return not self.names or metric.partition("[")[0] in self.names
 
     def spans(self, window: Window) -> bool:
         """Whether a window lies between the first and the last one, or overlaps one of them.
@@ -117,8 +128,42 @@ class Tested(Record, Figured, frozen=True, kw_only=True):
         return min((p_value for p_value in p_values if p_value is not None), default=None)
 
 
+class ChangeVerdict(StrEnum):
+    """Whether a figure changed over the closed windows, given all comparisons of the report."""
+
+    RISING = "rising"
+    FALLING = "falling"
+    HIGHER_SINCE = "higher since"
+    LOWER_SINCE = "lower since"
+    CHANGED = "changed"
+    MAY_HAVE_CHANGED = "may have changed"
+    NO_CHANGE = "no change seen"
+    TOO_FEW = "too few reports to say"
+
+    @property
+    def is_change(self) -> bool:
+        """Whether chance is an unlikely explanation."""
+        return self not in {ChangeVerdict.MAY_HAVE_CHANGED, ChangeVerdict.NO_CHANGE, ChangeVerdict.TOO_FEW}
+
+
+class Change(Figure, frozen=True, kw_only=True):
+    """A figure that changed, or may have.
+
+    The figure of a trend is the rise of a straight line from the first window to the last; that of
+    a step, the mean over the windows from it on less the mean over those before; otherwise the last
+    window less the first.
+    """
+
+    statistic: Annotated[str, says("of the figure.")]
+    verdict: Annotated[ChangeVerdict, says("what happened to it.")]
+    since: Annotated[str | None, says("the first window after a step. None unless the verdict has one.")] = None
+    is_new: Annotated[
+        bool, says("whether the windows before the last one did not show it yet. The next one may not confirm it.")
+    ] = False
+
+
 class Changes(Tested, frozen=True, kw_only=True):
-    """What changed in the answers to one question: the last window minus the first."""
+    """What changed in the answers to one question: the last window minus the first, and more."""
 
     metric: Annotated[str, says("its name.")]
     edition: Annotated[str, says("12 hex digits that identify what the reports mean.")]
@@ -130,9 +175,32 @@ class Changes(Tested, frozen=True, kw_only=True):
         ),
     ]
     last: Annotated[str, says("the name of the last such window.")]
+    windows: Annotated[int, says("how many of them there are.")]
+    since: Annotated[
+        str | None,
+        says(
+            "the window that the report was asked about: differences are those of the windows from "
+            "it on less those before. None if they are those of the last window less the first."
+        ),
+    ] = None
+    found: Annotated[
+        tuple[Change, ...],
+        says("the figures that changed, or may have, the clearest first, by the clearest of all tests."),
+    ] = ()
     untested: Annotated[
         tuple[str, ...], says("the question's other figures, by their statistics. Nothing is known of their changes.")
     ] = ()
+
+    def group_of(self, change: Change) -> FigureGroup:
+        """Return the differences of the statistic that a change is of."""
+        return next(group for group in self.groups if group.statistic == change.statistic)
+
+    @property
+    def verdict(self) -> ChangeVerdict:
+        """The verdict on the clearest figure."""
+        if self.found:
+            return self.found[0].verdict
+        return ChangeVerdict.TOO_FEW if self.p_value_corrected is None else ChangeVerdict.NO_CHANGE
 
 
 class Effect(Tested, frozen=True, kw_only=True):
@@ -179,9 +247,7 @@ class Highlight(Record, frozen=True, kw_only=True):
         float | None,
         says("the p-value of two questions asked together, corrected for all such pairs. None for other questions."),
     ] = None
-    changes: Annotated[
-        Changes | None, says("from the first to the last closed window. None unless two of them have reports.")
-    ] = None
+    changes: Annotated[Changes | None, says("over the closed windows. None unless two of them have reports.")] = None
     pooled: Annotated[Pooled | None, says("all windows together. None unless several have reports.")] = None
 
 
@@ -207,7 +273,8 @@ class EstimateReport(Record, frozen=True, tag_field="population", tag=POPULATION
     composed: Annotated[tuple[Composed, ...], says("by window; empty unless central epsilons were requested.")] = ()
     pooled: Annotated[tuple[Pooled, ...], says("all windows of a metric together; empty unless requested.")] = ()
     changes: Annotated[
-        tuple[Changes, ...], says("from the first to the last window of a metric; empty unless requested.")
+        tuple[Changes, ...],
+        says("what changed over the closed windows of each question with reports in two of them or more."),
     ] = ()
     effects: Annotated[
         tuple[Effect, ...], says("the differences between public strata, by question and window; empty without strata.")

@@ -37,13 +37,9 @@ class Scale:
         low, high = self.inner(np.array(ends)).tolist()
         return low, high
 
-    def averaged(self, figure: Estimate) -> Estimate:
-        """Return a figure as the mean that it is made of."""
-        return figure
-
-    def slope(self, figure: Estimate) -> float:  # noqa: ARG002 of logarithms
-        """Return how much faster a figure rises than the mean that it is made of."""
-        return 1.0
+    def slopes(self, figures: Floats) -> Floats:
+        """Return how much faster figures rise than the means that they are made of."""
+        return np.ones_like(figures)
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:  # noqa: ARG002 of logarithms
         """Return a mean as the figure that is shown."""
@@ -74,17 +70,9 @@ class LogScale(Scale):
         exponentials: Floats = np.expm1(means)
         return exponentials
 
-    def averaged(self, figure: Estimate) -> Estimate:
-        """Return the mean logarithm, with its own standard error."""
-        low, high = self.inner_ends((figure.low, figure.high))
-        if figure.estimate is None:
-            return replace(figure, low=low, high=high)
-        error = None if figure.standard_error is None else figure.standard_error / self.slope(figure)
-        return replace(figure, estimate=float(np.log1p(figure.estimate)), standard_error=error, low=low, high=high)
-
-    def slope(self, figure: Estimate) -> float:
+    def slopes(self, figures: Floats) -> Floats:
         """Return 1 + x, the derivative of the exponential."""
-        return 1 + (figure.estimate or 0.0)
+        return 1 + figures
 
     def shown(self, mean: Estimate, ends: Ends) -> Estimate:
         """Return the geometric mean; its standard error is of first order."""

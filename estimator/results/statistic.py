@@ -142,7 +142,8 @@ class Statistic:
         chart: what the page draws of it besides.
         is_mean: whether it is the mean of all answers.
         of_sets: whether answers that have it are sets of values, whose shares do not add up to 1.
-        is_compared: whether its changes are tested.
+        is_compared: whether its changes are tested, and made-up reports could move it.
+        members: of a mean within groups, whose changes are tested, the statistic with their shares.
         untested: what is said not to be tested; empty where nothing is said.
         has_bounds: whether `--with installs` bounds it among all installations.
         pooled: its name over all windows together; empty if it is not pooled.
@@ -168,6 +169,7 @@ class Statistic:
     is_mean: bool = False
     of_sets: bool = False
     is_compared: bool = False
+    members: str = ""
     untested: str = ""
     has_bounds: bool = False
     pooled: str = ""
@@ -390,7 +392,7 @@ STATISTICS: Final[dict[str, Statistic]] = {
         line="mean, {}",
         on_page=True,
         table_heading="mean of {1} in each group of {0}",
-        untested="means within groups",
+        members="share",
     ),
     "share_within": Statistic(
         "the share with the value within a group: `group, value`",

@@ -24,6 +24,9 @@ from estimator.statistics.arrays import Counts, Floats, Reports
 
 CONFIDENCE = 0.95
 
+SIGNIFICANT: Final = 1 - CONFIDENCE
+"""A p-value up to this counts as significant."""
+
 EXACT_BELOW = 50
 """Below this number of reports an interval must keep its confidence at every truth, and is wider
 than necessary.

@@ -164,7 +164,8 @@ def widened(fields: dict[str, Field], counts: tuple[int, ...]) -> float:
     registry = registry_of(m=fields)
     before, after = windows = estimates(registry, [tally(registry, "m", counts, day) for day in (1, 2)])
     ((*_, (_, of_same)),) = changes_of(windows, registry.metrics)
-    of_others = compare(before, after).groups[-1].figures[-1]
+    compared = compare(before, after)
+    of_others = compared.differences(compared.p_values)[-1].figures[-1]
     errors = [window.compared[-1].figures[-1].standard_error or 0.0 for window in windows]
     assert of_others.standard_error == pytest.approx(math.hypot(*errors))
     return (of_same.high - of_same.low) / (of_others.high - of_others.low)

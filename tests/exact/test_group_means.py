@@ -19,10 +19,10 @@ from estimator.analyses.group_means import group_means, group_shares, intervals_
 from estimator.analyses.ratios import Ratios
 from estimator.decoders.decoder import Inverse
 from estimator.decoders.inversions import inverse_of
-from estimator.report.conclusions import SIGNIFICANT, comparisons
+from estimator.report.conclusions import comparisons
 from estimator.results.estimate import Figures
 from estimator.statistics.arrays import Counts, Floats
-from estimator.statistics.confidence import EXACT_BELOW, holm
+from estimator.statistics.confidence import EXACT_BELOW, SIGNIFICANT, holm
 from tests.support.estimates.coverage import BATCH, PROMISED, check_held, drawn_tallies
 from tests.support.estimates.inverses import requested
 from tests.support.estimates.populations import POPULATIONS

@@ -13,13 +13,12 @@ from client_sdk.protocol import Metric, Window
 from client_sdk.protocol.mechanisms.permanent import Permanent
 from estimator.analyses.metric import estimate
 from estimator.decoders.inversions import sampler_of
-from estimator.report.changes import changes_of
 from estimator.report.pooling import pooled
 from estimator.results.estimate import Figure
 from estimator.results.metric import MetricEstimate, Pooled
 from estimator.statistics.arrays import Counts
 from estimator.tallies import Tally
-from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, ORDINAL, Field, metric_of
+from tests.support.devices.definitions import BOOLEAN, CATEGORY, NUMBER, Field, metric_of
 from tests.support.estimates.coverage import PROMISED, check_held
 
 PERMANENT: dict[str, Field] = {"permanent_epsilon": 2}
@@ -111,28 +110,9 @@ def test_pooled_is_weighted_with_the_reports() -> None:
     windows = [estimated(metric, np.array(counts), day) for day, counts in ((1, [30, 70]), (2, [300, 100]))]
     shares = [of_yes(window.estimates or ()).estimate or 0.0 for window in windows]
     together = pool(metric, windows)
-    (changed,) = together.changes
     assert together.reports == 500
     pooled_share = of_yes(together.figures("share")).estimate
     assert pooled_share == pytest.approx((100 * shares[0] + 400 * shares[1]) / 500, rel=1e-15)
-    assert of_yes(changed.figures).estimate == pytest.approx(shares[1] - shares[0], rel=1e-15)
-
-
-@pytest.mark.parametrize("fields", [BOOLEAN, ORDINAL, NUMBER], ids=["shares", "shares and a mean", "a mean"])
-def test_the_change_over_windows_is_the_one_that_is_tested(fields: dict[str, Field]) -> None:
-    metric = metric_of(fields)
-    symbols = np.arange(metric.channel.symbols)
-    windows = [estimated(metric, 600 + day * symbols, day) for day in (1, 2)]
-    (changed,) = changes_of(windows, {metric.name: metric})
-    together = pool(metric, windows).changes
-    every = [(group, each) for group in together for each in group.figures]
-    assert [(group.statistic, each.value) for group, each in every] == [
-        (group.statistic, each.value) for group, each in changed
-    ]
-    assert [(each.estimate, each.standard_error, each.low, each.high) for _, each in every] == [
-        (each.estimate, each.standard_error, each.low, each.high) for _, each in changed
-    ]
-    assert together[-1].about.is_mean == (changed.mean is not None)
 
 
 @pytest.mark.parametrize("few", [1, 49])
@@ -145,8 +125,6 @@ def test_few_reports_leave_everything_possible(few: int) -> None:
         return
     together = pool(metric, windows)
     assert [(share.low, share.high) for share in together.figures("share")] == [(0.0, 1.0)] * 2
-    (changes,) = together.changes
-    assert [(change.low, change.high) for change in changes.figures] == [(-1.0, 1.0)] * 2
 
 
 def test_a_mean_is_pooled_on_its_own_scale() -> None:

@@ -25,7 +25,6 @@ from estimator.render.words import (
     text_notes,
 )
 from estimator.report.conclusions import (
-    SIGNIFICANT,
     Conclusion,
     clearest_changes,
     clearest_first,
@@ -37,6 +36,7 @@ from estimator.results.estimate import Figure
 from estimator.results.group import FigureGroup
 from estimator.results.metric import AmongAll, Cluster, Clusters, Fakes, Independence, MetricEstimate
 from estimator.results.report import Effect
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import joined, label_of, short
 
 MOST_OUTCOMES = 4

@@ -9,17 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN
+from enum import StrEnum
 from typing import Final
 
 from markupsafe import Markup
 
 from client_sdk.protocol.metric import Metric
 from estimator.render.rounding import NO_UNIT, PERCENT, Unit, relative_size, unit_of, within
-from estimator.render.words import p_equals, p_words, short_loss, tested_words, untested_words
-from estimator.report.conclusions import SIGNIFICANT, Conclusion, change_conclusion, clearest_changes, question_p_value
+from estimator.render.words import (
+    found_words,
+    moved_words,
+    outcome_words,
+    p_words,
+    short_loss,
+    tested_words,
+    untested_words,
+)
+from estimator.report.conclusions import Conclusion, clearest_changes
 from estimator.results.estimate import Estimate, Figure
+from estimator.results.group import FigureKey
 from estimator.results.metric import MetricEstimate
-from estimator.results.report import TOO_FAR, Changes, Precision
+from estimator.results.report import TOO_FAR, Changes, ChangeVerdict, Precision
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.words import label_of, plural, short
 
 NONE: Final = "\N{EN DASH}"
@@ -33,11 +44,15 @@ YES: Final = label_of(value=True)
 FAR_FIGURES: Final = 3
 """The figures of a reach, because it may differ little from its target."""
 
-CODES: Final = {
+CODES: Final[dict[StrEnum, str]] = {
+    **dict.fromkeys(ChangeVerdict, "changed"),
     Conclusion.DIFFER: "changed",
     Conclusion.MAY_DIFFER: "perhaps",
     Conclusion.NO_DIFFERENCE: "same",
     Conclusion.TOO_FEW: "unknown",
+    ChangeVerdict.MAY_HAVE_CHANGED: "perhaps",
+    ChangeVerdict.NO_CHANGE: "same",
+    ChangeVerdict.TOO_FEW: "unknown",
 }
 """The class of each conclusion on the page, by which it is coloured and sorted."""
 
@@ -154,43 +169,47 @@ def verdict_of(metric: Metric, changes: Changes | None, windows: int, untested: 
         return WordedConclusion(
             "unknown", brief, "A change shows between two closed windows with reports; there are not two yet."
         )
-    between = f"from {changes.first} to {changes.last}"
-    group, clearest = clearest_changes(changes)[0]
-    conclusion = change_conclusion(clearest, changes.tests)
-    if clearest.p_value is None or clearest.p_value_corrected is None:
-        return WordedConclusion(CODES[conclusion], "too few reports", f"Too few reports to see a change {between}.")
-    label, unit = group.label(clearest), unit_of(group)
-    label = f"“{label}”" if unit is PERCENT and label != YES else label
-    moved = f"{label} {change_text(clearest, unit)}"
-    moved_within = f"{moved} ({change_interval_text(clearest, unit)})"
+    code, words = CODES[changes.verdict], outcome_words(changes)
+    if changes.found:
+        clearest = changes.found[0]
+        brief = f"{found_words(clearest, changes).lower()}: {moved_words(clearest, changes)}"
+    elif changes.verdict is ChangeVerdict.TOO_FEW:
+        return WordedConclusion(code, "too few reports", f"{words}.")
+    else:
+        brief = f"no change in {tested_words(changes)} seen"
+        group, clearest_end = clearest_changes(changes)[0]
+        label, unit = group.label(clearest_end), unit_of(group)
+        label = f"“{label}”" if unit is PERCENT and label != YES else label
+        moved = f"{label} {change_text(clearest_end, unit)} ({change_interval_text(clearest_end, unit)})"
+        is_clear_alone = clearest_end.p_value is not None and clearest_end.p_value <= SIGNIFICANT
+        chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
+        words = f"{words}; the clearest difference of the last window and the first is {moved}{chance}"
     note = PERMANENT_NOTE if metric.channel.permanent_nanos > 0 else ""
-    corrected = p_equals(clearest.p_value_corrected)
-    match conclusion:
-        case Conclusion.DIFFER:
-            brief = f"changed: {moved}"
-            sure = f"so much is hardly chance (p {corrected}, corrected for everything compared here)"
-            words = f"It changed {between}: {moved_within}; {sure}."
-        case Conclusion.MAY_DIFFER:
-            brief = f"perhaps: {moved}"
-            doubt = "for one question alone that would pass for a change, but among this many it may be chance"
-            alone = p_equals(question_p_value(clearest.p_value, changes.tests))
-            p_values = f"(p {alone}, corrected for everything compared here {corrected})"
-            words = f"It may have changed {between}: {moved_within}; {doubt} {p_values}."
-        case _:
-            brief = f"no change in {tested_words(changes)} seen between the first window and the last"
-            is_clear_alone = clearest.p_value <= SIGNIFICANT
-            chance = f"; of {changes.tests} comparisons one is often as clear by chance" if is_clear_alone else ""
-            words = f"No change in {tested_words(changes)} was seen {between}; the clearest is {moved_within}{chance}."
     if not_tested:
         brief += f"; {not_tested} not tested"
         note += f" Not tested: whether {not_tested} changed."
-    return WordedConclusion(CODES[conclusion], brief, words + note)
+    return WordedConclusion(code, brief, f"{words}.{note}")
 
 
 def labelled_changes(changes: Changes | None) -> Sequence[tuple[str, Unit, Figure]]:
-    """Return label, unit and change of everything that was compared, the clearest first."""
-    every = () if changes is None else clearest_changes(changes)
-    return [(group.label(change), unit_of(group), change) for group, change in every]
+    """Return label, unit and change of everything that was compared, the clearest first.
+
+    A figure that changed, or may have, is shown by what shows it most clearly, any other by the
+    last window less the first.
+    """
+    if changes is None:
+        return []
+    found = {FigureKey(each.statistic, each.value) for each in changes.found}
+    rows: list[tuple[str, Unit, Figure]] = []
+    for change in changes.found:
+        group = changes.group_of(change)
+        rows.append((f"{group.label(change)}: {found_words(change, changes).lower()}", unit_of(group), change))
+    others = [
+        (group, each)
+        for group, each in clearest_changes(changes)
+        if FigureKey(group.statistic, each.value) not in found
+    ]
+    return rows + [(group.label(change), unit_of(group), change) for group, change in others]
 
 
 def too_few(estimated: MetricEstimate, precision: Precision) -> str | None:

@@ -16,15 +16,14 @@ from estimator.render.words import (
     move_cells,
     next_thresholds,
     notes_of,
+    outcome_words,
     p_equals,
     participation_of,
     short_loss,
     shown_moves,
     taking_part_words,
-    tested_words,
     untested_words,
 )
-from estimator.report.changes import untested_figures
 from estimator.report.conclusions import Conclusion, by_value, clearest_first, conclusion, differences_of
 from estimator.report.strata import clearest_effects
 from estimator.results.estimate import Figures
@@ -113,10 +112,14 @@ To pass proves nothing: liars who follow the protocol look like a population.
 
 POOLED_FOOTNOTE = """\
 Windows together: the same people may have answered in each, so that only the
-mechanism's fresh noise averages out over them. The interval of a change also
-holds if the same people answered in both windows, even if they gave the
-opposite answer. p: of the clearest change between the first and the last closed
-window, corrected for everything that is compared.
+mechanism's fresh noise averages out over them.
+"""
+
+CHANGES_FOOTNOTE = """\
+Changes: the last closed window less the first, a straight line through all, and
+a step after each are tested. Intervals also hold if the same people answered in
+all windows, even if they gave the opposite answer. p is corrected for all
+figures of all questions. The next window has yet to confirm a new verdict.
 """
 
 PRELIMINARY_FOOTNOTE = "*: preliminary; the window is still open and its figures will change.\n"
@@ -146,15 +149,14 @@ def as_table(report: EstimateReport, style: Style = PLAIN) -> str:
         CENTRAL_FOOTNOTE: bool(report.composed),
         MADE_UP_FOOTNOTE: any(estimated.fakes is not None for estimated in report.metrics),
         POOLED_FOOTNOTE: bool(report.pooled),
+        CHANGES_FOOTNOTE: bool(report.changes),
         _note(AMONG_ALL_NOTE): any(estimated.among_all is not None for estimated in report.metrics),
         _note(participation_of([highlight.shown for highlight in report.highlights])): True,
         PRELIMINARY_FOOTNOTE: preliminary,
         _snapshot_note(report): preliminary and report.snapshot_at is not None,
     }
-    changes = {of_metric.metric: of_metric for of_metric in report.changes}
-    together = [
-        _pooled_block(pooled, highlights[pooled.metric], changes.get(pooled.metric), style) for pooled in report.pooled
-    ]
+    together = [_pooled_block(pooled, highlights[pooled.metric], style) for pooled in report.pooled]
+    together += [_changes_block(changes, highlights[changes.metric], style) for changes in report.changes]
     together += [_effect_block(effect, style) for effect in clearest_effects(report.effects)]
     together += [composed_lines(report.composed)] if report.composed else []
     blocks = [_note(TRIAL), *blocks] if report.is_trial else blocks
@@ -200,19 +202,21 @@ def _block(highlight: Highlight, windows: Sequence[MetricEstimate], confidence: 
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _pooled_block(pooled: Pooled, highlight: Highlight, changes: Changes | None, style: Style) -> str:
+def _pooled_block(pooled: Pooled, highlight: Highlight, style: Style) -> str:
     first, *_, last = pooled.windows
     windows, reports = plural(len(pooled.windows), "window"), plural(pooled.reports, "report")
     title = f"{pooled.target}: {windows} together, {first} to {last}, {reports}"
     titles = map(style.strong, wrapped(title, style.width, others="  "))
     lines = [*titles, *_group_rows(pooled.groups, highlight.positions, style, have_bars=True)]
-    if pooled.changes:
-        lines += [f"  {last} less {first}", *_group_rows(pooled.changes, highlight.positions, style)]
-    if changes is not None and changes.p_value_corrected is not None:
-        between = f"from {changes.first} to {changes.last}"
-        null = f"if {tested_words(changes)} had not changed {between}"
-        lines += wrapped(f"{null}: p {p_equals(changes.p_value_corrected)}, corrected", style.width, "  ", "  ")
-    untested = untested_words(untested_figures(highlight.shown))
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _changes_block(changes: Changes, highlight: Highlight, style: Style) -> str:
+    first, last = changes.first, changes.last
+    compared = f"{last} less {first}" if changes.since is None else f"from {changes.since} on less before"
+    lines = [style.strong(f"{changes.metric}: {compared}"), *_group_rows(changes.groups, highlight.positions, style)]
+    lines += wrapped(outcome_words(changes), style.width, "  ", "  ")
+    untested = untested_words(changes.untested)
     if untested:
         lines += wrapped(f"not tested: whether {untested} changed", style.width, "  ", "  ")
     return "".join(f"{line.rstrip()}\n" for line in lines)

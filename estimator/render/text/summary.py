@@ -27,13 +27,11 @@ from estimator.render.words import (
     move_label,
     move_unit,
     notes_of,
-    p_equals,
+    outcome_words,
     participation_of,
-    tested_words,
     untested_words,
 )
 from estimator.report.changes import untested_figures
-from estimator.report.conclusions import Conclusion, change_conclusion, clearest_changes
 from estimator.results.estimate import Estimate, Figure
 from estimator.results.group import Figured, FigureGroup, FigureKey
 from estimator.results.metric import Fakes, MetricEstimate, Move, Pooled
@@ -56,14 +54,6 @@ HEADING = "estimate ± standard error, {confidence:.0%} interval{together}; --ve
 NEXT_LOOK = "; the next look comes after --snapshot-interval, an hour by default"
 
 POINT_NOTE = "An interval of one point is no certainty: the tally lies beyond what any answers make likely."
-
-OUTCOMES = {
-    Conclusion.DIFFER: "Changed",
-    Conclusion.MAY_DIFFER: "Perhaps changed",
-    Conclusion.NO_DIFFERENCE: "No change in {tested} seen",
-    Conclusion.TOO_FEW: "Too few reports to see a change",
-}
-"""What is said of the change between two windows."""
 
 
 def as_summary(report: EstimateReport, style: Style = PLAIN) -> str:
@@ -267,14 +257,7 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
     """Yield what several windows say together."""
     words = []
     if changes is not None:
-        group, clearest = clearest_changes(changes)[0]
-        conclusion, p_value = change_conclusion(clearest, changes.tests), clearest.p_value_corrected
-        may_differ = conclusion in {Conclusion.DIFFER, Conclusion.MAY_DIFFER}
-        chance = f" (p {p_equals(p_value)})" if may_differ and p_value is not None else ""
-        size = f": {_change_words(group, clearest)}" if may_differ else ""
-        between = f"between {changes.first} and {changes.last}"
-        outcome = OUTCOMES[conclusion].format(tested=tested_words(changes))
-        words.append(f"{outcome} {between}{size}{chance}")
+        words.append(outcome_words(changes))
     untested = untested_words(untested_figures(highlight.shown)) if changes is not None or pooled is not None else ""
     if untested:
         words.append(f"not tested: whether {untested} changed")
@@ -285,14 +268,6 @@ def _together(highlight: Highlight, pooled: Pooled | None, changes: Changes | No
     if words:
         sentence = "; ".join(words)
         yield from _sentence(f"{sentence[0].upper()}{sentence[1:]}.", style)
-
-
-def _change_words(group: FigureGroup, change: Figure) -> str:
-    """Return by how much an answer changed, with its sign."""
-    moved, label = unit_of(group).rounded(change, SENTENCE_FIGURES), group.label(change)
-    if group.about.is_share:
-        return f"“{label}” by {moved.estimate} points ({moved.low} to {moved.high})"
-    return f"the {label} by {moved.estimate}{moved.suffix} ({moved.interval})"
 
 
 def _pooled_words(pooled: Pooled, shown: MetricEstimate) -> str:

@@ -97,7 +97,7 @@ def false_alarms(epsilon: str, reports: int, seed: int = 6) -> Iterator[tuple[bo
     """
     registry, generator = registry_of(epsilon), np.random.default_rng(seed)
     while True:
-        corrected = corrected_differences(estimates(registry, reports, generator))
+        corrected = corrected_differences([*estimates(registry, reports, generator)])
         differences = [difference for estimated in corrected for difference in estimated.figures("difference")]
         yield (
             any(each.p_value_corrected is not None and each.p_value_corrected <= LEVEL for each in differences),

@@ -13,7 +13,7 @@ from estimator.analyses.metric import analysis_of, estimate
 from estimator.decoders.inversions import decoder_of
 from estimator.report.report import make_report
 from estimator.report.strata import among_all_of
-from estimator.results.estimate import Figure
+from estimator.results.estimate import Estimate, Figure
 from estimator.results.metric import MetricEstimate, TakingPart
 from estimator.results.report import Request
 from estimator.results.scale import LOG
@@ -95,7 +95,10 @@ def test_windows_are_pooled_and_all_installations_bounded_on_the_scale_of_logari
 
 def test_a_figure_goes_to_its_mean_and_back() -> None:
     figure = figure_of(estimated(drawn()))
-    back = LOG.shown(LOG.averaged(figure), (0.0, HIGH))
+    estimate, *ends = (np.array([end]) for end in (figure.estimate, figure.low, figure.high))
+    error = np.array([figure.standard_error]) / LOG.slopes(estimate)
+    columns = (LOG.inner(estimate), error, *map(LOG.inner, ends))
+    back = LOG.shown(Estimate(*(column.item() for column in columns)), (0.0, HIGH))
     for name in ("estimate", "standard_error", "low", "high"):
         assert getattr(back, name) == pytest.approx(getattr(figure, name))
     assert analysis_of(METRIC).width == pytest.approx(RANGE)

@@ -96,7 +96,7 @@ def test_each_page_knows_the_closed_windows_before_its_own(out: Path) -> None:
         data = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
         assert [name for name, _ in data["calendars"]["day"]] == days[: at + 1]
         assert ("only one window so far" in page) == (at == 0)
-        assert (f"from {days[0]} to {day}" in page) == (at > 0)
+        assert (f"between {days[0]} and {day}" in page) == (at > 0)
         assert [each.window for each in load_report(out / day / "report.json").metrics] == [day]
 
 

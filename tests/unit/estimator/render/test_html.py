@@ -36,12 +36,13 @@ from estimator.render.html.wording import (
 from estimator.render.rounding import NO_UNIT, PERCENT
 from estimator.render.words import HARDLY_POSSIBLE, NO_REPORTS, about_figure, answer_of, p_equals
 from estimator.report.changes import changes_of
-from estimator.report.conclusions import SIGNIFICANT, highlights_of, independence_of
+from estimator.report.conclusions import highlights_of, independence_of
 from estimator.report.report import make_report
 from estimator.results.estimate import Estimate, Figures
 from estimator.results.group import FigureGroup
 from estimator.results.metric import Clusters, MetricEstimate
 from estimator.results.report import TOO_FAR, EstimateReport, Request, Selection
+from estimator.statistics.confidence import SIGNIFICANT
 from estimator.tallies import Tally, decode
 from estimator.words import plural
 from tests.support.devices.definitions import (
@@ -124,7 +125,9 @@ def test_the_figure_over_time_is_the_one_that_the_answer_is_about() -> None:
     symbols = registry.metric("size").channel.symbols
     counts = {"yes": (9000, 1000), "os": (2000, 1000, 6000), "size": (500,) * symbols}
     metrics = tuple(estimate_of(registry, name, tallied) for name, tallied in counts.items())
-    report = EstimateReport(0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, registry.metrics))
+    report = EstimateReport(
+        0.95, metrics, (), simultaneous=False, highlights=highlights_of(metrics, registry.metrics, ())
+    )
     data = document_of(page_of(report, registry).data)["questions"]
     assert [data[name]["lead"] for name in counts] == [1, 2, 0]
 
@@ -169,7 +172,7 @@ def test_a_warning_says_how_many_reports_are_enough() -> None:
     registry = registry_of(yes=BOOLEAN, size=NUMBER)
 
     def warning(estimated: MetricEstimate) -> str | None:
-        (highlight,) = highlights_of([estimated], registry.metrics)
+        (highlight,) = highlights_of([estimated], registry.metrics, ())
         return too_few(estimated, highlight.precision)
 
     words = warning(estimate_of(registry, "yes", (60, 40)))
@@ -232,7 +235,7 @@ def test_bins_have_lower_limits_where_any_is_above_0() -> None:
     raised = Figures.from_rows([replace(first, low=first.estimate), *others])
     groups = (replace(each, figures=raised) if each.statistic == "bin" else each for each in estimated.groups)
     report = replace(report, metrics=(replace(estimated, groups=tuple(groups)),))
-    report = replace(report, highlights=highlights_of(report.metrics, registry.metrics))
+    report = replace(report, highlights=highlights_of(report.metrics, registry.metrics, ()))
     assert document_of(page_of(report, registry).data)["questions"]["steps"]["bins"]["d"][0][0] <= 1
 
 

@@ -139,12 +139,13 @@ def test_a_change_has_a_direction_and_a_size() -> None:
 
     report = make_report(DARK_MODE, decode([window(18, 400), window(19, 600)]), Selection(), Request(pool=True))
     text = " ".join(as_summary(report).split())
-    assert "Changed between 2026-11-18 and 2026-11-19: “yes” by 40 points (30 to 50) (p below 0.001)" in text
+    told = "Changed between 2026-11-18 and 2026-11-19: “yes” by 40 points (30 to 50); p below 0.001, corrected"
+    assert f"{told} for everything compared; new, and not confirmed by another window yet" in text
 
 
 def test_windows_that_are_pooled_but_not_compared_are_said_to_be_so() -> None:
-    """The share of yes rises from 10 to 90 % and falls again: first and last window are alike."""
-    counts = {18: [900, 100], 19: [100, 900], 20: [900, 100]}
+    """The share of yes rises from 45 to 55 % and falls again: first and last window are alike."""
+    counts = {18: [550, 450], 19: [450, 550], 20: [550, 450]}
     windows = [line("dark_mode", each, window=f"2026-11-{day}") for day, each in counts.items()]
     text = " ".join(as_summary(make_report(DARK_MODE, decode(windows), Selection(), Request(pool=True))).split())
     assert (

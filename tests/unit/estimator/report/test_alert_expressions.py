@@ -75,9 +75,12 @@ REGISTRY = Registry.parse(
         ("mean_ms_by_os.share[c] > 0.5", FigureKey("share", "c"), ">", 0.5),
         ("odd.share[0.5]<0.5", FigureKey("share", "0.5"), "<", 0.5),
         ("mean_ms_by_os.mean[b] > 7", FigureKey("mean_within", "b"), ">", 7),
+        ("mean_ms_by_os.mean[b] rises", FigureKey("mean_within", "b"), "rises", None),
+        ("dark_mode.share[true]  falls ", FigureKey("share", True), "falls", None),  # noqa: FBT003 a value
+        ("seen.share[false] changes", FigureKey("share", False), "changes", None),  # noqa: FBT003 a value
     ],
 )
-def test_an_expression_names_one_figure(text: str, key: FigureKey, operator: str, bound: float) -> None:
+def test_an_expression_names_one_figure(text: str, key: FigureKey, operator: str, bound: float | None) -> None:
     alert = read_alert(REGISTRY, text)
     assert (alert.key, alert.operator, alert.bound) == (key, operator, bound)
     assert text.strip().startswith(f"{alert.metric}.{alert.figure}")
@@ -102,6 +105,9 @@ GRAMMAR = "cannot be read; write METRIC.FIGURE OPERATOR NUMBER, such as 'crashes
         "crashes.mean > 50 %",
         "crashes.mean > 2 or crashes.mean < 1",
         "crashes.mean == 2",
+        "crashes.mean rise",
+        "crashes.meanrises",
+        "crashes.mean rises > 2",
         "crashes.mean => 2",
         "crashes mean > 2",
         "dark_mode.share[true > 0.5",
@@ -141,6 +147,8 @@ def test_what_is_no_expression_is_refused_with_the_grammar(text: str) -> None:
         ("limitation.share[age] > 0.5", "limitation has no mean and no shares; take another metric"),
         ("limitation_by_feature.mean > 0.5", "limitation_by_feature has no mean and no shares; take another metric"),
         ("same.share[x, y, z] > 0.5", "names a value that 2 answers are written as; take another"),
+        ("startup_ms.p95 rises", "changes of p95 are not tested; take a share or a mean"),
+        ("dark_mode.share[false] rises", "is the opposite of one of share[true]; write that"),
     ],
 )
 def test_a_figure_or_value_that_a_metric_has_not_is_refused_with_those_that_it_has(text: str, problem: str) -> None:

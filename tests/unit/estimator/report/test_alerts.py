@@ -156,3 +156,21 @@ def test_a_tally_that_hardly_any_population_produces_fires_one_way_alone(counts:
 
 def _is_possible(verdict: JudgedAlert) -> bool:
     return verdict.low is not None and verdict.high is not None and 0 <= verdict.low <= verdict.high <= 1
+
+
+@pytest.mark.parametrize(
+    ("yes", "fired"),
+    [((400, 600), {"rises", "changes"}), ((600, 400), {"falls", "changes"}), ((500, 500), set()), ((20, 30), set())],
+)
+def test_an_alert_of_a_change_fires_by_the_verdict_and_its_direction(yes: tuple[int, int], fired: set[str]) -> None:
+    metric, reports = REGISTRY.metric("dark_mode"), 1000 if max(yes) > EXACT_BELOW else 45
+    days = [Window.parse(f"2026-11-{day}") for day in (19, 20)]
+    tallies = [
+        Tally(metric.name, metric.edition, day, closed=True, reports=reports, counts=(reports - each, each))
+        for day, each in zip(days, yes, strict=True)
+    ]
+    made = make_report(REGISTRY, tallies)
+    alerts = [read_alert(REGISTRY, f"dark_mode.share[true] {verb}") for verb in ("rises", "falls", "changes")]
+    lines = judged(alerts, made.metrics, made.changes)
+    assert [(line.window, line.bound, line.reports) for line in lines] == [("2026-11-20", None, reports)] * 3
+    assert {line.operator for line in lines if line.fired} == fired

@@ -7,42 +7,55 @@ from itertools import product
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from client_sdk.protocol import Metric
-from estimator.report.changes import SamePeople
-from estimator.results.estimate import Estimate
-from estimator.results.statistic import STATISTICS
+from client_sdk.protocol import Metric, Window
+from estimator.analyses.metric import estimate
+from estimator.report.same_people import Windows, windows_of
+from estimator.results.estimate import Estimate, Figures
+from estimator.results.group import FigureGroup
 from estimator.statistics.arrays import Floats
-from tests.support.devices.definitions import BOOLEAN, NUMBER, metric_of
+from estimator.tallies import Tally
+from tests.support.devices.definitions import NUMBER, metric_of
 
-MEAN = STATISTICS["mean"]
 SHARES = (0.0, 0.02, 0.3, 0.5, 0.9, 1.0)
+DIFFERENCE = np.array([[-1.0, 1.0]])
+ROUNDED = 16 * np.finfo(float).eps
 
 
-def figure(estimate: float, error: float = 0.1) -> Estimate:
-    return Estimate(estimate, error, 0.0, 1.0, None)
+def opposition(windows: Windows) -> float:
+    """Return how far the covariance of the errors of two windows is taken to lie below 0."""
+    ((error,),) = windows.weighted(DIFFERENCE).errors
+    return float(error**2 - (windows.fresh**2).sum() - (windows.lasting**2).sum()) / 2
 
 
-def opposition(metric: Metric, first: Estimate, last: Estimate, *reports: int) -> float:
-    return SamePeople(metric, (reports[0], reports[-1])).opposition(STATISTICS["share"], first, last, (0.0, 1.0))
+def of_shares(first: float, last: float, *reports: int, lasting: float = 1.0) -> float:
+    shares, ones = np.array([[first], [last]]), np.ones((2, 1))
+    of_each = np.array([[reports[0]], [reports[-1]]], dtype=float)
+    return opposition(Windows(of_each, shares, 0 * ones, lasting * ones, ones, ones, (shares, 1 - shares), 1.0))
 
 
 @pytest.mark.parametrize(("first", "last"), [*product(SHARES, repeat=2)])
 def test_of_all_ways_to_answer_again_the_most_opposed_one_decides(first: float, last: float) -> None:
     both = np.linspace(max(0.0, first + last - 1), min(first, last), 101)  # who says yes in both
     most = max(-(yes - first * last) for yes in both.tolist())
-    assert opposition(metric_of(BOOLEAN), figure(first), figure(last), 1) == pytest.approx(most, abs=1e-15)
+    assert of_shares(first, last, 1) == pytest.approx(most, abs=ROUNDED)
 
 
-def test_people_are_opposed_at_most_as_far_as_the_larger_window_has_them() -> None:
+def test_people_are_opposed_at_most_as_far_as_the_larger_window_has_them_and_as_their_errors_last() -> None:
     """Everybody of the smaller window answers the other way round in the larger."""
-    metric, half = metric_of(BOOLEAN), figure(0.5)
-    assert opposition(metric, half, half, 50, 200) == opposition(metric, half, half, 200, 50) == 0.25 / 200
+    for reports in ((50, 200), (200, 50)):
+        assert of_shares(0.5, 0.5, *reports) == pytest.approx(0.25 / 200, abs=ROUNDED)
+    assert of_shares(0.5, 0.5, 1, lasting=0.1) == pytest.approx(0.01, abs=ROUNDED)
 
 
-def test_a_share_outside_its_range_counts_as_its_end() -> None:
-    assert opposition(metric_of(BOOLEAN), figure(-0.2), figure(0.6), 100) == 0.0
-    assert opposition(metric_of(BOOLEAN), figure(1.3), figure(0.6), 100) == 0.0
+def windows_of_means(metric: Metric, mean: float, error: float, reports: int) -> Windows:
+    symbols = metric.channel.symbols
+    counts = (1,) * symbols
+    tally = Tally(metric.name, metric.edition, Window.parse("2026-11-20"), True, symbols, counts)  # noqa: FBT003 closed
+    figures = Figures.from_rows([Estimate(mean, error, -1.0, 3.0).labelled()])
+    window = replace(estimate(metric, tally), reports=reports, groups=(FigureGroup("mean", figures, "", (-1.0, 3.0)),))
+    return windows_of([window, window], "mean", metric)
 
 
 def most_opposed(answers: Floats) -> float:
@@ -55,11 +68,7 @@ def most_opposed(answers: Floats) -> float:
 def test_answers_to_a_mean_are_opposed_no_further_than_they_vary(answers: Floats) -> None:
     """The error is that of these answers and the mechanism's noise."""
     metric = metric_of(NUMBER, mechanism="optimal-mean", epsilon=8, low=-1, high=3)
-    reports = 400
-    alike = SamePeople(metric, (1, 1)).opposition(MEAN, figure(0.6, 0.0), figure(0.6, 0.0), (-1, 3))
-    assert alike == 0.0
-    noise = 0.0017  # per report, on a scale from 0 to 1: a little more than the least
+    noise, reports = 0.0017, 10_000  # of a report, on a scale from 0 to 1: a little more than the least
     error = 4 * math.sqrt((answers.var() + noise) / reports)
-    mean = figure(-1 + 4 * float(answers.mean()), error)
-    opposed = SamePeople(metric, (reports, reports)).opposition(MEAN, mean, mean, (-1, 3)) * reports / 16
-    assert most_opposed(answers) <= opposed <= most_opposed(answers) + 0.001
+    opposed = opposition(windows_of_means(metric, -1 + 4 * float(answers.mean()), error, reports)) * reports / 16
+    assert most_opposed(answers) - ROUNDED <= opposed <= most_opposed(answers) + 0.001

@@ -136,9 +136,7 @@ def test_the_table_and_the_page_show_strata_and_the_clearest_differences() -> No
 def test_rows_have_every_difference_with_its_p_values() -> None:
     report = reported(*(drawn(share, 5000, stratum, stratum) for stratum, share in enumerate((0.5, 0.2, 0.8, 0.2))))
     rows = [row for row in rows_of(report) if row.statistic == "effect"]
-    assert [row.value for row in rows[:2]] == [
-        f"{word}: platform=android less platform=ios" for word in ("false", "true")
-    ]
+    assert [row.value for row in rows[:2]] == [f"{word}: platform=android less platform=ios" for word in ("no", "yes")]
     every = [change for effect in report.effects for change in effect.figures("share")]
     assert [(row.estimate, row.low, row.high) for row in rows] == [
         (each.estimate, each.low, each.high) for each in every

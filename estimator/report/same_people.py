@@ -1,0 +1,322 @@
+"""Sums over windows of one question, in which the same people may have answered.
+
+Nobody knows whether they did. The error of a figure in a window therefore has two parts. The fresh
+part, the noise of the mechanism, is new in each report. The lasting part may be the same in every
+window: it is the choice of people, and the noise of permanent answers.
+
+`Windows.weighted` bounds the error of a sum with any weights c, from the parts of each window:
+
+    sum of c² fresh²  +  P²  +  N²  +  2 min(P N, O)
+
+P is the sum of c · lasting over the windows of positive weight, and N that of -c · lasting over
+the others. O is how far answers of the same people can be opposed. With one positive and one
+negative weight this is a difference of two windows, with positive weights alone a mean.
+
+The bound is not below the variance of the sum, except for the error of estimating its parts:
+
+* Fresh errors of different windows are independent, of each other and of the lasting ones. Their
+  variances add up.
+* The standard deviation of a sum is at most the sum of the standard deviations (Minkowski). The
+  lasting errors of the positive windows therefore add up to at most P, and the others to N.
+* What is left is minus twice the covariance of the two sums. It is at most 2 P N (Cauchy-Schwarz).
+* It is also at most 2 O. Let x and y be one person's answers in two windows, on a scale from 0 to
+  1, with means a and b in the population. x·y and (1 - x)·(1 - y) are never below 0. Their
+  covariance is thus never below -min(a·b, (1 - a)·(1 - b)); people who say yes once and no the next
+  time reach it. If everybody of the smaller window, of m reports, is in the larger, of n, the means
+  of the windows have that covariance divided by n, otherwise one nearer to 0. So it is not below
+  -a·b/n, nor -a·b/m, nor the same of 1 - a and 1 - b. Summed over all pairs of a positive and a
+  negative window, each of these four is a product of two sums. O is the least of them.
+* This does not hold of the mean of a group, which people may join or leave. It has no O.
+* Permanent answers take no part in O: those of different answers are independent, and those of
+  equal answers are the same, which makes the error of a difference smaller.
+
+Each window's error is stretched as far as its interval is wider than that of a normal estimate
+(Zou & Donner 2008, "Construction of confidence limits about effect measures: a general approach",
+section 2). Where the noise is too small for a normal interval (see `LEAST_NOISE`), all of the error
+is taken to be lasting: a few people at an end of the range remain a few in every window.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from client_sdk.protocol.channel import Channel
+from client_sdk.protocol.metric import Metric
+from estimator.analyses.means import Contrast
+from estimator.analyses.metric import analysis_of
+from estimator.decoders.decoder import LEAST_NOISE
+from estimator.decoders.inversions import decoder_of, inverse_of
+from estimator.decoders.permanent import first_step
+from estimator.results.estimate import Figures
+from estimator.results.group import SHARES, FigureGroup
+from estimator.results.metric import MetricEstimate
+from estimator.statistics.arrays import Floats
+from estimator.statistics.confidence import Z
+
+FARTHEST: Final = 5.0
+"""Standard errors, more than any corrected p-value needs (6 in 10 million). Fieller's interval of a
+ratio grows faster than in proportion to z. Intervals of ratios are stretched to what it is here.
+"""
+
+
+Places = Sequence[int] | NDArray[np.intp]
+"""Positions of sums, or of figures."""
+
+Bound = Floats | float
+
+
+class Sums(NamedTuple):
+    """Weighted sums over windows, each of shape (sums, figures). NaN where a window has none.
+
+    Attributes:
+        estimates: the sums.
+        errors: their standard errors.
+        down: how far their 95 % intervals reach down.
+        up: how far these reach up.
+
+    """
+
+    estimates: Floats
+    errors: Floats
+    down: Floats
+    up: Floats
+
+    def figures(
+        self,
+        like: Figures,
+        place: int | tuple[Places, Places],
+        ends: tuple[Floats | float, Floats | float],
+        **more: Floats,
+    ) -> Figures:
+        """Return one of the sums as figures.
+
+        Args:
+            like: figures with the same labels.
+            place: of the sum, or of that of each figure.
+            ends: the least and the greatest possible figure.
+            more: columns.
+
+        """
+        estimate, error, down, up = (each[place] for each in self)
+        is_known = np.isfinite(estimate)
+        low, high = (
+            np.where(is_known, np.clip(end, *ends), beyond)
+            for end, beyond in zip((estimate - down, estimate + up), ends, strict=True)
+        )
+        return Figures(like.labels, low, high, estimate, error, **more)
+
+    def unbounded(self) -> Sums:
+        """Return the same sums, of which too few reports say nothing."""
+        everything = np.full_like(self.down, np.inf)
+        return self._replace(down=everything, up=everything)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """The figures of a statistic in several windows, with both parts of their errors.
+
+    All have the shape (windows, figures), but for the reports.
+
+    Attributes:
+        reports: of each window, shape (windows, 1).
+        estimates: unbiased.
+        fresh: the part of the error that is new in each report.
+        lasting: the part that may be the same in every window.
+        down: how far the intervals reach down, over a normal interval; at least 1.
+        up: likewise up.
+        places: of the figures on a scale from 0 to 1, and their distances to 1. Empty where
+            O is not known.
+        width: of the range of the figures.
+
+    """
+
+    reports: Floats
+    estimates: Floats
+    fresh: Floats
+    lasting: Floats
+    down: Floats
+    up: Floats
+    places: tuple[Floats, ...]
+    width: float
+
+    def weighted(self, weights: Floats) -> Sums:
+        """Return sums over the windows with weights, shape (sums, windows)."""
+        more, less = np.maximum(weights, 0.0), np.maximum(-weights, 0.0)
+        return Sums(
+            weights @ self.estimates,
+            self._error(more, less, np.ones_like(self.down), np.ones_like(self.up)),
+            Z * self._error(more, less, self.down, self.up),
+            Z * self._error(more, less, self.up, self.down),
+        )
+
+    def _error(self, more: Floats, less: Floats, stretch: Floats, stretch_of_less: Floats) -> Floats:
+        """Return the bound of the errors, with the errors of windows stretched.
+
+        Args:
+            more: the positive weights.
+            less: the negative weights, without their sign.
+            stretch: of the windows with positive weights.
+            stretch_of_less: of the others.
+
+        """
+        fresh = more**2 @ (stretch * self.fresh) ** 2 + less**2 @ (stretch_of_less * self.fresh) ** 2
+        positive, negative = more @ (stretch * self.lasting), less @ (stretch_of_less * self.lasting)
+        opposed = positive * negative
+        for answers in self.places:
+            of_more, of_less = (self.width * each * answers for each in (stretch, stretch_of_less))
+            opposed = np.minimum(opposed, (more @ (of_more / self.reports)) * (less @ of_less))
+            opposed = np.minimum(opposed, (more @ of_more) * (less @ (of_less / self.reports)))
+        error: Floats = np.sqrt(fresh + positive**2 + negative**2 + 2 * opposed)
+        return error
+
+
+def windows_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
+    """Return the figures of a statistic in windows that have it, such as geometric means.
+
+    Errors are to first order those of the means that the figures are made of, times the slopes.
+
+    Args:
+        windows: of one question, each with reports.
+        statistic: of the figures.
+        metric: the question; None if other people answered in each window.
+
+    """
+    groups = [group for window in windows for group in window.groups if group.statistic == statistic]
+    figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
+    slopes = groups[0].about.scale.slopes(figures)
+    averaged = means_of(windows, statistic, metric)
+    if (slopes == 1.0).all():
+        return averaged
+    down, up = (np.maximum(1.0, reach / _normal(errors)) for reach in (figures - lows, highs - figures))
+    return replace(
+        averaged,
+        estimates=figures,
+        fresh=averaged.fresh * slopes,
+        lasting=averaged.lasting * slopes,
+        down=down,
+        up=up,
+        places=tuple(each * slopes for each in averaged.places),
+    )
+
+
+def means_of(windows: Sequence[MetricEstimate], statistic: str, metric: Metric | None) -> Windows:
+    """Return the means that the figures of a statistic are made of, such as those of logarithms."""
+    groups = [group for window in windows for group in window.groups if group.statistic == statistic]
+    about = groups[0].about
+    least, most = about.scale.inner_ends(groups[0].ends or SHARES)
+    width = most - least
+    reports = np.array([[float(window.reports)] for window in windows])
+    figures, errors, lows, highs = map(np.array, zip(*map(_columns, groups), strict=True))
+    estimates, errors = about.scale.inner(figures), errors / about.scale.slopes(figures)
+    down, up = (
+        np.maximum(1.0, reach / _normal(errors))
+        for reach in (estimates - about.scale.inner(lows), about.scale.inner(highs) - estimates)
+    )
+    if about.members:
+        members = [window.figures(about.members) for window in windows]
+        shares = np.array([of.unbiased for of in members])
+        clear = shares / np.array([of.standard_errors for of in members])  # of an empty group
+        estimates = np.where(clear > 2 * FARTHEST, estimates, np.nan)
+        farther = 1 / (1 - (FARTHEST / np.maximum(clear, 2 * FARTHEST)) ** 2)
+        down, up = down * farther, up * farther
+        of_all, reports = reports, np.maximum(reports * shares, sys.float_info.min)
+    at = np.clip((estimates - least) / width, 0.0, 1.0)
+    places = () if about.members else (at, 1 - at)
+    together = Windows(reports, estimates, errors, np.zeros_like(errors), down, up, places, width)
+    if metric is None:
+        return together
+    middle = np.clip((mean_over(together.reports, estimates) - least) / width, 0.0, 1.0)
+    if about.is_share:
+        lasting = _of_shares(metric.channel, middle)
+    elif about.members:
+        share = np.clip(mean_over(of_all, shares), sys.float_info.min, 1.0)
+        least_noise_of_all = share * analysis_of(metric).noise_within(share, middle)
+        lasting = np.minimum(
+            _most_of_members(metric.channel, middle), errors**2 * reports / width**2 - least_noise_of_all
+        )
+    else:
+        lasting = errors**2 * reports / width**2 - _least_noise(metric, middle)
+    lasting = np.minimum(errors, np.sqrt(np.maximum(0.0, lasting) / reports) * width)
+    fresh = np.sqrt(errors**2 - lasting**2)
+    noise = ((reports * fresh) ** 2).sum(axis=0) / (width * len(windows)) ** 2
+    is_too_little = noise < LEAST_NOISE
+    return replace(
+        together, fresh=np.where(is_too_little, 0.0, fresh), lasting=np.where(is_too_little, errors, lasting)
+    )
+
+
+def _columns(group: FigureGroup) -> tuple[Floats, ...]:
+    """Return the estimates of figures, NaN if there are none, their errors, and the intervals."""
+    of = group.figures
+    columns = (of.unbiased, of.standard_errors, of.lows, of.highs)
+    return tuple(column if column.size else np.full(len(of), np.nan) for column in columns)
+
+
+def _normal(errors: Floats) -> Floats:
+    """Return how far normal intervals reach, above 0."""
+    reach: Floats = np.maximum(Z * errors, sys.float_info.min)
+    return reach
+
+
+def mean_over(reports: Floats, estimates: Floats) -> Floats:
+    """Return the mean of each figure over all reports, shape (figures,).
+
+    At each window's own estimate the lasting part would come out too small.
+    """
+    mean: Floats = (reports * estimates).sum(axis=0) / reports.sum(axis=0)
+    return mean
+
+
+def _of_shares(channel: Channel, shares: Floats) -> Floats:
+    """Return the lasting variance of one report.
+
+    People, and permanent answers, are a sample of the shares they would have.
+    """
+    gap, lie = _first_step(channel)
+    permanent = lie + gap * shares
+    return permanent * (1 - permanent) / gap**2
+
+
+def _most_of_members(channel: Channel, means: Floats) -> Floats:
+    """Return the most that the answers of a group can vary around their mean (Bhatia & Davis 2000).
+
+    Permanent answers add noise that lasts; nothing is known to be fresh then.
+    """
+    return np.full_like(means, np.inf) if channel.permanent_nanos else means * (1 - means)
+
+
+def _least_noise(metric: Metric, places: Floats) -> Floats:
+    """Return the least variance of fresh noise in a report, for means from 0 to 1."""
+    channel = metric.channel
+    gap, _ = _first_step(channel)
+    return np.array([least_noise(metric, channel.last_step, place) for place in places.tolist()]) / gap**2
+
+
+def least_noise(metric: Metric, channel: Channel, mean: float) -> float:
+    """Return the least variance that a channel adds to an answer, if answers have a mean.
+
+    Args:
+        metric: the question, for the worth of its answers.
+        channel: that of the question, or a step of it.
+        mean: on a scale from 0 to 1.
+
+    """
+    decoder = decoder_of(channel)
+    if decoder is not None:
+        return decoder.least_noise(mean)
+    return max(0.0, Contrast.of(inverse_of(channel), analysis_of(metric).scale).floor)
+
+
+def _first_step(channel: Channel) -> tuple[float, float]:
+    """Return permanent answers' factor on a share, and the share of an absent value."""
+    if not channel.permanent_nanos:
+        return 1.0, 0.0
+    first = first_step(channel)
+    keep, lie = (float(first.probability(0, given)) for given in (0, 1))
+    return keep - lie, lie
