@@ -20,6 +20,7 @@ from client_sdk.ledger.device import Secret
 from client_sdk.protocol import COIN_SCALE, Registry, Window
 from client_sdk.protocol.mechanisms import permanent
 from client_sdk.protocol.mechanisms.permanent import Permanent
+from tests.support.core.tables import for_each
 from tests.support.devices.clients import ask
 from tests.support.laws.sampling import accepts, decision
 from tests.support.vectors import vectors
@@ -40,7 +41,7 @@ def by_the_book(secret: bytes, *labels: str) -> bytes:
     return hmac.new(secret, message, "sha256").digest()
 
 
-@pytest.mark.parametrize("vector", VECTORS["words"], ids=lambda vector: "/".join(vector["labels"]))
+@for_each("vector", VECTORS["words"])
 def test_keys_and_words_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     secret, labels = bytes.fromhex(vector["secret"]), vector["labels"]
     key = by_the_book(secret, *labels)
@@ -59,7 +60,7 @@ def test_draws_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     assert [toss[primitive](int(parameter)) for primitive, parameter in vector["asked"]] == vector["outcomes"]
 
 
-@pytest.mark.parametrize("vector", VECTORS["permanents"], ids=lambda vector: str(vector["answer"]))
+@for_each("vector", VECTORS["permanents"])
 def test_permanent_answers_are_those_of_the_vectors(vector: dict[str, Any]) -> None:
     metric = Registry.parse(vector["registry"]).metric("m")
     assert isinstance(metric.channel, Permanent)
@@ -183,7 +184,7 @@ class ScriptedWords(PrfCoins):
         return self.left.pop(0)
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
+@for_each("bound", [1, 2, 3, 31, 2**32 + 1, 2**63 + 1, COIN_SCALE])
 def test_words_above_the_largest_multiple_of_the_bound_are_drawn_again(bound: int) -> None:
     multiple = COIN_SCALE // bound * bound
     rejected = [] if multiple == COIN_SCALE else [multiple, COIN_SCALE - 1]

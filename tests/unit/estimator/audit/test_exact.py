@@ -307,9 +307,6 @@ def test_the_words_of_a_registry_are_what_is_asked_for() -> None:
     assert requests["c"].permanent.odds == 5
 
 
-ONE_BIT_COUNT = COUNT | {"max": 10**6, "statistic": "mean", "mechanism": "one-bit", "epsilon": 0.5}
-
-
 @pytest.mark.parametrize(
     ("metric", "walked"),
     [
