@@ -694,6 +694,7 @@ def test_without_a_thread_for_it_an_event_loop_records_at_once(monkeypatch: pyte
         assert asyncio.run(device.arecord("system", RARE)) is Recorded.QUEUED
 
 
+@pytest.mark.slow
 def test_dropping_it_ends_its_threads(data_dir: Path | None) -> None:
     before = set(threading.enumerate())
     device = telemetry(data_dir)

@@ -147,11 +147,13 @@ def agrees_too_often(bit: Bit, which: int) -> bool:
     return not accepts(decided, 0.5, agreements)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
 def test_coins_of_neighbors_have_nothing_to_do_with_each_other(which: int) -> None:
     assert not agrees_too_often(first_bit, which)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", range(5), ids=["value", "purpose", "metric", "edition", "secret"])
 def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: int) -> None:
     def forgetful(secret: bytes, labels: Labels) -> int:
@@ -163,6 +165,7 @@ def test_a_function_that_overlooks_what_tells_neighbors_apart_is_refused(which: 
     assert agrees_too_often(forgetful, which)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numerator", [COIN_SCALE // 2, COIN_SCALE // 4 * 3])
 def test_coins_are_true_as_often_as_they_should_be(numerator: int) -> None:
     right = numerator / COIN_SCALE

@@ -45,6 +45,7 @@ FIRST_SYMBOLS = 6
 """Of a fine grid some symbols at each end are enumerated, and some in the middle."""
 
 
+@pytest.mark.slow
 @for_each("name", QUESTIONS)
 def test_the_named_inputs_are_those_that_make_a_symbol_likeliest(name: str) -> None:
     channel = metric_of(QUESTIONS[name]).channel

@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-import schemathesis
 
 from client_sdk.protocol import MAX_REPORTS, Malformed, Refusal, Window, WindowKind
 from client_sdk.protocol.wire.reading import MAX_SYMBOL, MAX_UPLOAD_BYTES, UPLOAD_ID
@@ -101,7 +100,10 @@ def described_problems(operation: dict[str, Any]) -> dict[str, list[Problem]]:
     }
 
 
+@pytest.mark.slow
 def test_the_document_is_one_of_openapi_3_1() -> None:
+    import schemathesis  # noqa: PLC0415 500 ms, of every run's collection
+
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     schema.validate()
     assert schema.raw_schema["openapi"].startswith("3.1.")

@@ -155,6 +155,7 @@ def test_the_json_of_nothing_follows_the_schema() -> None:
     Draft202012Validator(schema()).validate(json.loads(FORMATS["json"](make_report(REGISTRY, []))))
 
 
+@pytest.mark.slow
 def test_the_json_of_a_rehearsal_follows_the_schema(folder: Path) -> None:
     words = ["rehearse", "--registry", str(folder / "metrics.toml"), "--population", "500", "--rounds", "1"]
     result = CliRunner().invoke(command, [*words, "--format", "json"])

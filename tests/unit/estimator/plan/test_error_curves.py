@@ -98,6 +98,7 @@ def squares_of(channel: Channel) -> Squares:
     return inverse_of(channel).squares(channel.inputs)
 
 
+@pytest.mark.slow
 @for_each("name", SHARED)
 def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> None:
     registry = Registry.parse(registry_text(**{name: SHARED[name]}))
@@ -114,6 +115,7 @@ def test_the_error_of_alike_shares_is_what_a_rehearsal_measures(name: str) -> No
     assert planned.share.standard_error_uniform <= planned.share.standard_error_worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MEANS)
 def test_the_worst_error_of_a_mean_is_what_a_rehearsal_of_the_two_ends_measures(name: str, tmp_path: Path) -> None:
     registry = Registry.parse(registry_text(**{name: MEANS[name]}))

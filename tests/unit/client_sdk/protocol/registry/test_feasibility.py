@@ -107,12 +107,14 @@ def test_a_first_day_that_costs_more_than_its_ceiling_is_said_with_the_sum() -> 
     assert list(refused(enough)) == []
 
 
+@pytest.mark.slow
 @for_each("seed", range(40))
 def test_devices_refuse_a_first_answer_exactly_where_questions_of_one_window_are_short(seed: int) -> None:
     registry = drawn(seed, one_kind=True)
     assert bool(registry.shortages(TODAY)) == any(refused(registry)), registry
 
 
+@pytest.mark.slow
 @for_each("seed", range(40))
 def test_no_device_refuses_a_first_answer_where_windows_of_all_kinds_are_not_short(seed: int) -> None:
     registry = drawn(seed, one_kind=False)
